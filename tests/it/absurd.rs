@@ -40,9 +40,9 @@ fn absurd_samples_and_results_cost_their_variant_and_not_the_run() {
     for (variant, outcome) in latencies(&place) {
         let (status, reason) = (outcome["status"].as_str().unwrap(), outcome["reason"].as_str().unwrap_or_default());
         let said = match variant.as_str() {
-            "large" | "sum" => "is not a time",
-            "many" => "it has 10001 samples; the most are 10000",
-            "file" => "it was larger than 67108864 bytes",
+            "large" | "sum" => "is not a latency",
+            "many" => "it has 10001 samples; at most 10000 are allowed",
+            "file" => "it has more than 67108864 bytes",
             _ => "",
         };
         assert_eq!(status, if said.is_empty() { "timed" } else { "failed" }, "{variant}: {outcome}");

@@ -103,7 +103,7 @@ fn several_kernels_no_kernel_and_an_existing_file_are_errors() {
     assert_eq!(several.status, Some(2));
     assert!(several.stderr.contains("defines first, second; name one with --entry"), "{several:?}");
     let near = place.run(&["init", "two.cu", "--entry", "secnd"]);
-    assert!(near.status == Some(2) && near.stderr.contains("did you mean 'second'?"), "{near:?}");
+    assert!(near.status == Some(2) && near.stderr.contains("did you mean `second`?"), "{near:?}");
     place.write("none.cu", "void f() {}");
     let none = place.run(&["init", "none.cu"]);
     assert!(none.status == Some(2) && none.stderr.contains("no `__global__` function"), "{none:?}");
@@ -136,7 +136,7 @@ fn block_bytes_and_an_absent_output_are_marked_and_invalid_toml_is_not_written()
     let read = |name: &str| std::fs::read_to_string(place.path().join(name)).unwrap();
     let text = read("gemm.toml");
     assert!(text.contains("# CHECK: threads of a block, "), "{text}");
-    assert!(text.contains("# CHECK: bytes that a launch moves at least"), "{text}");
+    assert!(text.contains("# CHECK: minimum bytes that a launch moves"), "{text}");
     assert!(text.contains("bytes = \"2 * M * K + 2 * K * N + 2 * M * N\""), "{text}");
 
     // No visible store through a pointer.

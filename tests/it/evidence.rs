@@ -195,7 +195,7 @@ fn samples_that_are_not_times_do_not_pass() {
     // one of many is enough
     let one = judged(&passing().latency(|_, round| if round == 7 { -1.0 } else { 10.0 }));
     assert_eq!(one.status, Some(4), "{one:?}");
-    assert!(one.stdout.contains("is not a time"), "{}", one.stdout);
+    assert!(one.stdout.contains("is not a latency"), "{}", one.stdout);
 }
 
 #[test]
@@ -411,12 +411,12 @@ fn an_unfinished_run_goes_on_with_the_same_programs_only() {
     place.write("program.sh", "echo broken >&2; exit 1\n");
     let broken = live(&place, &variables);
     assert_eq!(broken.status, Some(1), "{broken:?}");
-    assert!(broken.stderr.contains("starting afresh") && broken.stderr.contains("program.sh"), "{}", broken.stderr);
+    assert!(broken.stderr.contains("starting a new") && broken.stderr.contains("program.sh"), "{}", broken.stderr);
 
     let (place, variables) = killed(GOOD);
     place.write("library.sh", "false\n");
     let library = live(&place, &variables);
-    assert!(library.stderr.contains("starting afresh") && library.stderr.contains("library.sh"), "{}", library.stderr);
+    assert!(library.stderr.contains("starting a new") && library.stderr.contains("library.sh"), "{}", library.stderr);
 }
 
 #[test]

@@ -86,10 +86,10 @@ fn a_failing_gate_is_status_1_and_one_on_an_unavailable_value_is_status_2() {
     for require in ["latency_p50 <= 5 us", "correct == 1", "speedup(\"softmax\") >= 1"] {
         let config = format!("{HEAD}{SOFTMAX}[[gate]]\nrequire = '{require}'\n");
         let (status, _, stderr) = gate(&config, &[]);
-        assert!(status == Some(2) && stderr.contains("is not in a report of ncu"), "{require}: {stderr}");
+        assert!(status == Some(2) && stderr.contains("is not in ncu reports"), "{require}: {stderr}");
     }
     let selected = [HEAD, SOFTMAX, GATE, "on = \"selected\"\n"].concat();
-    assert!(gate(&selected, &[]).2.contains("nothing is selected among launches"));
+    assert!(gate(&selected, &[]).2.contains("launches of ncu reports have"));
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_phase_of_launches_has_nothing_to_build_or_measure() {
     assert!(run.status == Some(2) && run.stderr.contains("ncugate gate phase.toml REPORT"), "{run:?}");
     let mixed = format!("{config}[kernel]\nsource = \"k.cu\"\n");
     let mixed = place(&mixed).run(&["check", "phase.toml"]);
-    assert!(mixed.status == Some(2) && mixed.stderr.contains("means nothing in a phase whose variants"), "{mixed:?}");
+    assert!(mixed.status == Some(2) && mixed.stderr.contains("does not apply to a phase whose variants"), "{mixed:?}");
 }
 
 #[test]

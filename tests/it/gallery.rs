@@ -52,7 +52,7 @@ fn a_python_function_is_called_by_check_and_its_mistakes_are_errors() {
     assert_eq!(good.status, Some(0), "{good:?}");
     let code = |text: &str| std::fs::write(place.path().join(folder).join("ref.py"), text).unwrap();
     for (text, said) in [
-        ("def rms_norm(x, mask):\n    return x\n", "takes `mask`, which is not an input, a dimension or a scalar"),
+        ("def rms_norm(x, mask):\n    return x\n", "takes `mask`, which is not an input, dimension or scalar"),
         ("def rms_norm(x):\n    return x[:, 1:]\n", "of shape [5, 999]; the output has [5, 1000]"),
         ("def other(x):\n    return x\n", "has no function `rms_norm`; it has other"),
         ("def rms_norm(x):\n    return x, x\n", "gives 2 arrays; the outputs are y"),

@@ -90,7 +90,11 @@ fn a_tolerance_that_accepts_the_state_of_before_is_refused() {
     place.write("phase.toml", &phase);
     let refused = place.run(&["check", "phase.toml", "--no-build"]);
     assert_eq!(refused.status, Some(2), "{refused:?}");
-    assert!(refused.stderr.contains("the tolerance accepts what 'x' holds before the launch"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("the tolerance accepts the content of `x` from before the launch"),
+        "{}",
+        refused.stderr
+    );
 }
 
 #[test]

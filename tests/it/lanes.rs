@@ -67,7 +67,7 @@ fn every_gpu_checks_and_counts_and_one_times() {
     let checked = |part: &str| fs::read_to_string(folder.join("logs").join(part)).unwrap();
     assert!(checked("check/worker-0.json").contains("copy_") && checked("gpu2/worker-0.json").contains("copy_"));
     let page = fs::read_dir(place.path().join("reports/copy")).unwrap().next().unwrap().unwrap().path();
-    assert!(fs::read_to_string(page.join("report.md")).unwrap().contains("checked and counted on 2 GPUs of one kind"));
+    assert!(fs::read_to_string(page.join("report.md")).unwrap().contains("checked and profiled on 2 equal GPUs"));
 }
 
 #[test]
@@ -78,9 +78,9 @@ fn gpus_are_found_by_uuid_and_by_being_free() {
     let starts = fs::read_to_string(place.path().join("starts")).unwrap();
     assert!(starts.lines().all(|line| line.contains(THIRD)), "{starts}");
     for (gpus, said) in [
-        ("0,7", "GPU 7 cannot take part: 3 are visible"),
-        ("1,1", "it is named twice"),
-        ("GPU-ff", "the driver does not show it"),
+        ("0,7", "cannot use GPU 7: 3 are visible"),
+        ("1,1", "it is listed twice"),
+        ("GPU-ff", "the driver does not report it"),
     ] {
         let refused = run(&place, &variables, &["--fresh", "--gpus", gpus]);
         assert_eq!(refused.status, Some(3), "{gpus}: {refused:?}");
@@ -101,7 +101,7 @@ fn gpus_of_unlike_kind_are_refused_together() {
     let refused = run(&place, &variables, &["--gpus", "all"]);
     assert_eq!(refused.status, Some(3), "{refused:?}");
     assert!(
-        refused.stderr.contains("the GPUs are not of one kind") && refused.stderr.contains("Other"),
+        refused.stderr.contains("the GPUs are of different kinds") && refused.stderr.contains("Other"),
         "{}",
         refused.stderr
     );

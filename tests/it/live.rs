@@ -343,7 +343,7 @@ fn a_variant_that_one_shape_cannot_launch_is_judged_at_the_others() {
         (
             "shapes = [\"only\", \"wide\"]\non = \"copy_honest\"",
             Some(4),
-            "not launched at shape 'wide': `where = \"R == 1\"` does not hold",
+            "not launched at shape `wide`: `where = \"R == 1\"` is false",
         ),
         // The gate passes for the variant launched at both shapes, which is not the selected one.
         ("shapes = [\"only\", \"wide\"]\non = \"copy_table\"", Some(4), "pass latency 1 == 1"),
@@ -364,7 +364,7 @@ fn a_variant_that_one_shape_cannot_launch_is_judged_at_the_others() {
 fn a_variant_that_no_shape_launches_is_a_mistake_in_the_phase() {
     let (place, variables) = machine_of_kernels(&["copy_honest"], "rounds = 3");
     let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
-    for (condition, said) in [("S % 3 == 0", "leaves no shape"), ("S + 1", "where"), ("Z == 1", "Z")] {
+    for (condition, said) in [("S % 3 == 0", "excludes every shape"), ("S + 1", "where"), ("Z == 1", "Z")] {
         let changed =
             phase.replace("entry = \"copy_honest\"", &format!("where = \"{condition}\", entry = \"copy_honest\""));
         place.write("phase.toml", &changed);
@@ -448,7 +448,7 @@ fn a_texture_over_an_input_is_of_the_inputs_of_every_launch() {
         ("{ texture = \"z\" }", "is `z`, which is not a buffer"),
         ("{ texture = \"x\", channels = 3 }", "1, 2 or 4"),
         ("{ texture = \"x\", filter = \"linear\" }", "with a linear filter"),
-        ("{ texture = \"x\", offset = 1 }", "`kernel.args[0].offset` is for `buffer`"),
+        ("{ texture = \"x\", offset = 1 }", "`kernel.args[0].offset` applies only to `buffer`"),
         ("{ texture = \"x\", value = 1 }", "exactly one of"),
     ] {
         place.write("phase.toml", &phase.replace(args, &format!("args = [{argument}, \"y\"]")));
@@ -494,8 +494,8 @@ fn surfaces_get_their_buffers_before_a_launch_and_are_copied_back_after_it() {
     for (argument, said) in [
         ("{ surface = \"z\" }", "is `z`, which is not a buffer"),
         ("{ surface = \"x\", channels = 3 }", "1, 2 or 4"),
-        ("{ surface = \"x\", address = \"clamp\" }", "`kernel.args[0].address` is for `texture`"),
-        ("{ surface = \"y\" }", "has a surface over `y`, and has it as buffer `y` too"),
+        ("{ surface = \"x\", address = \"clamp\" }", "`kernel.args[0].address` applies only to `texture`"),
+        ("{ surface = \"y\" }", "has `y` as a surface, and also as buffer `y`"),
     ] {
         place.write("phase.toml", &phase.replace(args, &format!("args = [{argument}, \"y\"]")));
         let checked = Finished::of(place.ncugate(&["check", "phase.toml", "--no-build"]).envs(variables.clone()));

@@ -38,10 +38,10 @@ fn planned_measurements_are_listed_without_a_gpu() {
 fn an_unknown_part_is_an_error_that_lists_the_known_ones() {
     let place = Place::new();
     for (option, said) in [
-        (["--filter", "REGCAP=64"], "no candidate of the phase fits --filter REGCAP=64; it has THREADS=128"),
+        (["--filter", "REGCAP=64"], "no candidate of the phase matches `--filter REGCAP=64`; it has THREADS=128"),
         (["--filter", "REGCAP == 64"], "REGCAP"),
         (["--set", "THREADS=100"], "one of 128, 256, 512"),
-        (["--shape", "wyde"], "did you mean 'wide'?"),
+        (["--shape", "wyde"], "did you mean `wide`?"),
     ] {
         let finished = place.run_at_root(&[&["run", "configs/softmax.toml"][..], &option].concat());
         assert_eq!(finished.status, Some(2), "{finished:?}");

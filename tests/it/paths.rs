@@ -30,7 +30,7 @@ fn paths_begin_at_the_nearest_ncugate_toml_else_at_the_phase() {
     assert_eq!(beside.status, Some(0), "{beside:?}");
     place.write("project/ncugate.toml", "");
     let moved = in_folder(&place, "elsewhere", &["check", "../project/phases/p.toml"]);
-    let looked = format!("begin at the root of the project, {}", place.path().join("project").display());
+    let looked = format!("start at the project's root, {}", place.path().join("project").display());
     assert!(moved.status == Some(2) && moved.stderr.contains(&looked), "{moved:?}");
     assert!(moved.stderr.contains("`variant[0].command[1]` is `tools/mine.sh`, which does not exist"), "{moved:?}");
     place.write("project/tools/mine.sh", "");
@@ -74,7 +74,7 @@ fn a_missing_program_fails_the_check_and_its_cause_is_printed_once() {
     place.write("p.toml", &PHASE.replace("\"sh\"", "\"no-such-program\""));
     place.write("tools/mine.sh", "");
     let absent = place.run(&["check", "p.toml"]);
-    assert!(absent.status == Some(1) && absent.stdout.contains("there is no program `no-such-program`"), "{absent:?}");
+    assert!(absent.status == Some(1) && absent.stdout.contains("program `no-such-program` not found"), "{absent:?}");
 }
 
 #[test]

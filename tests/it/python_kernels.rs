@@ -74,13 +74,9 @@ fn a_compiler_reports_the_launch_and_a_mismatch_with_the_kernel_fails() {
     for (args, status, outcome) in [
         (right, Some(0), "\"grid\":[4,1,1],\"block\":[64,1,1]"),
         ("[{\"given\": 0}, {\"given\": 1}]", Some(1), "\"grid\":[4,1,1],\"block\":[64,1,1]"),
-        ("[{\"given\": 1}]", Some(1), "1 arguments; the kernel takes 2"),
-        ("[{\"given\": 1}, {\"given\": 7}]", Some(1), "0 arguments; the kernel takes 2"),
-        (
-            "[{\"given\": 1}, {\"whole\": {\"bytes\": 4, \"value\": 0}}]",
-            Some(1),
-            "is 4 bytes; the kernel takes 8 there",
-        ),
+        ("[{\"given\": 1}]", Some(1), "1 arguments, but the kernel takes 2"),
+        ("[{\"given\": 1}, {\"given\": 7}]", Some(1), "0 arguments, but the kernel takes 2"),
+        ("[{\"given\": 1}, {\"whole\": {\"bytes\": 4, \"value\": 0}}]", Some(1), "has 4 bytes, but the kernel takes 8"),
     ] {
         let (place, variables) = machine_that_counts(&["copy_honest"], "rounds = 60");
         let python = answering(&place, &said(args));

@@ -107,7 +107,7 @@ fn a_search_is_run_from_its_phase_and_its_winner_is_confirmed() {
     let key = &records[0]["key"].as_str().unwrap()[..16];
     let journal = place.write(&format!("profiles/copy/search/{key}/search.jsonl"), &text);
     let planted = run(&["run", "phase.toml", "--source", "gpu"]);
-    let said = "starting the search afresh";
+    let said = "starting a new search";
     assert!(planted.stderr.contains(said) && planted.stderr.contains("this user has no record"), "{planted:?}");
     assert!(!planted.stderr.contains("continuing a search"), "{planted:?}");
     let mut child = crate::concurrent::start(&place, &variables, &["run", "phase.toml", "--source", "gpu"]);
@@ -116,19 +116,19 @@ fn a_search_is_run_from_its_phase_and_its_winner_is_confirmed() {
     child.kill().unwrap();
     child.wait().unwrap();
     let again = run(&["run", "phase.toml", "--source", "gpu"]);
-    assert!(again.stderr.contains("continuing a search that has tried"), "{again:?}");
+    assert!(again.stderr.contains("continuing a search after"), "{again:?}");
     assert!(!again.stderr.contains(said), "{again:?}");
     let ledgers = place.path().join("state/ncugate/unfinished");
     assert!(std::fs::read_dir(ledgers).unwrap().next().is_none(), "runs and searches are complete");
     let part = run(&["run", "phase.toml", "--source", "gpu", "--filter", "PAD == 3"]);
     assert_eq!(part.status, Some(2), "{part:?}");
-    assert!(part.stderr.contains("are proposed by its search"), "{}", part.stderr);
+    assert!(part.stderr.contains("a search proposes those of this phase"), "{}", part.stderr);
     // A failure that affects every variant is not retried for each of them.
     std::fs::remove_file(place.path().join("copy.cu")).unwrap();
     let useless = run(&["run", "phase.toml", "--source", "gpu", "--fresh"]);
     assert_eq!(useless.status, Some(1), "{useless:?}");
     assert!(
-        useless.stderr.contains("all 2 variants that were tried fail alike: does not build: cannot read"),
+        useless.stderr.contains("all 2 tried variants fail for the same reason: does not build: cannot read"),
         "{useless:?}"
     );
 }

@@ -128,7 +128,7 @@ fn a_launch_that_cannot_be_is_a_mistake_in_the_phase() {
         ("byte = 1", "byte = 256", "byte"),
         ("args = [\"t\", \"y\"]", "args = [\"t\", \"z\"]", "`kernel.launch[2].args[1]` is `z`"),
         ("entry = \"second\"\n", "", "`kernel.launch[2].entry` is missing"),
-        ("block = [128]\n[[", "block = [128]\nentry = \"all\"\n[[", "`kernel.entry` is taken by no launch"),
+        ("block = [128]\n[[", "block = [128]\nentry = \"all\"\n[[", "`kernel.entry` has no effect"),
         ("entry = \"first\"\n", "entry = \"first\"\npdl = true\n", "the step before it is not a launch"),
     ] {
         assert!(PHASE.contains(from), "{from}");

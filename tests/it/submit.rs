@@ -69,7 +69,7 @@ fn a_task_that_is_lost_or_started_twice_is_measured_once() {
     place.write("queue/twice-3", "");
     let submitted = run(&place, &variables, &SUBMIT);
     assert_eq!(submitted.status, Some(4), "{submitted:?}");
-    assert!(submitted.stderr.contains("has ended without shards 2; submitting again"), "{submitted:?}");
+    assert!(submitted.stderr.contains("ended without shards 2; submitting again"), "{submitted:?}");
     let arrays: Vec<String> = [101, 104]
         .iter()
         .map(|job| fs::read_to_string(place.path().join(format!("queue/{job}/array"))).unwrap())
@@ -132,7 +132,7 @@ fn an_interrupt_cancels_the_jobs_and_the_same_command_goes_on() {
     kill(Pid::from_raw(follower.id().cast_signed()), Signal::SIGINT).unwrap();
     let (status, _, stderr) = ended(follower);
     assert_eq!(status, Some(3), "{stderr}");
-    assert!(stderr.contains("were cancelled; what was measured is kept"), "{stderr}");
+    assert!(stderr.contains("were cancelled; the measurements are kept"), "{stderr}");
     assert!(place.path().join("queue/cancelled").exists());
     fs::remove_file(place.path().join("queue/break-1")).unwrap();
     let submitted = run(&place, &variables, &SUBMIT);

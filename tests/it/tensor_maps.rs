@@ -63,7 +63,7 @@ fn tensor_maps_that_the_driver_cannot_encode_are_errors_with_variant_and_shape()
         checked(&[("C = 72", "C = 70"), ("SWIZZLE = [0, 32", "SWIZZLE = [0, 8"), ("ROWS = [16]", "ROWS = [16, 512]")]);
     assert_eq!(wrong.status, Some(2), "{wrong:?}");
     for told in [
-        "`kernel.tensor_maps.x_tiles.buffer` is `x`, whose axis 1 has neighbours 140 bytes apart, for variant SWIZZLE=0,STORE=0,\
+        "`kernel.tensor_maps.x_tiles.buffer` is `x`, whose axis 1 has a stride of 140 bytes, for variant SWIZZLE=0,STORE=0,\
          ROWS=16 at shape ragged",
         "`kernel.tensor_maps.x_tiles.swizzle` is \"SWIZZLE\", which gives 8, for variant SWIZZLE=8,STORE=0,ROWS=16 at shape ragged",
         "`kernel.tensor_maps.y_tiles.box[1]` is \"ROWS\", which gives 512, for variant SWIZZLE=0,STORE=0,ROWS=512 at shape ragged",

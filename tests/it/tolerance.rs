@@ -18,7 +18,7 @@ fn a_tolerance_that_zeros_would_meet_is_an_error_of_the_phase() {
     for tolerance in ["tolerance = { max_abs = 1e9 }", "tolerance = { atol = 8.0 }", "tolerance = { rel_l2 = 1.5 }"] {
         let loose = checked(tolerance, &[]);
         assert_eq!(loose.status, Some(2), "{tolerance}: {loose:?}");
-        assert!(loose.stderr.contains("the tolerance proves nothing: at shape 'only' it accepts zeros"), "{loose:?}");
+        assert!(loose.stderr.contains("the tolerance is too wide: at shape `only` it accepts zeros"), "{loose:?}");
     }
     let right = checked("tolerance = { atol = 1e-6, rtol = 1e-3 }", &[]);
     assert_eq!((right.status, right.stderr.as_str()), (Some(0), ""), "{right:?}");
@@ -42,7 +42,7 @@ fn a_plain_evaluation_is_asked_of_built_in_references_alone() {
     place.write("phase.toml", &text);
     let refused = place.run(&["check", "phase.toml", "--no-build"]);
     assert_eq!(refused.status, Some(2), "{refused:?}");
-    assert!(refused.stderr.contains("asks for a plain evaluation, which only built-in references have"), "{refused:?}");
+    assert!(refused.stderr.contains("needs a plain evaluation, which only built-in references have"), "{refused:?}");
 }
 
 const OUTPUTS: &str = r#"
@@ -79,7 +79,7 @@ fn bounds_of_outputs_and_shapes_are_validated_and_combine_only_with_atol_and_rto
         ("rstd = { atol", "x = { atol", "`workload.tolerance.outputs.x` is not an output"),
         ("wide = { atol = 1e-1 }", "width = { atol = 1e-1 }", "`workload.tolerance.shapes.width` is not a shape"),
         ("wide = { atol = 1e-1 }", "wide = {}", "`atol`, `rtol` or both"),
-        ("atol = 1e-2, outputs", "max_abs = 1e-2, outputs", "which nothing bounds for all outputs"),
+        ("atol = 1e-2, outputs", "max_abs = 1e-2, outputs", "has no such bound for the others"),
         ("atol = 1e-6", "atol = -1", "a number of at least 0"),
     ] {
         assert!(OUTPUTS.contains(from), "{from}");
@@ -157,21 +157,21 @@ fn a_tolerance_that_accepts_wrong_answers_is_refused_by_run_wherever_it_does() {
     let of_program = |changes: &[(&'static str, &'static str)]| [&[(REFERENCE, program)], changes].concat();
     // `check` calls a program only at the smallest shape.
     for (changes, said, is_checked) in [
-        (of_shape.to_vec(), "at shape 'wide' it accepts zeros", true),
+        (of_shape.to_vec(), "at shape `wide` it accepts zeros", true),
         (
             of_program(&of_shape),
-            "at shape 'wide', seed 0: the tolerance proves nothing of output 'y': it accepts zeros",
+            "at shape `wide`, seed 0: the tolerance is too wide for output `y`: it accepts zeros",
             false,
         ),
-        (of_program(&[loose]), "'y': it accepts zeros", true),
-        (nan.to_vec(), "1 of 2048 elements of output 'y' are finite in the reference", true),
-        (rows.to_vec(), "at shape 'many'", true),
+        (of_program(&[loose]), "`y`: it accepts zeros", true),
+        (nan.to_vec(), "1 of 2048 elements of output `y` are finite in the reference", true),
+        (rows.to_vec(), "at shape `many`", true),
         (
             of_program(&rows),
-            "at shape 'many', seed 0: the tolerance proves nothing of output 'y': it accepts an answer without its last row",
+            "at shape `many`, seed 0: the tolerance is too wide for output `y`: it accepts an output without its last row",
             false,
         ),
-        (gemm.to_vec(), "it accepts the input 'c_in' copied", true),
+        (gemm.to_vec(), "it accepts a copy of input `c_in`", true),
     ] {
         let (run, checked, _) = run_and_checked(&changes);
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");

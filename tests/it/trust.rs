@@ -158,7 +158,7 @@ fn a_tool_of_the_project_is_listed_and_an_edit_of_it_is_another_run() {
     for (what, text) in first_screens(&place) {
         says(what, &text, "[profile] ncu is the project's own bin/ncu");
         if what == "report.md" {
-            says(what, &text, "nvcc was given more flags by the environment: NVCC_APPEND_FLAGS=-DFASTER");
+            says(what, &text, "the environment adds flags to nvcc: NVCC_APPEND_FLAGS=-DFASTER");
         }
     }
     let run = folders(&place).remove(0);

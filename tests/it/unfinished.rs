@@ -46,7 +46,7 @@ fn counters_of_a_planted_run_do_not_turn_a_fail_into_a_pass() {
     }
     let planted = run(&place, &variables);
     assert_eq!(planted.status, Some(1), "{planted:?}");
-    assert!(planted.stderr.contains("starting afresh"), "{planted:?}");
+    assert!(planted.stderr.contains("starting a new"), "{planted:?}");
     assert_eq!(folders(&place).len(), 2, "measured again, in another folder");
 }
 
@@ -81,7 +81,7 @@ fn a_run_that_was_killed_continues_only_with_what_ncugate_wrote_and_within_a_day
     let fresh = |what: &str, said: &str| {
         let finished = run(&place, &variables);
         assert_eq!(finished.status, Some(1), "{what}: {finished:?}");
-        assert!(finished.stderr.contains("starting afresh") && finished.stderr.contains(said), "{what}: {finished:?}");
+        assert!(finished.stderr.contains("starting a new") && finished.stderr.contains(said), "{what}: {finished:?}");
         assert!(!finished.stdout.contains("continued: "), "{what}: {finished:?}");
     };
     let report = reports(&folder).remove(0);

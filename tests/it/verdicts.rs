@@ -326,7 +326,7 @@ fn a_requirement_that_holds_by_the_order_of_its_metrics_is_refused_with_its_plac
     ] {
         let refused = check(require);
         assert_eq!(refused.status, Some(2), "{require}: {refused:?}");
-        assert!(refused.stderr.contains("is the same whatever is measured"), "{require}: {refused:?}");
+        assert!(refused.stderr.contains("has the same result for every measurement"), "{require}: {refused:?}");
         assert!(refused.stderr.contains("--> phase.toml:"), "{require}: {refused:?}");
     }
     for require in [

@@ -144,9 +144,9 @@ fn has_end(path: &Path) -> std::io::Result<()> {
     let is_named = || path.canonicalize().is_ok();
     match kind.is_char_device() || kind.is_block_device() || kind.is_socket() {
         true => Err(std::io::Error::other("it is a device, not a file")),
-        false if kind.is_fifo() && is_named() => {
-            Err(std::io::Error::other("it is a named pipe, which may have no writer; name a file or /dev/stdin"))
-        }
+        false if kind.is_fifo() && is_named() => Err(std::io::Error::other(
+            "it is a named pipe, which can wait for a writer forever; give a file or /dev/stdin",
+        )),
         false => Ok(()),
     }
 }

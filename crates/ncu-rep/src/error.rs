@@ -22,7 +22,7 @@ pub enum ReportError {
     },
     /// A container older than the known layout.
     #[error(
-        "report container version {version} is not supported (version 7 or newer is); profile again with a newer ncu"
+        "report container version {version} is too old (version 7 or newer is needed); profile again with a newer ncu"
     )]
     OldVersion {
         /// The version in the file header.
@@ -30,7 +30,7 @@ pub enum ReportError {
     },
     /// The file ends inside a block.
     #[error(
-        "report is truncated at block {block}: {field} at offset {offset} needs {needed} bytes and {left} are left"
+        "report is truncated at block {block}: {field} at offset {offset} needs {needed} bytes, but {left} are left"
     )]
     Truncated {
         /// Ordinal of the block, from 0; the file header counts as block 0.
@@ -60,7 +60,7 @@ pub enum ReportError {
     #[error("cannot decompress the report")]
     Compressed(#[source] std::io::Error),
     /// The content of a zstd frame exceeds the limit.
-    #[error("report decompresses to more than {limit} bytes from {compressed} (limit: {reason})")]
+    #[error("report decompresses from {compressed} bytes to more than {limit} (limit: {reason})")]
     TooLarge {
         /// Maximum number of bytes.
         limit: u64,
@@ -70,7 +70,7 @@ pub enum ReportError {
         reason: &'static str,
     },
     /// More results and source entries than a report of this size can have.
-    #[error("report of {bytes} bytes has more than {limit} launches and source entries, which no real report has")]
+    #[error("damaged report: more than {limit} launches and source entries in {bytes} bytes")]
     TooManyEntries {
         /// Maximum number of entries.
         limit: u64,
@@ -91,10 +91,10 @@ impl ReportError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WireProblem {
     /// A variable-length integer has more than ten bytes or does not end.
-    #[error("the integer does not end")]
+    #[error("the integer has no end")]
     Varint,
     /// The field is longer than the message that contains it.
-    #[error("length {length} is more than the {left} bytes that are left")]
+    #[error("length {length} exceeds the remaining {left} bytes")]
     Length {
         /// Length according to the field.
         length: u64,
@@ -102,10 +102,10 @@ pub enum WireProblem {
         left: u64,
     },
     /// Field number 0, or one out of range.
-    #[error("the field number is not valid")]
+    #[error("the field number is invalid")]
     FieldNumber,
     /// An invalid or unexpected wire type.
-    #[error("wire type {0} is not expected here")]
+    #[error("unexpected wire type {0}")]
     WireType(u8),
     /// A number out of range for its field.
     #[error("value {0} is out of range")]

@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(decode(Dtype::U16, &encode(Dtype::U16, &[7e4])), [65535.0]);
         assert_eq!(decode(Dtype::I64, &encode(Dtype::I64, &[-WHOLE, 5.0])), [-WHOLE, 5.0]);
         assert_eq!(decode(Dtype::U64, &encode(Dtype::U64, &[WHOLE, -5.0])), [WHOLE, 0.0]);
-        assert_eq!(decode(Dtype::Bool, &[0, 1, 2]), [0.0, 1.0, 2.0], "a byte that is no bool is no right answer");
+        assert_eq!(decode(Dtype::Bool, &[0, 1, 2]), [0.0, 1.0, 2.0], "a byte other than 0 and 1 is not a valid bool");
     }
 
     #[test]

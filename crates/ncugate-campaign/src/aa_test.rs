@@ -48,7 +48,7 @@ pub fn calibrate(
         built(phase, plan, asked, tools)?.ok_or_else(|| untimed("no candidate kernel builds".to_owned()))?;
     let folder = profiles.join(&phase.name).join("calibration");
     std::fs::create_dir_all(&folder)
-        .map_err(|source| CampaignError::Io { what: "make a folder for the calibration", source })?;
+        .map_err(|source| CampaignError::Io { what: "create a folder for the calibration", source })?;
     let mut tests = Vec::new();
     for _ in 0..runs.max(1) {
         tests.push(aa_test(phase, (variant, &cubin), &tools.worker, &folder)?.map_err(untimed)?);

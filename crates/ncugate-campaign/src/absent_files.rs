@@ -19,7 +19,7 @@ pub fn prove_files(phase: &Phase, plan: &Plan) -> Result<(), PlanErrors> {
         return Ok(());
     }
     let places = KeyPlaces::of(&phase.text);
-    let help = format!("relative paths begin at the root of the project, {}", phase.root.display());
+    let help = format!("relative paths start at the project's root, {}", phase.root.display());
     let mut faults = Faults::default();
     for (file, flaw) in flaws {
         let key = file.keys.iter().find(|key| places.locate(key).is_some()).or(file.keys.last());
@@ -33,7 +33,7 @@ pub fn prove_files(phase: &Phase, plan: &Plan) -> Result<(), PlanErrors> {
 fn flaw(path: &Path) -> Option<String> {
     match std::fs::metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Some("does not exist".to_owned()),
-        Err(error) => Some(format!("cannot be looked at: {error}")),
+        Err(error) => Some(format!("is not accessible: {error}")),
         Ok(found) if found.is_dir() => Some("is a folder, not a regular file".to_owned()),
         Ok(found) if !found.is_file() => Some("is not a regular file".to_owned()),
         Ok(_) => File::open(path).err().map(|error| format!("cannot be read: {error}")),
@@ -45,7 +45,7 @@ pub fn absent_programs(phase: &Phase, plan: &Plan) -> Vec<String> {
     let root = phase.root.display();
     let absent = plan.commands().filter_map(|(variant, command)| {
         let name = command.argv.first().filter(|name| which::which(name).is_err())?;
-        Some(format!("{variant}: there is no program `{name}` (looked on PATH, and in {root} for a path)"))
+        Some(format!("{variant}: program `{name}` not found (searched on PATH, or relative to {root})"))
     });
     absent.collect()
 }
@@ -57,11 +57,11 @@ pub fn absent_aids(phase: &Phase) -> Vec<String> {
         [("build.nvcc", &phase.build.nvcc), ("build.python", &phase.build.python), ("profile.ncu", &phase.profile.ncu)];
     let tool = |(key, path): (&str, &Option<PathBuf>)| {
         let path = path.as_ref().filter(|path| which::which(path).is_err())?;
-        Some(format!("`{key}` is `{}`, which is not on this machine", path.display()))
+        Some(format!("`{key}` is `{}`, which was not found on this machine", path.display()))
     };
     let is_run = |path: &&PathBuf| path.join("manifest.json").is_file();
     let recording = phase.recording.iter().filter(|path| !is_run(path)).map(|path| {
-        format!("`phase.recording` is `{}`, which has no run yet; `ncugate record` puts one there", path.display())
+        format!("`phase.recording` is `{}`, which has no run yet; add one with `ncugate record`", path.display())
     });
     tools.into_iter().filter_map(tool).chain(recording).collect()
 }

@@ -32,7 +32,7 @@ pub fn cupti(launch: bool) -> Result<String, String> {
 }
 
 /// Why a case has no trace if its variant crashed or hung a worker before.
-const NOT_TRACED: &str = "it was not traced after it crashed or hung at another shape";
+const NOT_TRACED: &str = "not traced: it crashed or hung at another shape";
 
 /// Launches of a case, and whether their outputs are right.
 pub(super) type VerifiedTrace = (ActivityTrace, ProfiledOutputs);
@@ -117,14 +117,14 @@ impl Tracing {
         let folder = self.logs.join(self.passes.to_string());
         self.passes += 1;
         std::fs::create_dir_all(&folder)
-            .map_err(|source| CampaignError::Io { what: "make a folder for a worker", source })?;
+            .map_err(|source| CampaignError::Io { what: "create a folder for a worker", source })?;
         let (mut workers, mut failed) = (0, None);
         let mut sink = |event: WorkerEvent| -> Result<(), SinkError> {
             let (case, outcome) = match event {
                 WorkerEvent::Traced { variant, shape, trace, outputs } => ((variant, shape), Ok((trace, outputs))),
                 WorkerEvent::LaunchFailed { variant, shape, reason } => ((variant, shape), Err(reason)),
                 WorkerEvent::Device(_) if workers == MOST_WORKERS => {
-                    return Err(format!("{workers} workers crashed or hung while they traced").into());
+                    return Err(format!("{workers} workers crashed or hung during tracing").into());
                 }
                 WorkerEvent::Device(_) => {
                     workers += 1;
@@ -137,7 +137,7 @@ impl Tracing {
                 && let Err(error) = keep(&case, outcome)
             {
                 failed = Some(error);
-                return Err("a record cannot be kept".into());
+                return Err("cannot store a record".into());
             }
             Ok(())
         };

@@ -18,44 +18,42 @@ const FOLDER: &str = ".base";
 /// Why a base cannot be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum BaseError {
-    #[error("--base takes a git repository: {why}")]
+    #[error("--base needs a git repository: {why}")]
     NoRepository { why: String },
-    #[error(
-        "--base {reference}: there is no such commit here; hint: git fetch it (in CI: check out with the whole history)"
-    )]
+    #[error("--base {reference}: unknown commit; hint: run `git fetch` (in CI: check out the full history)")]
     NoCommit {
         /// The reference as given.
         reference: String,
     },
     #[error(
-        "--base {reference}: it has no commit in common with what is checked out; hint: a shallow clone lacks it (in CI: check out with the whole history)"
+        "--base {reference}: no common ancestor with the current commit; hint: the clone may be shallow (in CI: check out the full history)"
     )]
     NothingInCommon {
         /// The reference as given.
         reference: String,
     },
     /// The files of the commit cannot be written.
-    #[error("--base {reference}: its files cannot be checked out: {why}")]
+    #[error("--base {reference}: cannot check out its files: {why}")]
     Checkout {
         /// The reference as given.
         reference: String,
         why: String,
     },
     /// The folder for the files cannot be created.
-    #[error("cannot keep the files of the base in {}: {source}", path.display())]
+    #[error("cannot write the files of the base to {}: {source}", path.display())]
     Folder {
         path: PathBuf,
         /// The I/O error.
         source: io::Error,
     },
     /// Another run holds the files.
-    #[error("another run of this phase ({owner}) has the files of the base in {}; wait for it", path.display())]
+    #[error("another run of this phase ({owner}) uses the files of the base in {}; wait until it ends", path.display())]
     Held { path: PathBuf, owner: String },
     /// The phase already has a base.
-    #[error("--base: the phase has a [base] already; runs write that table, remove it from the file")]
+    #[error("--base: the phase already has a [base]; only runs write that table, so remove it from the file")]
     Written,
     /// The text of the phase with its base does not parse to the intended phase.
-    #[error("--base: the base cannot be written into the phase: {why}")]
+    #[error("--base: cannot add the base to the phase: {why}")]
     Form { why: String },
 }
 
@@ -151,7 +149,7 @@ pub fn with_base(phase: &Phase, config: &Path, checkout: &BaseCheckout) -> Resul
     };
     if let Err(errors) = config::parse(config, &text) {
         let first = errors.problems().first().map_or_else(String::new, |problem| format!(": {}", problem.message));
-        return absent(&format!("{} cannot be read there{first}", config.display()));
+        return absent(&format!("cannot read {} at the base{first}", config.display()));
     }
     let with = written(phase, checkout, ("phase", &text))?;
     match unroll(&with) {
@@ -167,13 +165,13 @@ pub fn with_base(phase: &Phase, config: &Path, checkout: &BaseCheckout) -> Resul
 
 /// The text of the phase's file at the base.
 fn there(phase: &Phase, config: &Path, checkout: &BaseCheckout) -> Result<String, String> {
-    let outside = || format!("{} lies outside of the repository's project", config.display());
+    let outside = || format!("{} is outside the project of the repository", config.display());
     let (Ok(file), Ok(root)) = (config.canonicalize(), phase.root.canonicalize()) else { return Err(outside()) };
     let inside = file.strip_prefix(&root).map_err(|_| outside())?;
     let path = checkout.root.join(inside);
     ncugate_model::disk::open::text_if_there(&path, config::MAX_BYTES)
-        .map_err(|error| format!("{} cannot be read there: {error}", inside.display()))?
-        .ok_or_else(|| format!("{} is not there", inside.display()))
+        .map_err(|error| format!("cannot read {} at the base: {error}", inside.display()))?
+        .ok_or_else(|| format!("the base has no {}", inside.display()))
 }
 
 /// The phase with `[base]` appended to its text.
@@ -190,7 +188,7 @@ fn written(phase: &Phase, checkout: &BaseCheckout, (key, value): (&str, &str)) -
     let text = format!("{}\n\n{table}", phase.text.trim_end());
     let failed = |why: &str| BaseError::Form { why: why.to_owned() };
     let with = config::parse_again(phase, &text).map_err(|errors| {
-        failed(errors.problems().first().map_or("it does not read", |problem| problem.message.as_str()))
+        failed(errors.problems().first().map_or("it cannot be parsed", |problem| problem.message.as_str()))
     })?;
     // If it parses to anything else, it is a different phase.
     let same = Phase { base: None, text: phase.text.clone(), ..with.clone() } == *phase;
@@ -198,7 +196,7 @@ fn written(phase: &Phase, checkout: &BaseCheckout, (key, value): (&str, &str)) -
         BaseKernels::Of(there) => key == "phase" && there.text == value,
         BaseKernels::Absent { reason } => key == "absent" && reason == value,
     });
-    if same && meant { Ok(with) } else { Err(failed("it reads as another phase")) }
+    if same && meant { Ok(with) } else { Err(failed("the result is a different phase")) }
 }
 
 /// A string as a TOML literal, multi-line if possible for readability.

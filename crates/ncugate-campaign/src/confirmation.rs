@@ -222,7 +222,7 @@ fn grown(
             None => batch,
         });
     }
-    let outcome = whole.unwrap_or_else(|| LatencyOutcome::Failed { reason: "it was not timed anew".to_owned() });
+    let outcome = whole.unwrap_or_else(|| LatencyOutcome::Failed { reason: "it was not re-timed".to_owned() });
     let timed = LatencyRecord { variant: variant.clone(), shape: shape.clone(), outcome };
     ConfirmationRecord { timed, looks, processes }
 }
@@ -252,7 +252,7 @@ fn started_together(commands: usize) -> usize {
 }
 
 fn no_folder(source: io::Error) -> CampaignError {
-    CampaignError::Io { what: "make a folder for a confirmation", source }
+    CampaignError::Io { what: "create a folder for a confirmation", source }
 }
 
 fn process_folders(look: &Path) -> impl Iterator<Item = PathBuf> {

@@ -120,7 +120,9 @@ impl CounterCollection<'_> {
                         record(case, &denied, failed(why.to_owned()))?;
                     }
                 }
-                Err(reason) => record(case, counters, failed(format!("{why}; nor was it traced by CUPTI: {reason}")))?,
+                Err(reason) => {
+                    record(case, counters, failed(format!("{why}; CUPTI did not trace it either: {reason}")))?
+                }
             }
             Ok(())
         };
@@ -128,7 +130,7 @@ impl CounterCollection<'_> {
             self.tracing.trace(&kernels, &mut keep)?;
             if let Some(release) = self.tracing.release().filter(|_| count > 0) {
                 let traced = number::counted(count, "case");
-                progress.say(&format!("ncu may not count here: CUPTI {release} traced {traced}"));
+                progress.say(&format!("ncu collected no counters; CUPTI {release} traced {traced} instead"));
             }
         }
         self.warn(&format!("counters were not collected: {why}"))
@@ -140,7 +142,7 @@ impl CounterCollection<'_> {
             match self.started(ncu, wanted) {
                 Err(CampaignError::Profile(ProfileError::Environment(NcuFailure::DriverResourceUnavailable))) => {
                     let seconds = pause.as_secs();
-                    self.run.progress.say(&format!("another tool holds the counters; trying again in {seconds} s"));
+                    self.run.progress.say(&format!("another tool holds the counters; retrying in {seconds} s"));
                     process::sleep(pause);
                 }
                 ended => return ended,
@@ -156,7 +158,7 @@ impl CounterCollection<'_> {
     ) -> Result<ProfilingSummary, CampaignError> {
         let ProfiledRun { phase, early, writer, folder, gpu, progress, .. } = self.run;
         let io = |what| move |source| CampaignError::Io { what, source };
-        let scratch = scratch_folder(gpu.device().uuid.as_deref()).map_err(io("make a folder for ncu's locks"))?;
+        let scratch = scratch_folder(gpu.device().uuid.as_deref()).map_err(io("create a folder for ncu's locks"))?;
         let folders = ProfilingFolders { reports: folder.join("reports"), logs: folder.join("logs"), scratch };
         let prefix = gpu.prefix();
         let runner = Runner { prestarted: Some(early.sessions()), ..folders.runner(ncu, phase, &prefix) };
@@ -190,7 +192,7 @@ fn needs_no_permission(counter: &str) -> bool {
 
 fn unknown(collected: &ProfilingSummary) -> Option<String> {
     (!collected.unknown.is_empty())
-        .then(|| format!("this ncu does not know, and nothing was counted for: {}", collected.unknown.join(", ")))
+        .then(|| format!("not counted, because this ncu does not know these metrics: {}", collected.unknown.join(", ")))
 }
 
 /// The known replay passes of a GPU.

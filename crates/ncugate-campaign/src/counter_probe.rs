@@ -19,7 +19,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 pub fn count_once(ncu: &Ncu) -> Result<f64, String> {
     let scratch = scratch_folder(None).map_err(|e| e.to_string())?;
     let place = scratch.join(format!("probe-{}", std::process::id()));
-    std::fs::create_dir(&place).map_err(|e| format!("cannot make {}: {e}", place.display()))?;
+    std::fs::create_dir(&place).map_err(|e| format!("cannot create {}: {e}", place.display()))?;
     let counted = count_in(ncu, &place, &scratch);
     // The folder was created above; leftovers do no harm.
     let _ = std::fs::remove_dir_all(&place);
@@ -52,7 +52,7 @@ fn count_in(ncu: &Ncu, place: &Path, scratch: &Path) -> Result<f64, String> {
         .map_err(|e| e.to_string())?;
     match (&ran.failure, &ran.report) {
         (Some(failure), _) => Err(ran.explain(failure)),
-        (None, None) => Err(format!("ncu {} and wrote no report", ran.ending)),
+        (None, None) => Err(format!("ncu {} without writing a report", ran.ending)),
         (None, Some(report)) => counted(report),
     }
 }
@@ -62,5 +62,5 @@ fn counted(report: &Path) -> Result<f64, String> {
     let launch = report.launches().next().ok_or("ncu's report has no launch")?;
     let value = launch.metric(COUNTER).map_err(|e| e.to_string())?.and_then(|value| value.as_f64());
     let count = value.filter(|count| count.is_finite() && *count > 0.0);
-    count.ok_or_else(|| format!("ncu's report has no {COUNTER} of the launch"))
+    count.ok_or_else(|| format!("ncu's report has no `{COUNTER}` for the launch"))
 }

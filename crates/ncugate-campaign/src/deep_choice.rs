@@ -17,7 +17,7 @@ pub enum DeepChoice {
 
 /// A variant that is not in the plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the phase has no variant '{variant}' to profile{hint}; write an id, `top:N` or `each`")]
+#[error("the phase has no variant `{variant}`{hint}; write an id, `top:N` or `each`")]
 pub struct UnknownChoice {
     variant: String,
     hint: String,
@@ -45,7 +45,7 @@ impl DeepChoice {
         match self {
             Self::Variant(id) if plan.variant(id).is_none() => {
                 let near = nearest(&id.0, plan.variants.iter().map(|variant| variant.id.0.as_str()));
-                let hint = near.map_or_else(String::new, |near| format!(" (did you mean '{near}'?)"));
+                let hint = near.map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"));
                 Err(UnknownChoice { variant: id.0.to_string(), hint })
             }
             Self::Variant(_) | Self::Top(_) | Self::Each => Ok(()),

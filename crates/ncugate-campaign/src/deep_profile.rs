@@ -110,8 +110,9 @@ impl DeepProfiler<'_> {
         let io = |what| move |source| CampaignError::Io { what, source };
         let cases = self.cases(&run, wanted);
         let logs = run.folder.join("logs").join("deep-profile");
-        std::fs::create_dir_all(&logs).map_err(io("make a folder for a deep profile"))?;
-        let scratch = scratch_folder(self.tools.device.uuid.as_deref()).map_err(io("make a folder for ncu's locks"))?;
+        std::fs::create_dir_all(&logs).map_err(io("create a folder for a deep profile"))?;
+        let scratch =
+            scratch_folder(self.tools.device.uuid.as_deref()).map_err(io("create a folder for ncu's locks"))?;
         let folders = ProfilingFolders { reports: run.folder.join("reports"), logs, scratch };
         let ncu = self.tools.ncu.as_ref().map_err(Clone::clone)?;
         let runner = folders.runner(ncu, self.phase, "");
@@ -207,7 +208,7 @@ impl DeepProfiler<'_> {
                 (_, launched) => ProfileOutcome::Failed { reason: reason(&profiled.ran, launched) },
             };
             if let Some(wrong) = outputs.as_ref().and_then(ProfiledOutputs::wrong) {
-                self.writer.warn(&format!("in the deep profile the output of {} differs: {wrong}", case.0))?;
+                self.writer.warn(&format!("the deep profile of {} has a wrong output: {wrong}", case.0))?;
             }
             let outputs = outputs.filter(|_| matches!(outcome, ProfileOutcome::Profiled { .. }));
             if let ProfileOutcome::Failed { reason } = &outcome {
@@ -274,7 +275,7 @@ impl DeepProfiler<'_> {
             };
             return Ok(DeepProfileSession { ran, metrics, contents, seconds });
         }
-        Err(io(std::io::Error::other("this ncu does not know too many of its metrics")))
+        Err(io(std::io::Error::other("this ncu does not know too many of the metrics")))
     }
 
     /// The listing with the sampled instructions of a case, or why it cannot be made.
@@ -282,7 +283,7 @@ impl DeepProfiler<'_> {
         let lacking = |reason: String| Listing { lacks: vec![reason], ..Listing::default() };
         match Report::open(report).and_then(|report| self.listing_of(run, &report, case, logs)) {
             Ok(Some(listing)) => listing,
-            Ok(None) => lacking("the report holds no machine code".to_owned()),
+            Ok(None) => lacking("the report has no machine code".to_owned()),
             Err(error) => lacking(error.to_string()),
         }
     }

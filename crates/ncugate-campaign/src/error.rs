@@ -14,7 +14,7 @@ pub enum CampaignError {
     #[error("no GPU to measure on: {reason}")]
     NoGpu { reason: String },
     /// A chosen GPU cannot take part.
-    #[error("GPU {wanted} cannot take part: {why}")]
+    #[error("cannot use GPU {wanted}: {why}")]
     NoSuchGpu {
         /// The GPU as the user named it.
         wanted: String,
@@ -22,15 +22,14 @@ pub enum CampaignError {
     },
     /// The chosen GPUs are of different kinds.
     #[error(
-        "the GPUs are not of one kind: {unlike}; name those of one kind with --gpus, or each kind in the phase ([machine] groups), for a \
-         verdict each"
+        "the GPUs are of different kinds: {unlike}; select one kind with --gpus, or list each kind in `groups` under [machine] for a separate verdict"
     )]
     UnlikeGpus {
         /// Two of them and their kinds.
         unlike: String,
     },
     /// The worker thread of one of several GPUs ended without a result.
-    #[error("the work on one of the GPUs ended without a result; run again to continue")]
+    #[error("the work on one GPU ended without a result; run again to continue")]
     LaneLost,
     /// nvcc, its cache or the architecture failed.
     #[error(transparent)]
@@ -60,7 +59,7 @@ pub enum CampaignError {
         message: String,
     },
     /// Each shard would build a different reference.
-    #[error("the phase cannot be measured in shards: its reference is built with flags that are swept")]
+    #[error("the phase cannot be split into shards: the flags of its reference depend on swept parameters")]
     Unsharded,
     /// A system call failed.
     #[error("cannot {what}: {source}")]
@@ -70,26 +69,26 @@ pub enum CampaignError {
         source: io::Error,
     },
     /// Another run measures on the GPU.
-    #[error("{gpu} is taken: {holder} measures on it; wait for it, or give a longer --wait")]
+    #[error("{gpu} is in use: {holder} measures on it; try again later, or with a longer --wait")]
     GpuBusy { gpu: String, holder: String },
     /// The lock of the GPU cannot be checked.
-    #[error("cannot lock the GPU with {}: {source}; remove the file, or set NCUGATE_LOCKS to a folder that all users can write", path.display())]
+    #[error("cannot lock the GPU with {}: {source}; remove the file, or set NCUGATE_LOCKS to a folder that all users can write to", path.display())]
     GpuLock {
         path: PathBuf,
         /// The I/O error.
         source: io::Error,
     },
     /// The user asked to stop.
-    #[error("interrupted; run again to continue where it stopped")]
+    #[error("interrupted; run again to continue")]
     Interrupted,
 }
 
 impl CampaignError {
-    /// What is missing to measure, in a few words.
+    /// The missing part, in a few words.
     pub fn lacking(&self) -> String {
         match self {
             Self::NoGpu { .. } => "no GPU was found".to_owned(),
-            other => other.to_string().lines().next().unwrap_or("nothing can be measured here").to_owned(),
+            other => other.to_string().lines().next().unwrap_or("this machine cannot measure").to_owned(),
         }
     }
 }

@@ -135,7 +135,7 @@ impl<'a> GpuTurn<'a> {
             }
             if !said {
                 self.progress
-                    .say(&format!("waiting for {}: {holder} measures on it (--wait 0 does not wait)", gpu.name));
+                    .say(&format!("waiting for {}: {holder} measures on it (--wait 0 fails at once)", gpu.name));
                 said = true;
             }
             std::thread::sleep(LOOK);

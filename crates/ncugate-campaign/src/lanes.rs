@@ -53,7 +53,7 @@ impl FromStr for GpuChoice {
                     Ok(GpuSelector::Name(GpuName(part.to_owned())))
                 }
                 Err(_) => {
-                    Err(format!("'{part}' is not a GPU; write all, auto, numbers (0,2) or UUIDs (GPU-..., MIG-...)"))
+                    Err(format!("`{part}` is not a GPU; write all, auto, numbers (0,2) or UUIDs (GPU-..., MIG-...)"))
                 }
             }
         };
@@ -133,7 +133,7 @@ pub fn choose(
         if lanes[..at].iter().any(|other| other.name == lane.name) {
             return Err(CampaignError::NoSuchGpu {
                 wanted: lane.name.to_string(),
-                why: "it is named twice".to_owned(),
+                why: "it is listed twice".to_owned(),
             });
         }
     }
@@ -161,7 +161,11 @@ fn by_kind(lanes: Vec<Lane>, groups: &[String]) -> Result<Vec<Vec<Lane>>, Campai
     match firsts.find(|lane| !lane.is_of_any(groups)) {
         Some(lane) => Err(CampaignError::NoSuchGpu {
             wanted: lane.name.to_string(),
-            why: format!("it is {}, and the phase names {} ([machine] groups)", lane.device.name, groups.join(", ")),
+            why: format!(
+                "it is {}, but the phase allows only {} (`groups` under [machine])",
+                lane.device.name,
+                groups.join(", ")
+            ),
         }),
         None => Ok(kinds),
     }
@@ -170,7 +174,9 @@ fn by_kind(lanes: Vec<Lane>, groups: &[String]) -> Result<Vec<Vec<Lane>>, Campai
 fn lane(device: DeviceAttributes) -> Result<Lane, CampaignError> {
     match &device.uuid {
         Some(uuid) => Ok(Lane { name: GpuName(uuid.clone()), device }),
-        None => Err(CampaignError::NoSuchGpu { wanted: device.name, why: "the driver gives it no UUID".to_owned() }),
+        None => {
+            Err(CampaignError::NoSuchGpu { wanted: device.name, why: "the driver reports no UUID for it".to_owned() })
+        }
     }
 }
 
@@ -194,7 +200,7 @@ fn named(
     match wanted {
         GpuSelector::Ordinal(ordinal) => {
             let count = visible.len();
-            let why = || format!("{count} are visible; look at nvidia-smi and CUDA_VISIBLE_DEVICES");
+            let why = || format!("{count} are visible; check nvidia-smi and CUDA_VISIBLE_DEVICES");
             let device = visible.get(*ordinal);
             device
                 .cloned()
@@ -205,7 +211,7 @@ fn named(
             // The driver resolves the name: a UUID prefix is enough, and MIG slices are not in the list.
             let own = worker.on(name.0.clone());
             let device = find_devices(&own, limit)?.ok().and_then(|devices| devices.into_iter().next());
-            let why = "the driver does not show it".to_owned();
+            let why = "the driver does not report it".to_owned();
             let device = device.ok_or_else(|| CampaignError::NoSuchGpu { wanted: name.to_string(), why })?;
             let full = device.uuid.clone().filter(|uuid| uuid.starts_with(&name.0));
             Ok(Lane { name: full.map_or_else(|| name.clone(), GpuName), device })

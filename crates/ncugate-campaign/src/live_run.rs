@@ -171,7 +171,8 @@ impl<'a> LiveRun<'a> {
             }
             Continuation::Refused { folder, reason } => {
                 let folder = folder.display();
-                self.progress.say(&format!("starting afresh, not continuing the unfinished run in {folder}: {reason}"));
+                self.progress
+                    .say(&format!("starting a new run; the unfinished one in {folder} cannot continue: {reason}"));
                 None
             }
             Continuation::None => None,
@@ -258,7 +259,7 @@ impl<'a> LiveRun<'a> {
         if changed.is_empty() {
             return Ok(writer.seal()?);
         }
-        writer.warn(&format!("files changed while the run was measured; it began with {}", changed.join(", ")))?;
+        writer.warn(&format!("input files changed during the run; it began with {}", changed.join(", ")))?;
         Ok(writer.unseal()?)
     }
 }

@@ -30,7 +30,7 @@ pub fn manifest(phase: &Phase, plan: &Plan, fingerprint: Fingerprint) -> Manifes
 }
 
 fn flags_of_environment((name, flags): (&'static str, String)) -> String {
-    format!("nvcc was given more flags by the environment: {name}={flags}")
+    format!("the environment adds flags to nvcc: {name}={flags}")
 }
 
 /// The manifest of a run that measures a shard of `plan` and starts now.

@@ -86,7 +86,7 @@ fn parts(job: &WorkerJob, tools: &Tools, logs: &Path) -> Result<Vec<Part>, Campa
             name => logs.join(name),
         };
         std::fs::create_dir_all(&logs)
-            .map_err(|source| CampaignError::Io { what: "make a folder for a worker", source })?;
+            .map_err(|source| CampaignError::Io { what: "create a folder for a worker", source })?;
         parts.push(Part { job: part, worker: gpu.worker(), logs });
     }
     Ok(parts)

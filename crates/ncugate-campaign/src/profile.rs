@@ -125,7 +125,7 @@ impl Profiling<'_> {
         match collecting.collect(&subjects, &duration) {
             // gates that compare with these baselines report it; the rest of the run stands
             Err(CampaignError::Profile(ProfileError::Unprofilable(why))) => {
-                collecting.warn(&format!("no kernel of an external baseline was seen: {why}"))
+                collecting.warn(&format!("no kernel of an external baseline was profiled: {why}"))
             }
             ended => ended,
         }

@@ -150,7 +150,7 @@ impl Campaign<'_> {
         if !self.tools.others.is_empty() {
             self.writer.measured_also_on(&self.tools.other_machines)?;
             self.writer.warn(&format!(
-                "checked and counted on {} GPUs of one kind ({}); every latency is of the first",
+                "checked and profiled on {} equal GPUs ({}); all latencies are from the first",
                 self.tools.others.len() + 1,
                 self.tools.device.name
             ))?;

@@ -54,7 +54,7 @@ pub(super) fn file_name(variant: &VariantId) -> String {
 pub(super) fn command_folder(parent: &Path, variant: &VariantId) -> Result<PathBuf, CampaignError> {
     let folder = parent.join(file_name(variant));
     std::fs::create_dir_all(&folder)
-        .map_err(|source| CampaignError::Io { what: "make a folder for an external command", source })?;
+        .map_err(|source| CampaignError::Io { what: "create a folder for an external command", source })?;
     Ok(folder)
 }
 

@@ -93,7 +93,7 @@ impl Tools {
                 let watts =
                     |limit: Option<u32>| limit.map_or_else(|| "unknown".to_owned(), |watts| format!("{watts} W"));
                 let (one, two) = (watts(measured_on.power_limit_w), watts(other.power_limit_w));
-                let unlike = format!("the first has a power limit of {one}, {} of {two}", lane.name);
+                let unlike = format!("the first has a power limit of {one}, but {} has {two}", lane.name);
                 return Err(CampaignError::UnlikeGpus { unlike });
             }
         }

@@ -1,5 +1,5 @@
 def with_axes(name, tensor):
-    """A tensor as the problem has it: a phase has one of no axes as one element."""
+    """A tensor with the problem's axes: a phase stores a tensor without axes as one element."""
     return tensor.reshape(()) if name in WITHOUT_AXES else tensor
 
 

@@ -1,5 +1,5 @@
 def given(name, array):
-    """An input, float64 until now, in its type."""
+    """An input, converted from float64 to its type."""
     torch = sys.modules.get("torch")
     if torch is None:
         import numpy as np

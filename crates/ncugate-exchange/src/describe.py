@@ -1,11 +1,11 @@
-"""Says what a Python file makes as inputs, by parsing it. Nothing of the file is executed.
+"""Describes the inputs that a Python file creates. It parses the file and executes nothing.
 
     python3 -c "$(cat scope.py describe.py)" FILE FUNCTION CLASS GIVEN
 
-Prints one JSON object: the whole numbers that the module names, what FUNCTION returns (tensors with type, extents and
-distribution; numbers), the parameters of FUNCTION, the parameters of CLASS.forward, and the bounds that a module-level call of
-`make_match_reference` names. GIVEN is a JSON object of what tensors of FUNCTION are, by name: type, extents and distribution. What is
-not understood has a sentence in its place; what is understood otherwise than it is written is a note.
+Prints one JSON object: the integer constants of the module, the results of FUNCTION (tensors with type, extents and
+distribution; numbers), the parameters of FUNCTION, the parameters of CLASS.forward, and the bounds in a module-level call of
+`make_match_reference`. GIVEN is a JSON object that describes tensors of FUNCTION by name: type, extents and distribution. An
+unsupported expression becomes a sentence in its place; a changed meaning becomes a note.
 """
 
 import ast
@@ -13,11 +13,11 @@ import json
 import re
 import sys
 
-# Scope, Unknown and dotted are those of scope.py, which stands before this.
+# Scope, Unknown and dotted come from scope.py, which precedes this text.
 
 
 def constants(tree):
-    """Numbers, and tuples of them, that the module names."""
+    """Constants of the module: numbers and tuples of numbers."""
     scope = Scope({})
     for node in tree.body:
         pairs = []
@@ -44,7 +44,7 @@ def constants(tree):
 
 
 def returned(scope, function):
-    """What the function returns, in order: a name where it has one, and what it is."""
+    """The results of the function, in order, with their names if they have one."""
     for node in function.body:
         if isinstance(node, ast.Assign):
             value = node.value
@@ -62,14 +62,14 @@ def returned(scope, function):
             parts = node.value.elts if is_sequence(node.value) else [node.value]
             return [part(scope, one) for one in parts], not is_sequence(node.value)
         elif any(isinstance(one, ast.Return) for one in ast.walk(node)) and not isinstance(node, ast.FunctionDef):
-            raise Unknown(node, "is not understood")
+            raise Unknown(node, "is not supported")
         elif isinstance(node, ast.Expr) and fills(node.value):
             try:
                 scope.tensor(node.value)
             except Unknown:
                 scope.forget(node)
         else:
-            scope.forget(node)  # of a docstring, or the seed of a generator, nothing
+            scope.forget(node)  # a docstring and the seed of a generator have no effect
     raise Unknown(function, "returns nothing")
 
 
@@ -101,7 +101,7 @@ def parameters(function):
 
 
 def defaults(function):
-    """Parameters that need not be given, with the whole numbers that they are then; none for what is no whole number."""
+    """Optional parameters with their defaults; None for a default that is not an integer."""
     placed = [*function.args.posonlyargs, *function.args.args]
     pairs = [*zip(reversed(placed), reversed(function.args.defaults)), *zip(function.args.kwonlyargs, function.args.kw_defaults)]
     value = lambda node: node.value if isinstance(node, ast.Constant) and is_whole(node.value) else None
@@ -117,7 +117,7 @@ def is_sequence(value):
 
 
 def bounds(tree, constants):
-    """`rtol` and `atol` of a module-level `make_match_reference(...)`; none where there is no such call."""
+    """`rtol` and `atol` of a module-level `make_match_reference(...)`; None without such a call."""
     for node in tree.body:
         call = node.value if isinstance(node, ast.Assign) else None
         if isinstance(call, ast.Call) and dotted(call.func) == "make_match_reference":
@@ -155,7 +155,7 @@ def main(path, function, model, given):
             answer["forward"] = parameters(node)
     if function in functions:
         answer["parameters"], answer["defaults"] = parameters(functions[function]), defaults(functions[function])
-        # A name of `forward` is what is passed there, whatever has that name here.
+        # A parameter of `forward` refers to the passed value, not to a value with the same name here.
         of_here = {name: tensor for name, tensor in json.loads(given).items() if name not in (answer["forward"] or [])}
         scope = Scope(known, answer["parameters"], of_here)
         try:

@@ -123,7 +123,7 @@ impl Description {
         let Some(parts) = &self.returned else {
             // either the command line describes everything, or nothing is known
             let all = |names: &[String]| names.iter().map(|name| given_as(name)).collect::<Option<Vec<Tensor>>>();
-            let why = self.problem.as_deref().unwrap_or("it is not there").to_owned();
+            let why = self.problem.as_deref().unwrap_or("it is missing").to_owned();
             let unknown = || unknown_inputs(problem, function, vec![(why, "NAME".to_owned())]);
             let all = match names {
                 Some(names) => all(names),
@@ -135,7 +135,7 @@ impl Description {
         };
         if let Some(names) = names.filter(|names| parts.len() > names.len()) {
             let what = format!(
-                "{function} returns {} inputs, and forward takes {} ({})",
+                "{function} returns {} inputs, but forward takes {} ({})",
                 parts.len(),
                 names.len(),
                 names.join(", ")
@@ -167,9 +167,10 @@ impl Description {
         let is_there =
             |given: &GivenTensor| self.set.contains(&given.name) || tensors.iter().any(|t| t.name == given.name);
         match given.iter().find(|given| !is_there(given)) {
-            Some(GivenTensor { name, .. }) => {
-                Err(ImportError::unmapped(problem, format!("{function} makes no `{name}`, which --input describes")))
-            }
+            Some(GivenTensor { name, .. }) => Err(ImportError::unmapped(
+                problem,
+                format!("--input describes `{name}`, which {function} does not create"),
+            )),
             None => Ok((tensors, arguments)),
         }
     }
@@ -179,10 +180,10 @@ impl Part {
     /// The tensor under a name; `None` for a number. The error says why it is unknown.
     fn tensor(&self, name: &str) -> Result<Option<Tensor>, String> {
         let Some(made) = &self.tensor else {
-            let why = self.unknown.as_deref().unwrap_or("it is not understood");
+            let why = self.unknown.as_deref().unwrap_or("its expression is not supported");
             return if self.number.is_some() { Ok(None) } else { Err(why.to_owned()) };
         };
-        let dtype = dtype_of(&made.dtype).ok_or_else(|| format!("`{name}` is of type {}", made.dtype))?;
+        let dtype = dtype_of(&made.dtype).ok_or_else(|| format!("`{name}` has the type {}", made.dtype))?;
         Ok(Some(Tensor {
             name: name.to_owned(),
             dtype,
@@ -198,8 +199,11 @@ fn unknown_inputs(problem: &str, function: &str, unknown: Vec<(String, String)>)
     let (why, asked): (IndexSet<String>, IndexSet<String>) =
         unknown.into_iter().map(|(why, name)| (why, format!("--input \"{name}=f32[EXTENT, ...]\""))).unzip();
     let joined = |texts: IndexSet<String>, by: &str| texts.into_iter().collect::<Vec<_>>().join(by);
-    let what = if asked.len() == 1 { "what it is" } else { "what they are" };
-    ImportError::unmapped(problem, format!("{function}: {}; say {what} with {}", joined(why, "; "), joined(asked, " ")))
+    let what = if asked.len() == 1 { "it" } else { "them" };
+    ImportError::unmapped(
+        problem,
+        format!("{function}: {}; describe {what} with {}", joined(why, "; "), joined(asked, " ")),
+    )
 }
 
 /// A tensor described on the command line, as an input.

@@ -23,7 +23,7 @@ pub enum ImportError {
     #[error("cannot parse {} with `{python}`: {what}", path.display())]
     Python { path: PathBuf, python: String, what: String },
     /// The target already exists.
-    #[error("{} is there already: remove it, or name another file with --output", .0.display())]
+    #[error("{} already exists; remove it, or choose another file with --output", .0.display())]
     Exists(PathBuf),
     /// A file cannot be written.
     #[error("cannot write {}", path.display())]
@@ -33,13 +33,13 @@ pub enum ImportError {
         source: io::Error,
     },
     /// The phase cannot be serialised.
-    #[error("the phase cannot be written as TOML")]
+    #[error("cannot write the phase as TOML")]
     Toml(#[from] toml::ser::Error),
 }
 
 /// Why a run cannot be exported.
 #[derive(Debug, thiserror::Error)]
-#[error("run {run} is not exported: {why}")]
+#[error("cannot export run {run}: {why}")]
 pub struct ExportRefusal {
     /// The run's id.
     pub run: String,

@@ -27,23 +27,23 @@ impl<'a> ExportedRun<'a> {
         match manifest.state {
             RunState::Complete => {}
             RunState::Running | RunState::Interrupted => {
-                return Err(refused("it is not complete: run the phase again to continue it"));
+                return Err(refused("it is not complete; run the phase again to continue it"));
             }
         }
         if !run.run.is_sealed() {
-            return Err(refused("it is not sealed, so nobody can tell whether its files are those that were measured"));
+            return Err(refused("it is not sealed, so its files may have changed since the measurement"));
         }
         if manifest.shard.is_some() {
-            return Err(refused("it is a shard of the phase: `ncugate cluster merge` puts shards together"));
+            return Err(refused("it is a shard of the phase; combine the shards with `ncugate cluster merge`"));
         }
         if let Some(part) = &manifest.narrowed {
-            return Err(refused(&format!("it measured a part of the phase ({})", part.words())));
+            return Err(refused(&format!("it measured only a part of the phase ({})", part.words())));
         }
         if run.evidence != Evidence::Measured || run.phase.is_of_reports() {
-            return Err(refused("its results were not checked by this program"));
+            return Err(refused("ncugate did not check its results"));
         }
         if !run.plan.candidates().any(is_proven_here) {
-            return Err(refused("it has no candidate whose results this program checked: all grade themselves"));
+            return Err(refused("it has only self-reported results"));
         }
         let gpu = manifest.fingerprint.gpu.as_ref().ok_or_else(|| refused("no GPU measured it"))?;
         Ok(Self { run, session, hardware: gpu.name.clone() })
@@ -52,7 +52,10 @@ impl<'a> ExportedRun<'a> {
     /// Candidates that this program launched, and a note on each other candidate.
     pub(super) fn candidates(&self) -> (Vec<&'a Variant>, Vec<String>) {
         let (own, others): (Vec<_>, Vec<_>) = self.run.plan.candidates().partition(|variant| is_proven_here(variant));
-        (own, others.iter().map(|variant| format!("{} grades itself, and is left out", variant.id)).collect())
+        (
+            own,
+            others.iter().map(|variant| format!("{} is omitted: its results are self-reported", variant.id)).collect(),
+        )
     }
 
     pub(super) fn evaluated(&self, variant: &VariantId, shape: &ShapeName) -> CaseEvaluation {

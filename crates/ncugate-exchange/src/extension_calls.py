@@ -1,7 +1,7 @@
 def extension(files, function, name, binding, flags):
-    """A function of C++ and CUDA sources beside this file, behind the binding that it has: a PyTorch extension or a module of TVM-FFI.
+    """A function of C++ and CUDA sources next to this file, through its binding: a PyTorch extension or a module of TVM-FFI.
 
-    It is built where it is imported first, under a name that follows from its sources; both keep what they have built.
+    It is built at its first import, under a name derived from its sources; both bindings cache their builds.
     """
     folder = pathlib.Path(__file__).resolve().parent
     known = hashlib.sha256(repr(flags).encode())

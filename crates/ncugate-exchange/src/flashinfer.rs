@@ -63,15 +63,14 @@ pub fn import_flashinfer(
     files.push(("reference.py".to_owned(), reference(definition, &tensors, &numbers).into_bytes()));
     let candidates = candidates(&set, definition, choice, (&tensors, &numbers), (&mut files, &mut notes))?;
     notes.push(
-        "an error may be atol + rtol * |expected|, where flashinfer-bench allows the larger of the two; rel_l2 is asked for besides"
+        "errors up to atol + rtol * |expected| are allowed; flashinfer-bench allows the larger of the two. The phase also bounds rel_l2"
             .to_owned(),
     );
     for constraint in &definition.constraints {
-        notes.push(format!("the constraint `{constraint}` is the workloads' to keep, and is not checked"));
+        notes.push(format!("the constraint `{constraint}` is not checked; the workloads must satisfy it"));
     }
     if definition.op_type == "sampling" {
-        let what =
-            "it is a sampling operation, whose outputs are drawn; a phase compares every element with one answer";
+        let what = "it is a sampling operation with random outputs, but a phase compares every element with one expected value";
         return Err(ImportError::unmapped(&definition.name, what));
     }
     let workloads = sizes.iter().zip(&chosen).map(|(size, trace)| (size.name.clone(), trace.workload.to_string()));
@@ -103,11 +102,11 @@ fn chosen<'s>(set: &'s TraceSet, choice: &FlashInferChoice) -> Result<&'s TraceD
     let known = || set.definitions.iter().map(|d| d.name.as_str()).collect::<Vec<_>>().join(", ");
     match (&choice.definition, set.definitions.as_slice()) {
         (Some(name), all) => all.iter().find(|definition| definition.name == *name).ok_or_else(|| {
-            ImportError::format(&set.root, format!("it has no definition `{name}`; there are {}", known()))
+            ImportError::format(&set.root, format!("it has no definition `{name}`; known: {}", known()))
         }),
         (None, [one]) => Ok(one),
         (None, _) => {
-            Err(ImportError::format(&set.root, format!("name one of its definitions with --definition: {}", known())))
+            Err(ImportError::format(&set.root, format!("select one of its definitions with --definition: {}", known())))
         }
     }
 }
@@ -126,7 +125,7 @@ fn workloads<'s>(
     let kept: Vec<_> =
         own.into_iter().filter(|t| choice.workloads.is_empty() || choice.workloads.contains(&uuid(t))).collect();
     if kept.is_empty() {
-        return Err(ImportError::unmapped(&definition.name, "it has no workload, and a phase needs a shape"));
+        return Err(ImportError::unmapped(&definition.name, "it has no workload, but a phase needs a shape"));
     }
     Ok(kept)
 }
@@ -167,7 +166,7 @@ fn scalar(definition: &TraceDefinition, workload: &TraceWorkload, name: &str) ->
         _ => None,
     };
     given.ok_or_else(|| {
-        ImportError::unmapped(&definition.name, format!("workload {} does not give the number `{name}`", workload.uuid))
+        ImportError::unmapped(&definition.name, format!("workload {} has no value for `{name}`", workload.uuid))
     })
 }
 
@@ -175,7 +174,7 @@ fn dtype(definition: &TraceDefinition, name: &str, spec: &TensorSpec) -> Result<
     dtype_of(&spec.dtype).ok_or_else(|| {
         ImportError::unmapped(
             &definition.name,
-            format!("`{name}` is of type {}, which a phase does not have", spec.dtype),
+            format!("`{name}` has the type {}, which a phase does not support", spec.dtype),
         )
     })
 }
@@ -194,9 +193,9 @@ fn sizes(
         let problem = match extent {
             Some(extent) if extent >= 1 => return Ok((name.to_owned(), extent)),
             Some(extent) => {
-                format!("axis `{name}` of workload {} is {extent}, and an extent is at least 1", workload.uuid)
+                format!("axis `{name}` of workload {} is {extent}, but an extent must be at least 1", workload.uuid)
             }
-            None => format!("workload {} does not give axis `{name}`", workload.uuid),
+            None => format!("workload {} has no value for axis `{name}`", workload.uuid),
         };
         Err(ImportError::unmapped(&definition.name, problem + "; choose others with --workload"))
     };
@@ -216,7 +215,7 @@ fn tensors(
 ) -> Result<Vec<Tensor>, ImportError> {
     let tensor = |name: &String, spec: &TensorSpec, direction, init| {
         let Some(shape) = spec.shape.clone() else {
-            let what = format!("output `{name}` is a number that is returned, and a phase compares buffers");
+            let what = format!("output `{name}` is a returned number, but a phase compares buffers");
             return Err(ImportError::unmapped(&definition.name, what));
         };
         Ok(Tensor { name: name.clone(), dtype: dtype(definition, name, spec)?, shape, direction, init })
@@ -247,8 +246,9 @@ fn input(
     if given.iter().all(|input| matches!(input, Some(InputSpec::Safetensors { .. }))) {
         return Ok(Some(json!({ "npy": target.path("{{ shape }}-{{ buffer }}.npy") })));
     }
-    let what =
-        format!("input `{name}` is drawn in one workload and stored in another: choose alike ones with --workload");
+    let what = format!(
+        "input `{name}` is random in one workload and stored in another; select workloads of one kind with --workload"
+    );
     Err(ImportError::unmapped(&definition.name, what))
 }
 
@@ -280,7 +280,7 @@ fn stored_tensors(
                 known.ok_or_else(|| {
                     ImportError::unmapped(
                         &definition.name,
-                        format!("`{}` has an axis `{axis}` that is not declared", tensor.name),
+                        format!("`{}` has an undeclared axis `{axis}`", tensor.name),
                     )
                 })
             };
@@ -313,8 +313,8 @@ fn reference(definition: &TraceDefinition, tensors: &[Tensor], numbers: &[(Scala
     let given = arguments(definition, numbers, |name| format!("given({}, {name})", literal(name)));
     let direct = arguments(definition, numbers, |name| format!("with_axes({}, {name})", literal(name)));
     let head = "\"\"\"Calls `run` of definition.py, the reference of a definition of FlashInfer-Trace, with ncugate's inputs.\n\n\
-        `reference` gives the right answer, on the CPU and in the types of the definition; `eager` is what candidates are compared\n\
-        with. Inputs are tensors where the definition imports PyTorch, else NumPy arrays.\n\"\"\"\n\nimport sys\n\nimport definition\n\n";
+        `reference` returns the expected outputs, on the CPU and in the types of the definition; `eager` is the baseline.\n\
+        Inputs are tensors if the definition imports PyTorch, else NumPy arrays.\n\"\"\"\n\nimport sys\n\nimport definition\n\n";
     let body = concat!(include_str!("definition_calls.py"), "\n\n", include_str!("answers.py"));
     format!(
         "{head}{}{}OUTPUTS = {}\n\n\n{body}\n\ndef reference({parameters}):\n    return results(definition.run({given}))\n\n\n\
@@ -348,7 +348,7 @@ fn candidates(
         match refusal(solution, &kept) {
             None => kept.push(solution),
             Some(why) if choice.solutions.is_empty() => {
-                notes.push(format!("solution `{}` is left out: {why}", solution.name));
+                notes.push(format!("solution `{}` is omitted: {why}", solution.name));
             }
             Some(why) => {
                 return Err(ImportError::unmapped(&definition.name, format!("solution `{}`: {why}", solution.name)));
@@ -364,7 +364,7 @@ fn candidates(
                 Binding::TvmFfi => "TVM-FFI",
             };
             notes.push(format!(
-                "solution `{}` is compiled by {by} where it is first called: that takes nvcc, ninja and a C++ compiler",
+                "{by} compiles solution `{}` at its first call, which needs nvcc, ninja and a C++ compiler",
                 solution.name
             ));
         }
@@ -386,7 +386,7 @@ fn candidates(
 fn refusal(solution: &Solution, kept: &[&Solution]) -> Option<String> {
     let Some(family) = solution.spec.family() else {
         let written = solution.spec.written_in();
-        return Some(format!("it is written in '{written}', which ncugate does not call (docs/problems.md)"));
+        return Some(format!("its language is `{written}`, which ncugate does not support (docs/problems.md)"));
     };
     let Some((file, function)) = solution.spec.entry_point.split_once("::") else {
         return Some(format!("its entry point `{}` is not FILE::FUNCTION", solution.spec.entry_point));
@@ -403,7 +403,7 @@ fn refusal(solution: &Solution, kept: &[&Solution]) -> Option<String> {
             && !path.starts_with('.')
     };
     if let Some(source) = solution.sources.iter().find(|source| !plain(&source.path)) {
-        return Some(format!("its source `{}` is not a file in one folder with the others", source.path));
+        return Some(format!("its source `{}` is not in the same folder as the others", source.path));
     }
     if let LanguageFamily::Compiled(_) = family {
         let is_known = |path: &str| COMPILED.iter().chain(&HEADERS).any(|ending| path.ends_with(ending));
@@ -417,7 +417,7 @@ fn refusal(solution: &Solution, kept: &[&Solution]) -> Option<String> {
         Some((other, shared))
     });
     clash.map(|(other, shared)| {
-        format!("it and `{}` both have a module {}: import each by itself with --solution", other.name, shared.path)
+        format!("it and `{}` both have a module {}; import them one at a time with --solution", other.name, shared.path)
     })
 }
 

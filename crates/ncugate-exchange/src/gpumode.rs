@@ -48,7 +48,7 @@ pub fn import_gpumode(given: &GpuModeProblem, parser: &Parser, target: &ImportTa
     let name = path.canonicalize().ok().and_then(|p| Some(p.parent()?.file_name()?.to_string_lossy().into_owned()));
     let name = name.unwrap_or_else(|| "task".to_owned());
     if let Some(language) = task["lang"].as_str().filter(|language| *language != "py") {
-        let what = format!("its language is `{language}`; only `py` has a reference and submissions in Python");
+        let what = format!("its language is `{language}`; only `py` is supported");
         return Err(ImportError::unmapped(name, what));
     }
     let mut notes = Vec::new();
@@ -67,20 +67,18 @@ pub fn import_gpumode(given: &GpuModeProblem, parser: &Parser, target: &ImportTa
         "calls.py".to_owned(),
         calls(&tensors, (&arguments, description.single), room, &candidates).into_bytes(),
     ));
-    notes.push(
-        "inputs are drawn by ncugate with seeds of its own, under the distributions of `generate_input`".to_owned(),
-    );
+    notes.push("ncugate draws the inputs with its own seeds, from the distributions of `generate_input`".to_owned());
     notes.extend(description.notes.iter().cloned());
     let ranking = ranking(task, &name)?;
     if let Some(ranking) = ranking {
         notes.push(format!(
-            "ranking_by = {}: `ncugate problem export gpumode` ranks a run by it; the phase selects at the last benchmark, and judges the gate at each",
+            "ranking_by = {}: `ncugate problem export gpumode` ranks by it; the phase selects at the last benchmark and judges the gate at all",
             ranking.word()
         ));
     }
     for key in ["test_timeout", "benchmark_timeout", "ranked_timeout", "gpus", "milestones"] {
         if !task[key].is_badvalue() {
-            notes.push(format!("`{key}` is not in the phase"));
+            notes.push(format!("`{key}` has no counterpart in the phase"));
         }
     }
     let problem = ForeignProblem {
@@ -110,8 +108,9 @@ fn ranking(task: &Yaml, problem: &str) -> Result<Option<Ranking>, ImportError> {
         return Ok(None);
     }
     let found = Ranking::WORDS.into_iter().find(|(word, _)| given.as_str() == Some(word)).map(|(_, ranking)| ranking);
-    let unknown =
-        || ImportError::unmapped(problem, format!("its `ranking_by` is {}, not last, mean or geom", yaml_text(given)));
+    let unknown = || {
+        ImportError::unmapped(problem, format!("its `ranking_by` is {}, expected last, mean or geom", yaml_text(given)))
+    };
     found.map(Some).ok_or_else(unknown)
 }
 
@@ -126,7 +125,7 @@ fn bound(
         Some((declared.rtol.unwrap_or(DEFAULT_BOUNDS.0), declared.atol.unwrap_or(DEFAULT_BOUNDS.1)))
     });
     let (rtol, atol) = bounds.ok_or_else(|| {
-        let what = "reference.py compares in its own way (not by make_match_reference): give --rtol and --atol";
+        let what = "reference.py does not compare with make_match_reference; set --rtol and --atol";
         ImportError::unmapped(problem, what)
     })?;
     Ok(OutputTolerance { atol, rtol, mismatches: 0.0 })
@@ -162,7 +161,10 @@ fn own_files(
         let plain =
             Path::new(name).components().all(|part| matches!(part, Component::Normal(_))) && !name.contains('/');
         if !plain || name == "calls.py" {
-            return Err(ImportError::format(path, format!("file `{name}` cannot lie beside the phase's own files")));
+            return Err(ImportError::format(
+                path,
+                format!("the name of file `{name}` conflicts with the phase's own files"),
+            ));
         }
         found.push((name.to_owned(), copied(source)?));
     }
@@ -195,7 +197,7 @@ fn sizes(
                         timed.push(shape);
                     }
                 }
-                Err(why) => notes.push(format!("{name} is left out: {why}")),
+                Err(why) => notes.push(format!("{name} is omitted: {why}")),
             }
         }
     }
@@ -221,9 +223,12 @@ fn dims(case: &Yaml, description: &Description) -> Result<Vec<(String, i64)>, St
             Yaml::BadValue if description.defaults.contains_key(name) => {
                 dims.extend(description.defaults[name].filter(|extent| *extent >= 1).map(|e| (name.clone(), e)));
             }
-            Yaml::BadValue => return Err(format!("it does not give `{name}`, which generate_input takes")),
+            Yaml::BadValue => return Err(format!("it has no `{name}`, which generate_input needs")),
             other => {
-                return Err(format!("its {name} is {}, and a dimension is a whole number above 0", yaml_text(other)));
+                return Err(format!(
+                    "its {name} is {}, but a dimension must be a whole number above 0",
+                    yaml_text(other)
+                ));
             }
         }
     }
@@ -232,7 +237,7 @@ fn dims(case: &Yaml, description: &Description) -> Result<Vec<(String, i64)>, St
         .filter_map(Yaml::as_str)
         .find(|key| *key != SEED && !description.parameters.iter().any(|p| p == key));
     match unknown {
-        Some(key) => Err(format!("it gives `{key}`, which generate_input does not take")),
+        Some(key) => Err(format!("it has `{key}`, which generate_input does not take")),
         None if dims.is_empty() => Err("it has no whole number that could be a dimension".to_owned()),
         None => Ok(dims),
     }
@@ -265,20 +270,18 @@ fn tensors(
 ) -> Result<(Vec<Tensor>, Vec<Argument>, OutputAllocation), ImportError> {
     let (mut tensors, arguments) = description.inputs(None, &given.inputs, problem, "generate_input")?;
     if let Some(name) = description.used.iter().find(|name| !description.parameters.contains(name)) {
-        let what = format!(
-            "an extent of generate_input is the constant `{name}` of reference.py: give --input with its value"
-        );
+        let what =
+            format!("an extent of generate_input is the constant `{name}` of reference.py; use --input with its value");
         return Err(ImportError::unmapped(problem, what));
     }
     match (tensors.iter().any(|tensor| tensor.direction == Direction::Output), given.outputs.is_empty()) {
         (true, true) => Ok((tensors, arguments, OutputAllocation::Passed)),
         (true, false) => {
-            let what = "generate_input makes room for the outputs (torch.empty), so --returns has nothing to say";
+            let what = "generate_input allocates the outputs (torch.empty); remove --returns";
             Err(ImportError::unmapped(problem, what))
         }
         (false, true) => {
-            let what =
-                "only executing ref_kernel would tell what it returns; say it with --returns \"y=f32[EXTENT, ...]\"";
+            let what = "the outputs of ref_kernel are unknown without running it; describe them with --returns \"y=f32[EXTENT, ...]\"";
             Err(ImportError::unmapped(problem, what))
         }
         (false, false) => {
@@ -306,7 +309,7 @@ fn submissions(
         [] => {
             return Err(ImportError::unmapped(
                 problem,
-                "there is no submission.py beside it: name one with --solution",
+                "submission.py is missing next to it; give the submission with --solution",
             ));
         }
         paths => paths.to_vec(),
@@ -370,7 +373,7 @@ fn calls(
     let direct = data(&|name| format!("with_axes({}, {name})", literal(name)));
     let mut text = format!(
         "\"\"\"Calls ref_kernel of reference.py and custom_kernel of the submissions, of gpu-mode, with ncugate's inputs.\n\n\
-         `reference_answer` gives the right answer, on the CPU; `eager` is what candidates are compared with.\n\"\"\"\n\n\
+         `reference_answer` returns the expected outputs, on the CPU; `eager` is the baseline.\n\"\"\"\n\n\
          import importlib\nimport pathlib\nimport sys\n\nimport torch\n\n{}{}OUTPUTS = {}\n\n\n{}\n\n\
          def reference_answer({}):\n    with torch.no_grad():\n        return results(module(\"reference\").ref_kernel({}))\n\n\n\
          def eager({parameters}):\n    return results(module(\"reference\").ref_kernel({direct}))\n",

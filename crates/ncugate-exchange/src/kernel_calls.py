@@ -2,7 +2,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def module(name):
-    """A module of the task, which its modules import from each other by this name."""
+    """A module of the task, under the name by which the other modules import it."""
     known = sys.modules.get(name)
     if known is not None and pathlib.Path(getattr(known, "__file__", None) or "").resolve() == HERE / f"{name}.py":
         return known
@@ -16,10 +16,10 @@ def module(name):
 
 
 def typed(name, tensor):
-    """An input of the reference, float64 until now, in its type."""
+    """An input of the reference, converted from float64 to its type."""
     return with_axes(name, tensor.to(getattr(torch, TYPES[name])))
 
 
 def room(name, shape):
-    """Room for an output of the reference."""
+    """An empty tensor for an output of the reference."""
     return with_axes(name, torch.empty(shape, dtype=getattr(torch, TYPES[name])))

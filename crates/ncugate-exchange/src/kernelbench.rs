@@ -72,13 +72,13 @@ pub fn import_kernelbench(
     let description = parser.describe(&given.problem, ("get_inputs", "Model"), &given.inputs)?;
     let absent = ["get_inputs", "get_init_inputs"].into_iter().find(|f| !description.functions.iter().any(|g| g == f));
     if let Some(needed) = absent {
-        return Err(unmapped(format!("it has no function `{needed}`, so it is not a problem of KernelBench")));
+        return Err(unmapped(format!("it is not a problem of KernelBench: it has no function `{needed}`")));
     }
     let forward =
         description.forward.clone().ok_or_else(|| unmapped("it has no class `Model` with `forward`".to_owned()))?;
     let (mut tensors, arguments) = description.inputs(Some(&forward), &given.inputs, &name, "get_inputs")?;
     if given.outputs.is_empty() {
-        let what = "only executing forward would tell what it returns; say it with --returns \"y=f32[EXTENT, ...]\", once for each result";
+        let what = "the outputs of forward are unknown without running it; describe each with --returns \"y=f32[EXTENT, ...]\"";
         return Err(unmapped(what.to_owned()));
     }
     for tensor in tensors
@@ -107,10 +107,10 @@ pub fn import_kernelbench(
     }
     files.push(("calls.py".to_owned(), calls(&tensors, &arguments, given.precision, &candidates).into_bytes()));
     let mut notes = vec![
-        "weights are those that PyTorch draws on the CPU after torch.manual_seed(42), for Model and ModelNew alike".to_owned(),
-        "the reference is Model in float32 on the CPU; inputs that are whole numbers stay such, where KernelBench makes them real"
+        "Model and ModelNew have the weights that PyTorch draws on the CPU after torch.manual_seed(42)".to_owned(),
+        "the reference is Model in float32 on the CPU; integer inputs stay integers, but KernelBench converts them to floats"
             .to_owned(),
-        "rel_l2 is asked for besides atol and rtol: an answer of zeros is within them where the right answer is small".to_owned(),
+        "the phase also bounds rel_l2, because zeros can be within atol and rtol if the expected values are small".to_owned(),
     ];
     notes.extend(description.notes.iter().cloned());
     let problem = ForeignProblem {
@@ -154,7 +154,7 @@ fn calls(tensors: &[Tensor], arguments: &[Argument], precision: Precision, candi
     let (on_host, direct) = (passed("on_host"), passed("with_axes"));
     let mut text = format!(
         "\"\"\"Calls Model of problem.py and ModelNew of the solutions, of KernelBench, with ncugate's inputs.\n\n\
-         `reference` gives the right answer, on the CPU; `eager` is what candidates are compared with.\n\"\"\"\n\n\
+         `reference` returns the expected outputs, on the CPU; `eager` is the baseline.\n\"\"\"\n\n\
          import importlib.util\nimport pathlib\nimport sys\n\nimport torch\n\nPRECISION = torch.{torch_type}\n{}{}OUTPUTS = {}\n\n\n{}\n\n\
          def reference({}):\n    model = made(\"problem\", \"Model\", \"cpu\")\n    with torch.no_grad():\n        \
          return results(model.to(PRECISION).to(torch.float32)({}))\n\n\n\

@@ -3,7 +3,7 @@ MODELS = {}
 
 
 def module(name):
-    """A file beside this one, as a module that is executed once."""
+    """A file next to this one, as a module that is executed once."""
     known = f"ncugate_kernelbench_{name}"
     if known not in sys.modules:
         path = pathlib.Path(__file__).resolve().with_name(f"{name}.py")
@@ -34,7 +34,7 @@ def on_gpu(name, model):
 
 
 def on_host(name, tensor):
-    """An input of the reference: whole numbers in their type, real ones as float32, which holds what they were rounded to."""
+    """An input of the reference: integers in their type, floats as float32, which represents the rounded values exactly."""
     kind = getattr(torch, TYPES[name])
     real = kind in (torch.float64, torch.float32, torch.float16, torch.bfloat16)
     return with_axes(name, tensor.to(torch.float32 if real else kind))

@@ -30,15 +30,14 @@ impl ImportTarget {
         let file = std::path::absolute(file).map_err(unwritable)?;
         let folder = file.with_extension("");
         if folder == file || file.extension().is_none_or(|extension| extension != "toml") {
-            return Err(ImportError::format(&file, "a phase is a file whose name ends with .toml"));
+            return Err(ImportError::format(&file, "the name of a phase must end with .toml"));
         }
         if let Some(there) = [&file, &folder].into_iter().find(|path| path.exists()) {
             return Err(ImportError::Exists(there.clone()));
         }
         let root = Project::of(&file).map_err(|errors| ImportError::format(&file, errors.to_string()))?.root;
         let root = std::path::absolute(&root).map_err(unwritable)?;
-        let inner =
-            folder.strip_prefix(&root).map_err(|_| ImportError::format(&file, "it is outside of its project"))?;
+        let inner = folder.strip_prefix(&root).map_err(|_| ImportError::format(&file, "it is outside its project"))?;
         let named = inner.to_str().ok_or_else(|| ImportError::format(&file, "its path is not UTF-8"))?.to_owned();
         Ok(Self { file, folder, named })
     }
@@ -178,7 +177,7 @@ impl ForeignProblem {
         if let Some(name) = taken.into_iter().find(|name| !super::tensor::is_identifier(name)) {
             return Err(ImportError::unmapped(
                 self.name.clone(),
-                format!("`{name}` is not a name of a parameter in Python"),
+                format!("`{name}` is not a valid name of a Python parameter"),
             ));
         }
         let call = |call: &Call| format!("{}:{}", target.path(&call.file), call.function);
@@ -253,7 +252,7 @@ impl ForeignProblem {
     /// The comment above the phase: its origin and the differences.
     fn heading(&self) -> String {
         let made = format!(
-            "Made by `ncugate problem import {}` of {}. Edit it as you like; docs/problems.md says what stands for what.",
+            "Written by `ncugate problem import {}` from {}. Edit it freely; docs/problems.md explains the mapping.",
             self.format.word(),
             self.name
         );
@@ -263,8 +262,7 @@ impl ForeignProblem {
         }
         if let Some(bytes) = self.bytes() {
             let note = format!(
-                "CHECK: bytes = \"{bytes}\" is what a launch moves at least, every output written and, if no input is an index, every \
-                 input read once; a candidate that moves less is not believed, so lower it where less is enough"
+                "CHECK: bytes = \"{bytes}\" is the minimum that a launch moves: every output written once and, if no input is an index, every input read once. A candidate that moves less is rejected, so lower it if less can be enough"
             );
             text.push_str(&comment("- ", &note));
         }

@@ -39,7 +39,10 @@ pub(super) fn npy_of(path: &Path, key: &str, dtype: Dtype, extents: &[usize]) ->
     let entry: Entry =
         serde_json::from_value(entry.clone()).map_err(|error| ImportError::format(path, error.to_string()))?;
     let own = dtype_of(&entry.dtype).ok_or_else(|| {
-        ImportError::format(path, format!("tensor `{key}` is of type {}, which a phase does not have", entry.dtype))
+        ImportError::format(
+            path,
+            format!("tensor `{key}` has the type {}, which a phase does not support", entry.dtype),
+        )
     })?;
     let [from, to] = entry.data_offsets;
     let bytes = to.checked_sub(from).and_then(|bytes| usize::try_from(bytes).ok());
@@ -48,7 +51,7 @@ pub(super) fn npy_of(path: &Path, key: &str, dtype: Dtype, extents: &[usize]) ->
     let shape = if entry.shape.is_empty() { vec![1] } else { entry.shape };
     if own != dtype || shape != extents || bytes.is_none() || bytes != expected || begin.saturating_add(to) > size {
         let what =
-            format!("tensor `{key}` is {} {shape:?}; the definition has {} {extents:?}", own.name(), dtype.name());
+            format!("tensor `{key}` is {} {shape:?}, but the definition has {} {extents:?}", own.name(), dtype.name());
         return Err(ImportError::format(path, what));
     }
     let mut elements = vec![0; bytes.unwrap_or(0)];

@@ -1,4 +1,4 @@
-"""What expressions of a function that makes inputs stand for, by their syntax tree. The first half of describe.py."""
+"""Values of the expressions in a function that creates inputs, from its syntax tree. The first half of describe.py."""
 
 import ast
 
@@ -15,11 +15,11 @@ IGNORED = ("device", "generator", "requires_grad", "pin_memory", "layout", "out"
 
 
 class Unknown(Exception):
-    """What is not understood."""
+    """An unsupported expression."""
 
     def __init__(self, node, why):
         super().__init__(f"line {node.lineno}: `{shown(node)}` {why}")
-        self.name = None  # what would have to be known, once it is known which name stands for this
+        self.name = None  # the unknown name, once the name of this value is known
 
 
 def shown(node):
@@ -27,7 +27,7 @@ def shown(node):
 
 
 def dotted(node):
-    """`torch.float16` as a text; none for what is no name."""
+    """A dotted name as text, such as `torch.float16`; None for other expressions."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute):
@@ -45,7 +45,7 @@ def is_scalar(value):
 
 
 class Scope:
-    """Names with what they stand for: numbers, texts, tuples, tensors (dicts), extents (expressions), and what is not known."""
+    """Names and their values: numbers, texts, tuples, tensors (dicts), extents (expressions) and unknown values."""
 
     def __init__(self, constants, parameters=(), given=()):
         self.constants = constants
@@ -55,7 +55,7 @@ class Scope:
         self.notes = []
 
     def number(self, node):
-        """A number that is known while the file is read."""
+        """A number that is known without execution."""
         if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
             return node.value
         if isinstance(node, ast.Name):
@@ -89,21 +89,21 @@ class Scope:
         raise Unknown(node, "is not a number that can be read without executing it")
 
     def mean(self, node, tensor):
-        """The mean of a number that the problem draws anew for each seed."""
+        """The mean of a number that is random for each seed."""
         init = tensor["init"] if isinstance(tensor["init"], dict) else {}
         if "uniform" in init and tensor["dtype"] in FLOATS:
             value = (init["uniform"]["low"] + init["uniform"]["high"]) / 2
         elif "constant" in init:
             return init["constant"]
         else:
-            raise Unknown(node, "is drawn anew for each seed")
-        note = f"`{shown(node)}` is drawn anew for each seed in the problem; the phase has its mean, {value:g}"
+            raise Unknown(node, "is random for each seed")
+        note = f"`{shown(node)}` is random for each seed in the problem; the phase uses its mean, {value:g}"
         if note not in self.notes:
             self.notes.append(note)
         return value
 
     def extent(self, node):
-        """An extent as an expression over whole numbers of the module and parameters of the function."""
+        """An extent as an expression over integer constants of the module and parameters of the function."""
         if isinstance(node, ast.Constant) and isinstance(node.value, int) and not isinstance(node.value, bool):
             return str(node.value)
         if isinstance(node, ast.Name):
@@ -140,7 +140,7 @@ class Scope:
             elif isinstance(node, ast.Attribute) and node.attr == "shape" and isinstance(node.value, ast.Name):
                 tensor = self.values.get(node.value.id)
                 if not is_tensor_value(tensor):
-                    raise Unknown(node, "is not the shape of a tensor that is known")
+                    raise Unknown(node, "is not the shape of a known tensor")
                 found += tensor["shape"]
             else:
                 found.append(self.extent(node))
@@ -150,18 +150,18 @@ class Scope:
         name = (dotted(node) or "").removeprefix("torch.")
         name = ALIASES.get(name, name)
         if name not in DTYPES:
-            raise Unknown(node, "is not a type that a phase has")
+            raise Unknown(node, "is not a type that a phase supports")
         return name
 
     def tensor(self, node):
-        """The tensor that an expression makes."""
+        """The tensor that an expression creates."""
         if isinstance(node, ast.Name):
             known = self.values.get(node.id)
             if is_tensor_value(known):
                 return known
             if isinstance(known, Exception):
                 raise known
-            raise Unknown(node, "is not a tensor that is known")
+            raise Unknown(node, "is not a known tensor")
         if isinstance(node, ast.BinOp):
             return self.scaled(node)
         if isinstance(node, ast.Call):
@@ -170,11 +170,11 @@ class Scope:
                 return self.made(node, name.removeprefix("torch."))
             if isinstance(node.func, ast.Attribute):
                 return self.cast(node, node.func.attr)
-        raise Unknown(node, "is not understood")
+        raise Unknown(node, "is not supported")
 
     def made(self, node, name):
         if name.removesuffix("_like") not in MADE:
-            raise Unknown(node, "is not understood")
+            raise Unknown(node, "is not supported")
         keywords = {word.arg: word.value for word in node.keywords}
         dtype = keywords.pop("dtype", None)
         for word in IGNORED:
@@ -192,13 +192,13 @@ class Scope:
             if name == "full":
                 fill = args[1] if len(args) > 1 else keywords.pop("fill_value", None)
                 if fill is None:
-                    raise Unknown(node, "does not say what it is filled with")
+                    raise Unknown(node, "has no fill value")
                 values, args = [fill], args[:1]
             shape = self.extents(args[:1] if name in ("randperm", "full") else args[count:])
         else:
             shape, values, default = self.extents(args), [], "float32"
         if keywords:
-            raise Unknown(node, f"has `{sorted(keywords)[0]}`, which is not understood")
+            raise Unknown(node, f"has `{sorted(keywords)[0]}`, which is not supported")
         inits = {
             "rand": lambda: {"uniform": {"low": 0, "high": 1}},
             "randn": lambda: {"normal": {"mean": 0, "std": 1}},
@@ -231,20 +231,20 @@ class Scope:
                 if (dotted(argument) or "").startswith("torch.") and dotted(argument) != "torch.device":
                     tensor = self.converted(node, tensor, self.dtype(argument))
                 elif not isinstance(argument, (ast.Constant, ast.Name)):
-                    raise Unknown(node, "is not understood")
+                    raise Unknown(node, "is not supported")
             return tensor
-        raise Unknown(node, "is not understood")
+        raise Unknown(node, "is not supported")
 
     def filled(self, node, tensor, name):
-        """The tensor after a method has filled it, under every name that it has."""
+        """The tensor after a method filled it, under all of its names."""
         words = {word.arg: word.value for word in node.keywords if word.arg != "generator"}
         bounds = {"uniform_": ("from", "to"), "normal_": ("mean", "std"), "fill_": ("value",)}.get(name, ())
         words.update(zip(bounds, node.args))
         if tensor["dtype"] not in FLOATS and name not in ("fill_", "zero_", "random_") or set(words) - set(bounds):
-            raise Unknown(node, "is not understood")
+            raise Unknown(node, "is not supported")
         if name == "random_":
             if tensor["dtype"] in FLOATS or not node.args or len(node.args) > 2:
-                raise Unknown(node, "is not understood")
+                raise Unknown(node, "is not supported")
             init = self.whole(node.args)
         elif name == "uniform_":
             low, high = (self.number(words[key]) if key in words else default for key, default in (("from", 0), ("to", 1)))
@@ -264,7 +264,7 @@ class Scope:
         if dtype == "bool" and tensor["init"] == {"indices": 2}:
             return {**tensor, "dtype": dtype, "init": {"mask": 0.5}}
         if tensor["dtype"] in FLOATS and dtype not in FLOATS and not tensor["empty"]:
-            raise Unknown(node, "makes real numbers whole, which a phase's distributions do not")
+            raise Unknown(node, "converts floats to integers, which a phase's distributions cannot")
         return {**tensor, "dtype": dtype}
 
     def scaled(self, node):
@@ -274,7 +274,7 @@ class Scope:
         number = self.number(node.left if swapped else node.right)
         kind, init = next(iter(tensor["init"].items())) if isinstance(tensor["init"], dict) else (None, None)
         if tensor["dtype"] not in FLOATS or kind not in ("uniform", "normal", "constant"):
-            raise Unknown(node, "is not understood")
+            raise Unknown(node, "is not supported")
         operations = {
             ast.Mult: lambda value: value * number,
             ast.Div: lambda value: value / number,
@@ -283,7 +283,7 @@ class Scope:
         }
         operation = operations.get(type(node.op))
         if operation is None or (isinstance(node.op, (ast.Mult, ast.Div)) and number == 0):
-            raise Unknown(node, "is not understood")
+            raise Unknown(node, "is not supported")
         if kind == "constant":
             return {**tensor, "init": {kind: operation(init)}}
         if kind == "uniform":
@@ -301,23 +301,23 @@ class Scope:
         return True
 
     def forget(self, node):
-        """Takes note that tensors which a statement mentions, under whatever name, may hold something else after it, and names
-        that it sets."""
+        """Marks tensors that a statement mentions, under any name, as changed, together with the names
+        that the statement sets."""
         names = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
         mentioned = [self.values[one.id] for one in names if is_tensor_value(self.values.get(one.id))]
         changed = {name for name, value in self.values.items() if any(value is one for one in mentioned)}
         for name in changed | {one.id for one in names if isinstance(one.ctx, ast.Store)}:
-            self.set(name, Unknown(node, "is not understood"))
+            self.set(name, Unknown(node, "is not supported"))
 
     def set(self, name, value):
-        """What a name stands for from here on: what is said of it from outside counts before what is read."""
+        """Sets the value of a name from here on; a description on the command line overrides the parsed value."""
         known = self.given.get(name)
         if isinstance(value, Unknown):
             value.name = value.name or name
         self.values[name] = {**known, "empty": False} if known else value
 
     def augment(self, node):
-        """`x *= 2`: a tensor is changed under every name that it has."""
+        """`x *= 2`: changes a tensor under all of its names."""
         before = ast.copy_location(ast.Name(node.target.id, ast.Load()), node)
         after, known = ast.copy_location(ast.BinOp(before, node.op, node.value), node), self.values.get(node.target.id)
         if not is_tensor_value(known):
@@ -335,7 +335,7 @@ class Scope:
         names = [one.id for one in ast.walk(target) if isinstance(one, ast.Name)]
         if not isinstance(target, ast.Name):
             for name in names:
-                self.set(name, Unknown(target, "is assigned in a way that is not understood"))
+                self.set(name, Unknown(target, "has an assignment that is not supported"))
             return
         if target.id in self.given:
             self.set(target.id, None)
@@ -349,7 +349,7 @@ class Scope:
                 return
             except Unknown as error:
                 first = first or error
-        # What makes it may also fill a tensor that is empty until now.
+        # The call that creates it can also fill an empty tensor.
         for one in ast.walk(value):
             if isinstance(one, ast.Name) and is_tensor_value(self.values.get(one.id)) and self.values[one.id]["empty"]:
                 self.set(one.id, first)

@@ -1,5 +1,5 @@
 def entry(file, function, name):
-    """A function of a file beside this one, under a module name that no other solution has."""
+    """A function of a file next to this one, under a module name that is unique to the solution."""
     path = pathlib.Path(__file__).resolve().parent / file
     if str(path.parent) not in sys.path:
         sys.path.insert(0, str(path.parent))

@@ -28,7 +28,7 @@ pub(super) fn task(path: &Path) -> Result<Yaml, ImportError> {
         let (event, mark) = parser.next_token().map_err(|e| wrong(e.to_string()))?;
         match event {
             Event::Alias(_) => {
-                let what = format!("line {} has a YAML alias (`*name`); write what it stands for", mark.line());
+                let what = format!("line {} has a YAML alias (`*name`); write its value instead", mark.line());
                 return Err(wrong(what));
             }
             Event::MappingStart(..) | Event::SequenceStart(..) => level += 1,
@@ -43,7 +43,7 @@ pub(super) fn task(path: &Path) -> Result<Yaml, ImportError> {
     }
     let documents = YamlLoader::load_from_str(&text).map_err(|e| wrong(e.to_string()))?;
     let task = documents.into_iter().next().filter(|task| task.as_hash().is_some());
-    task.ok_or_else(|| wrong("it is not a table of YAML".to_owned()))
+    task.ok_or_else(|| wrong("it is not a YAML table".to_owned()))
 }
 
 /// The path of a file that a task in `folder` names: in the folder or, with `..`, in the git repository of the
@@ -53,7 +53,7 @@ pub(super) fn task(path: &Path) -> Result<Yaml, ImportError> {
 /// It is another file.
 pub(super) fn source(task: &Path, folder: &Path, source: &str) -> Result<PathBuf, ImportError> {
     let refused = |why: &str| {
-        ImportError::format(task, format!("`files` names {source:?}, {why}; copy the file beside the task"))
+        ImportError::format(task, format!("`files` names {source:?}, {why}; copy the file next to the task"))
     };
     let own = folder.canonicalize().map_err(|source| ImportError::Read { path: folder.to_owned(), source })?;
     let root = own.ancestors().find(|above| above.join(".git").exists()).unwrap_or(&own).to_owned();
@@ -62,8 +62,8 @@ pub(super) fn source(task: &Path, folder: &Path, source: &str) -> Result<PathBuf
         match part {
             Component::CurDir => {}
             Component::ParentDir if path != root && path.pop() => {}
-            Component::ParentDir if root == own => return Err(refused("which is outside of its folder")),
-            Component::ParentDir => return Err(refused("which is outside of its repository")),
+            Component::ParentDir if root == own => return Err(refused("which is outside its folder")),
+            Component::ParentDir => return Err(refused("which is outside its repository")),
             Component::Normal(name) if name.to_string_lossy().starts_with('.') => {
                 return Err(refused("which is hidden"));
             }
@@ -121,7 +121,7 @@ mod tests {
         assert!(find("../utils.py").is_ok(), "of its repository");
         let absolute = place.path().join("secret");
         for (name, why) in [
-            ("../../../secret", "outside of its repository"),
+            ("../../../secret", "outside its repository"),
             (absolute.to_str().unwrap(), "absolute path"),
             ("link.py", "a link"),
             ("../../.git/config", "hidden"),

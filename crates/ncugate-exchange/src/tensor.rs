@@ -45,7 +45,7 @@ impl FromStr for GivenTensor {
     fn from_str(text: &str) -> Result<Self, String> {
         let form = || {
             format!(
-                "`{text}` is not a tensor: write NAME=TYPE[EXTENT, ...], such as x=f32[N, 64], or x=i32[N]:{{ indices = \"V\" }}"
+                "`{text}` is not a tensor; write NAME=TYPE[EXTENT, ...], such as x=f32[N, 64] or x=i32[N]:{{ indices = \"V\" }}"
             )
         };
         let (name, rest) = text.split_once('=').ok_or_else(form)?;

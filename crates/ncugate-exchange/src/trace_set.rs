@@ -208,7 +208,7 @@ impl TraceSet {
         if definitions.is_empty() {
             return Err(ImportError::format(
                 root,
-                "it has no definitions/**/*.json, so it is not a folder of FlashInfer-Trace",
+                "it is not a folder of FlashInfer-Trace: it has no definitions/**/*.json",
             ));
         }
         let mut traces: Vec<WorkloadTrace> = Vec::new();

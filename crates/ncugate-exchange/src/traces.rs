@@ -25,7 +25,7 @@ pub fn traces(run: &ExportedRun<'_>) -> (String, Vec<String>) {
     let timed = &run.run.phase.bench.shapes;
     for shape in &run.run.phase.workload.shapes {
         if !timed.contains(&shape.name) {
-            left_out.push(format!("shape {} is checked and not timed, and is left out", shape.name));
+            left_out.push(format!("shape {} is omitted: it is checked, but not timed", shape.name));
             continue;
         }
         for variant in &candidates {
@@ -84,7 +84,7 @@ fn evaluation(run: &ExportedRun<'_>, variant: &Variant, shape: &Shape) -> Value 
         if reference.is_none() {
             log.push("the reference has no latency, so reference_latency_ms and speedup_factor are 0".to_owned());
         }
-        log.extend(run.doubt(&variant.id).map(|doubt| format!("this latency makes no gate of ncugate pass: {doubt}")));
+        log.extend(run.doubt(&variant.id).map(|doubt| format!("no gate of ncugate accepts this latency: {doubt}")));
         let speedup = reference.map_or(0.0, |reference| reference / latency);
         json!({ "latency_ms": latency, "reference_latency_ms": reference.unwrap_or(0.0), "speedup_factor": speedup })
     });

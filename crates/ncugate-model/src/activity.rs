@@ -71,12 +71,12 @@ impl TryFrom<(String, Vec<u64>)> for TracedLaunch {
 
     fn try_from((kernel, numbers): (String, Vec<u64>)) -> Result<Self, String> {
         let [start_ns, end_ns, sizes @ ..] = numbers.as_slice() else {
-            return Err(format!("a traced launch of {} numbers", numbers.len()));
+            return Err(format!("a traced launch has {} numbers", numbers.len()));
         };
         let sizes: Vec<u32> =
             sizes.iter().map(|size| u32::try_from(*size)).collect::<Result<_, _>>().map_err(too_large)?;
         let [registers, static_shared, dynamic_shared, local, gx, gy, gz, bx, by, bz, cx, cy, cz] = sizes[..] else {
-            return Err(format!("a traced launch of {} numbers", numbers.len()));
+            return Err(format!("a traced launch has {} numbers", numbers.len()));
         };
         Ok(Self {
             kernel,
@@ -94,7 +94,7 @@ impl TryFrom<(String, Vec<u64>)> for TracedLaunch {
 }
 
 fn too_large(_: std::num::TryFromIntError) -> String {
-    "a number of a trace is too large".to_owned()
+    "a number in a trace is too large".to_owned()
 }
 
 impl From<TracedChip> for Vec<u64> {
@@ -110,7 +110,7 @@ impl TryFrom<Vec<u64>> for TracedChip {
 
     fn try_from(numbers: Vec<u64>) -> Result<Self, String> {
         let [l2_bytes, sms, clock, memory_clock, bus] = numbers[..] else {
-            return Err(format!("a traced chip of {} numbers", numbers.len()));
+            return Err(format!("a traced chip has {} numbers", numbers.len()));
         };
         let size = |number: u64| u32::try_from(number).map_err(too_large);
         let known = |number: u64| size(number).map(|number| Some(number).filter(|number| *number > 0));

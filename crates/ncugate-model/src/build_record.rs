@@ -216,7 +216,7 @@ impl BuildOutcome {
     /// Why it is never launched at this shape; none if it is.
     pub fn left_out_at(&self, shape: &ShapeName) -> Option<String> {
         let out = self.left_out().iter().find(|out| &out.shape == shape)?;
-        Some(format!("not launched at shape '{shape}': {}", out.reasons.join("; ")))
+        Some(format!("not launched at shape `{shape}`: {}", out.reasons.join("; ")))
     }
 }
 

@@ -18,12 +18,12 @@ pub fn compiler_warnings(builds: &[BuildRecord]) -> Vec<String> {
     }
     let more = found.len().saturating_sub(MOST);
     let told = |(line, (first, count)): (&str, (&BuildRecord, usize))| match count {
-        1 => format!("nvcc warned at {}: {line}", first.variant),
-        _ => format!("nvcc warned at {} and {} more: {line}", first.variant, count - 1),
+        1 => format!("nvcc warned about `{}`: {line}", first.variant),
+        _ => format!("nvcc warned about `{}` and {} more: {line}", first.variant, count - 1),
     };
     let mut lines: Vec<String> = found.into_iter().take(MOST).map(told).collect();
     if more > 0 {
-        lines.push(format!("nvcc gave {more} more warnings; each variant's build log has them"));
+        lines.push(format!("{more} more warnings of nvcc are in the build logs of the variants"));
     }
     lines
 }
@@ -66,8 +66,8 @@ mod tests {
         assert_eq!(
             compiler_warnings(&builds),
             [
-                "nvcc warned at a and 1 more: k.cu:1:9: warning: \"TILE\" redefined",
-                "nvcc warned at d: k.cu(9): warning #177-D: x"
+                "nvcc warned about `a` and 1 more: k.cu:1:9: warning: \"TILE\" redefined",
+                "nvcc warned about `d`: k.cu(9): warning #177-D: x"
             ]
         );
     }

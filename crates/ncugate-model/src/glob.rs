@@ -9,7 +9,7 @@ const MOST_BRACES: usize = 20;
 
 /// Why a text is not a glob.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{pattern}' is not a glob: {reason}")]
+#[error("`{pattern}` is not a glob: {reason}")]
 pub struct GlobError {
     /// The text, truncated if it is long.
     pub pattern: String,
@@ -50,9 +50,9 @@ mod tests {
     #[test]
     fn globs_too_large_to_compile_are_refused() {
         let deep = format!("{}a{}", "{".repeat(100_000), "}".repeat(100_000));
-        assert!(glob(&deep).unwrap_err().to_string().contains("...' is not a glob: it has more than 1000 characters"));
+        assert!(glob(&deep).unwrap_err().to_string().contains("...` is not a glob: it has more than 1000 characters"));
         let braces = format!("{}a{}", "{".repeat(21), "}".repeat(21));
         assert!(glob(&braces).unwrap_err().reason.contains("20 opening braces"));
-        assert!(glob("[a").unwrap_err().to_string().starts_with("'[a' is not a glob: "));
+        assert!(glob("[a").unwrap_err().to_string().starts_with("`[a` is not a glob: "));
     }
 }

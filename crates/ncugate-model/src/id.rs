@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A variant's stable identity: its name, or `REGCAP=64,THREADS=128,...` in the order of the sweep.
+/// The stable id of a variant: its name, or `REGCAP=64,THREADS=128,...` in the order of the sweep.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(inline)]
@@ -17,7 +17,7 @@ impl fmt::Display for VariantId {
     }
 }
 
-/// The name of a problem size, as the phase declares it (`mission`).
+/// The name of a problem size in the phase (`mission`).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(inline)]

@@ -13,9 +13,9 @@ pub fn unsound_samples(samples: &[f64]) -> Option<String> {
     match samples.iter().find(|us| !is_time(**us)) {
         _ if samples.is_empty() => Some("it has no samples".to_owned()),
         _ if samples.len() > MOST_SAMPLES => {
-            Some(format!("it has {} samples; the most are {MOST_SAMPLES}", samples.len()))
+            Some(format!("it has {} samples; at most {MOST_SAMPLES} are allowed", samples.len()))
         }
-        Some(us) => Some(format!("a sample of {us} us is not a time: it has to be above 0.001 us and below a day")),
+        Some(us) => Some(format!("a sample of {us} us is not a latency; it must be between 0.001 us and a day")),
         None => None,
     }
 }

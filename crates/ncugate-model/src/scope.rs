@@ -98,13 +98,13 @@ impl JsonSchema for Scope {
     }
 }
 
-/// What a gate's failure means for the phase.
+/// Effect of a failed gate on the phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
     /// The phase fails.
     Required,
-    /// The report says so.
+    /// The report shows the failure; the phase can still pass.
     Advisory,
 }
 

@@ -191,13 +191,13 @@ pub enum Violation {
     #[error("{elements} of {compared} elements are NaN or infinite")]
     Nonfinite { elements: u64, compared: u64 },
     /// An impossible difference: NaN, infinite or negative.
-    #[error("{difference} is {value}, which is not a difference")]
+    #[error("{difference} is {value}, which is not a valid difference")]
     Meaningless { difference: Difference, value: f64 },
     /// A difference is larger than its bound.
     #[error("{difference} {value:.3e} exceeds the tolerance {bound:e}")]
     Exceeds { difference: Difference, value: f64, bound: f64 },
     /// The difference of an element exceeds `atol + rtol |expected|`.
-    #[error("an element is off by {ratio:.3e} times what atol {:e} + rtol {:e} x |expected| allows", bound.atol, bound.rtol)]
+    #[error("the error of an element is {ratio:.3e} times the allowed atol {:e} + rtol {:e} x |expected|", bound.atol, bound.rtol)]
     Apart {
         /// Its difference over its permitted difference.
         ratio: f64,
@@ -205,12 +205,12 @@ pub enum Violation {
     },
     /// Too many elements exceed `atol + rtol |expected|`.
     #[error(
-        "{:.3} % of the elements are off by more than atol {:e} + rtol {:e} x |expected| allows, where {} % may be",
+        "{:.3} % of the elements exceed atol {:e} + rtol {:e} x |expected|; at most {} % are allowed",
         100.0 * share, bound.atol, bound.rtol, 100.0 * bound.mismatches
     )]
     TooMany { share: f64, bound: AllClose },
     /// The bounded difference was not measured, or was measured for another bound.
-    #[error("{difference} of this tolerance was not measured")]
+    #[error("{difference} was not measured for this tolerance")]
     Unmeasured { difference: Difference },
     /// The tolerance has no bound, or one that is NaN, infinite or negative.
     #[error("the tolerance has no usable bound")]
@@ -318,7 +318,7 @@ mod tests {
         let loose = bounds(f64::MAX, None);
         for value in [f64::NAN, f64::INFINITY, -1.0] {
             let violations = words(loose, Differences { max_abs: value, ..NEAR });
-            assert_eq!(violations, [format!("max_abs is {value}, which is not a difference")]);
+            assert_eq!(violations, [format!("max_abs is {value}, which is not a valid difference")]);
             assert_eq!(words(loose, Differences { rel_l2: value, ..NEAR }).len(), 1, "not bounded, yet meaningless");
         }
     }
@@ -351,12 +351,12 @@ mod tests {
         let measured = |ratio| Differences { allclose: Some(WorstElement { bound, ratio, mismatches: None }), ..NEAR };
         assert!(words(tolerance, measured(1.0)).is_empty(), "inclusive");
         let others = Tolerance { allclose: Some(AllClose { own: 1, ..bound }), ..tolerance };
-        assert_eq!(words(others, measured(0.5)).len(), 1, "outputs had no bounds of their own when it was measured");
+        assert_eq!(words(others, measured(0.5)).len(), 1, "outputs had no separate bounds at the measurement");
         assert_eq!(
             words(tolerance, measured(1.5)),
-            ["an element is off by 1.500e0 times what atol 1e-3 + rtol 1e-2 x |expected| allows"]
+            ["the error of an element is 1.500e0 times the allowed atol 1e-3 + rtol 1e-2 x |expected|"]
         );
-        let unmeasured = ["atol + rtol |expected| of this tolerance was not measured"];
+        let unmeasured = ["atol + rtol |expected| was not measured for this tolerance"];
         assert_eq!(words(tolerance, NEAR), unmeasured, "a record without it proves nothing");
         let looser = Tolerance { allclose: Some(AllClose { rtol: 1.0, ..bound }), ..tolerance };
         assert_eq!(words(looser, measured(0.5)), unmeasured, "nor does one of another bound");
@@ -373,7 +373,7 @@ mod tests {
         assert!(words(tolerance, measured(80.0, Some(0.01))).is_empty(), "inclusive");
         assert_eq!(
             words(tolerance, measured(80.0, Some(0.02))),
-            ["2.000 % of the elements are off by more than atol 1e-3 + rtol 0e0 x |expected| allows, where 1 % may be"]
+            ["2.000 % of the elements exceed atol 1e-3 + rtol 0e0 x |expected|; at most 1 % are allowed"]
         );
         assert_eq!(words(tolerance, measured(80.0, None)).len(), 1, "nobody counted them");
         assert_eq!(words(tolerance, measured(80.0, Some(f64::NAN))).len(), 1);
@@ -381,7 +381,7 @@ mod tests {
         assert_eq!(
             words(stricter, measured(80.0, Some(0.001))).len(),
             1,
-            "what was measured can be judged by another share"
+            "the measurement can be judged by another share"
         );
         let both = measured(2.0, Some(0.001)).and(measured(1.5, Some(0.02)), &tolerance);
         assert_eq!(both.allclose, Some(WorstElement { bound, ratio: 2.0, mismatches: Some(0.02) }));
@@ -395,7 +395,7 @@ mod tests {
             words(tolerance, Differences { times_error: Some(8.0), ..NEAR }),
             ["times_error 8.000e0 exceeds the tolerance 4e0"]
         );
-        assert_eq!(words(tolerance, NEAR), ["times_error of this tolerance was not measured"]);
+        assert_eq!(words(tolerance, NEAR), ["times_error was not measured for this tolerance"]);
     }
 
     #[test]
@@ -406,6 +406,6 @@ mod tests {
         assert_eq!((both.max_abs, both.nonfinite, both.compared, both.law), (0.5, 3, 16, Some(Law::Growing)));
         assert_eq!(nan.and(near, &bounds(1.0, None)), both);
         let unknown = near.and(Differences { max_abs: f64::NAN, ..NEAR }, &bounds(1.0, None));
-        assert!(unknown.max_abs.is_nan(), "what is no difference stays none");
+        assert!(unknown.max_abs.is_nan(), "an invalid difference stays invalid");
     }
 }

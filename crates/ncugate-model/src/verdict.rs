@@ -4,15 +4,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Pass, fail, or inconclusive. The order is how much a verdict weighs where several are put together.
+/// Pass, fail, or inconclusive. If several verdicts combine, the most severe one counts: the last in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It holds.
+    /// The requirement holds.
     Pass,
-    /// It cannot be decided; the reason says why.
+    /// The requirement cannot be decided, for the given reason.
     Inconclusive,
-    /// It does not hold.
+    /// The requirement does not hold.
     Fail,
 }
 

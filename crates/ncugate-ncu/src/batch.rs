@@ -130,7 +130,9 @@ impl<'a> Profiler<'a> {
                     collected.unknown.extend(without_unknown(&mut metrics, &failure)?);
                 }
                 Err(ProbeFailure::Unmeasurable) => {
-                    collected.warnings.push("no launch could be probed for replay passes; groups are guessed".into());
+                    collected
+                        .warnings
+                        .push("no launch could be probed for replay passes; metric groups are estimates".into());
                     left = 0;
                 }
                 Err(ProbeFailure::Error(error)) => return Err(error),
@@ -279,7 +281,7 @@ impl BatchAttempt {
             let outcome = match (self.excess.iter().find(|(other, _)| other == case), &file) {
                 (None, Some(report)) => ProfileOutcome::Profiled { report: report.clone() },
                 (Some((_, launches)), _) => ProfileOutcome::Failed {
-                    reason: format!("its NVTX range holds {launches} launches, more than expected"),
+                    reason: format!("its NVTX range has {launches} launches, more than expected"),
                 },
                 (None, None) => ProfileOutcome::Failed { reason: "ncu wrote no report".to_owned() },
             };
@@ -375,7 +377,7 @@ fn abandon(
     if collected.profiled == 0 {
         return Err(ProfileError::Unprofilable(unprofilable));
     }
-    collected.warnings.push(format!("metrics of group '{}' were not collected: {unprofilable}", group.name));
+    collected.warnings.push(format!("the metrics of group `{}` were not collected: {unprofilable}", group.name));
     fail(rest, &format!("not tried: {unprofilable}"), group, sink, collected)
 }
 
@@ -428,7 +430,7 @@ fn without_unknown(metrics: &mut Vec<NcuMetric>, failure: &NcuFailure) -> Result
 /// The book is a cache: failing to save it costs time, not results.
 fn keep(book: &PassBook, collected: &mut ProfilingSummary) {
     if let Err(error) = book.save() {
-        let warning = format!("replay passes of this chip cannot be saved: {error}");
+        let warning = format!("cannot save the replay passes of this chip: {error}");
         if !collected.warnings.contains(&warning) {
             collected.warnings.push(warning);
         }

@@ -282,7 +282,7 @@ fn an_ncu_that_is_gone_ends_at_once() {
 #[test]
 fn no_kernels_profiled_with_status_0_is_never_a_success() {
     for (scenario, says) in
-        [("no-kernels", "no kernels were profiled"), ("killed", "SIGKILL"), ("no-memory", "memory ran out")]
+        [("no-kernels", "no kernels were profiled"), ("killed", "SIGKILL"), ("no-memory", "ran out of memory")]
     {
         let mut bench = Bench::scenario(scenario);
         let error = bench.run(cases(30), &METRICS).unwrap_err();
@@ -312,7 +312,7 @@ fn a_group_in_which_nothing_works_is_left_and_the_others_stay() {
     let collected = bench.run(cases(90), &METRICS).unwrap();
     assert_eq!((collected.profiled, collected.failed), (90, 90));
     assert!(collected.starts < 20, "{} starts", collected.starts);
-    assert!(collected.warnings[0].contains("group 'dram' were not collected"), "{:?}", collected.warnings);
+    assert!(collected.warnings[0].contains("group `dram` were not collected"), "{:?}", collected.warnings);
 }
 
 #[test]
@@ -441,6 +441,6 @@ fn launches_whose_outputs_nobody_compared_are_tried_again_and_have_no_counters()
     assert!(collected.starts > 1, "alone, in case another variant ended the process");
     let of = |name: &str| bench.records.iter().find(|record| record.variant == case(name).0).unwrap().outputs.clone();
     assert_eq!(of("T=1"), None);
-    assert_eq!(of("T=2").unwrap().wrong(), Some("off"), "it has its counters, and what is wrong with it");
+    assert_eq!(of("T=2").unwrap().wrong(), Some("off"), "it has its counters, and its fault");
     assert_eq!(of("T=3"), Some(ProfiledOutputs::Right { seed: 1, evaluations: 1 }));
 }

@@ -14,7 +14,7 @@ const LAST_LINES: usize = 6;
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum NcuFailure {
     /// ncu could not be started.
-    #[error("ncu could not be started: {reason}; check the path with `ncugate doctor`")]
+    #[error("cannot start ncu: {reason}; check the path with `ncugate doctor`")]
     NotStarted {
         /// The system's error.
         reason: String,
@@ -26,11 +26,11 @@ pub enum NcuFailure {
     )]
     Permission,
     /// ncu followed the target to its end and saw no matching launch; its exit status was 0.
-    #[error("no kernels were profiled; the program launched none, or the kernel filter or NVTX range matched none")]
+    #[error("no kernels were profiled: the program launched none, or none matched the kernel filter and NVTX range")]
     NoKernelsProfiled,
     /// A metric name that this chip or this ncu does not know.
     #[error(
-        "unknown metric '{name}'; list the names of this chip with `ncu --query-metrics` and mind the suffix (.avg, .sum)"
+        "unknown metric `{name}`; list the names of this chip with `ncu --query-metrics`, and add the suffix (.avg, .sum)"
     )]
     UnknownMetric {
         /// The name, without its suffix if ncu lists the suffixes it tried.
@@ -38,14 +38,12 @@ pub enum NcuFailure {
     },
     /// Another tool holds the counters.
     #[error(
-        "a driver resource was unavailable: another tool collects counters; pause DCGM (`dcgmi profile --pause`, the \
-         Kubernetes dcgm-exporter) or end the other profiler"
+        "a driver resource was unavailable: another tool collects counters; pause DCGM (`dcgmi profile --pause`, the Kubernetes dcgm-exporter) or stop the other profiler"
     )]
     DriverResourceUnavailable,
     /// The lock between ncu processes cannot be taken.
     #[error(
-        "ncu's lock file cannot be opened{}; another user owns it (or sudo and plain runs were mixed): remove it, or \
-         set TMPDIR to a folder of your own", file.as_ref().map(|f| format!(" ('{f}')")).unwrap_or_default()
+        "ncu cannot open its lock file{}, because another user owns it (possibly after a run with sudo); remove it, or set TMPDIR to your own folder", file.as_ref().map(|f| format!(" (`{f}`)")).unwrap_or_default()
     )]
     Lock {
         /// The file, if ncu names it.
@@ -53,44 +51,42 @@ pub enum NcuFailure {
     },
     /// The driver is too old for this ncu.
     #[error(
-        "the CUDA driver is not compatible with this ncu; use the Nsight Compute of the driver's own CUDA release \
-         (2025.2 for driver 570 or 575) or update the driver"
+        "the CUDA driver is not compatible with this ncu; use the Nsight Compute of the driver's CUDA release (2025.2 for driver 570 or 575), or update the driver"
     )]
     DriverIncompatible,
     /// This ncu does not know the GPU.
     #[error(
-        "this ncu does not know this GPU (`ncu --list-chips` lists those that it does); use the Nsight Compute of the \
-         CUDA release that supports it"
+        "this ncu does not support this GPU (see `ncu --list-chips`); use the Nsight Compute of a CUDA release that does"
     )]
     UnknownGpu,
     /// A report or log cannot be written.
-    #[error("ncu is unable to write '{file}'; check that the folder exists, is writable and has space")]
+    #[error("ncu cannot write `{file}`; check that the folder exists, is writable and has space")]
     UnableToWrite { file: String },
     /// The memory for saving a launch's writes ran out.
-    #[error("memory ran out while ncu saved device memory between passes; use smaller shapes or fewer metrics")]
+    #[error("ncu ran out of memory to save device memory between passes; use smaller shapes or fewer metrics")]
     OutOfMemory,
     /// The program ended with this status, and ncu passed it on.
-    #[error("the profiled program ended with status {status}{}", if *status == 11 { " (or SIGSEGV)" } else { "" })]
+    #[error("the profiled program exited with status {status}{}", if *status == 11 { " (or SIGSEGV)" } else { "" })]
     TargetExit {
         /// Its status, or the signal that ended it.
         status: i32,
     },
     /// It exceeded its time limit.
     #[error(
-        "ncu exceeded its time limit and was ended; a kernel hangs or cannot be replayed, or `timeout_s` is too short"
+        "ncu exceeded its time limit and was terminated; a kernel hangs or cannot be replayed, or `timeout_s` is too short"
     )]
     Timeout,
     /// The user asked to stop.
     #[error("interrupted")]
     Interrupted,
     /// The report cannot be read.
-    #[error("the report cannot be read: {reason}")]
+    #[error("cannot read the report: {reason}")]
     UnreadableReport { reason: String },
     /// The report lacks a launch, and no message explains it.
-    #[error("ncu {ending}, and its report does not have the launch")]
+    #[error("ncu {ending}, but its report does not have the launch")]
     Missing { ending: String },
     /// The report has the launches, but the program that launched them did not report whether their outputs are right.
-    #[error("outputs of its profiled launches were not verified (ncu {ending}), so its counters do not count")]
+    #[error("its profiled outputs were not verified (ncu {ending}), so its counters are rejected")]
     Unverified { ending: String },
     #[error("ncu {ending}: {}", lines.join(" | "))]
     Other {

@@ -211,7 +211,7 @@ fn check_device(facts: &Facts) -> Check {
         Err(reason) => problem(
             "GPU",
             reason.clone(),
-            "nothing can be measured here; recorded runs can still be judged (`--source recorded`)",
+            "this machine cannot measure, but it can judge recorded runs (`--source recorded`)",
         ),
     }
 }
@@ -222,12 +222,12 @@ fn check_compute_mode(facts: &Facts) -> Option<Check> {
         ComputeMode::Default => None,
         ComputeMode::ExclusiveProcess => Some(warning(
             name,
-            "one process at a time may use the GPU".to_owned(),
-            "runs take some seconds longer: nothing is started before its turn",
+            "only one process at a time can use the GPU".to_owned(),
+            "runs take some seconds longer, because no process starts early",
         )),
         ComputeMode::Prohibited => Some(problem(
             name,
-            "no process may use the GPU".to_owned(),
+            "no process can use the GPU".to_owned(),
             "choose another GPU, or ask an administrator for `nvidia-smi -c DEFAULT`",
         )),
     }
@@ -241,13 +241,13 @@ fn check_driver(facts: &Facts) -> Check {
         }
         (Some(version), Err(_)) => warning(
             "driver",
-            format!("{version}, but no GPU can be used"),
-            "in a container, start it with the GPU (`--gpus all`); else see `nvidia-smi`",
+            format!("{version}, but no usable GPU"),
+            "start a container with `--gpus all`; otherwise see `nvidia-smi`",
         ),
         (None, Ok(device)) => {
             let (major, minor) = device.cuda;
             let found = format!("CUDA up to {major}.{minor}, version unknown");
-            warning("driver", found, "/proc/driver/nvidia/version cannot be read; runs will not name the driver")
+            warning("driver", found, "cannot read /proc/driver/nvidia/version; runs will not record the driver")
         }
         (None, Err(_)) => problem("driver", "no NVIDIA kernel module".to_owned(), "install the NVIDIA driver"),
     }
@@ -263,7 +263,9 @@ fn check_nvcc(facts: &Facts) -> Check {
 fn check_ncu(facts: &Facts) -> Check {
     match &facts.ncu {
         Ok(ncu) => ok("ncu", format!("{} at {}", ncu.version, ncu.path.display())),
-        Err(error) => problem("ncu", error.to_string(), "reports of other machines can still be read and judged"),
+        Err(error) => {
+            problem("ncu", error.to_string(), "this machine can still read and judge reports of other machines")
+        }
     }
 }
 
@@ -277,7 +279,7 @@ fn check_nvcc_fits(facts: &Facts) -> Option<Check> {
     Some(if built.0 > device.cuda.0 {
         problem(name, found, "update the driver, or build with an older CUDA toolkit")
     } else if built > device.cuda {
-        warning(name, found, "code for this GPU runs, PTX of this nvcc does not; keep the architecture explicit")
+        warning(name, found, "machine code for this GPU runs, but PTX of this nvcc does not; set `arch` explicitly")
     } else {
         ok(name, found)
     })
@@ -289,8 +291,7 @@ fn check_ncu_fits(facts: &Facts) -> Option<Check> {
     let name = "ncu and driver";
     let found = format!("ncu {}, driver {driver}", ncu.version);
     Some(if ncu.version >= STRICTER_NCU && branch < NEWER_DRIVER {
-        let advice = "this ncu refuses such drivers (\"Cuda driver is not compatible with Nsight Compute\"): use Nsight \
-                      Compute 2025.2 or older, or update the driver to 580 or newer";
+        let advice = "this ncu rejects the driver (\"Cuda driver is not compatible with Nsight Compute\"); use Nsight Compute 2025.2 or older, or update the driver to 580 or newer";
         problem(name, found, advice)
     } else {
         ok(name, found)
@@ -306,14 +307,13 @@ fn check_permission(facts: &Facts) -> Check {
         (user, true) => format!("user {user} with CAP_SYS_ADMIN"),
         (user, false) => format!("user {user} without CAP_SYS_ADMIN"),
     };
-    let advice = "run as root or with CAP_SYS_ADMIN (containers: --cap-add=SYS_ADMIN), or load the driver with \
-                  NVreg_RestrictProfilingToAdminUsers=0 (on the host)";
+    let advice = "run as root or with CAP_SYS_ADMIN (containers: --cap-add=SYS_ADMIN), or load the driver on the host with NVreg_RestrictProfilingToAdminUsers=0";
     match (facts.admin_only, sys_admin) {
-        (Some(false), _) => ok(name, "all users may read counters".to_owned()),
+        (Some(false), _) => ok(name, "all users can read counters".to_owned()),
         (Some(true), true) => ok(name, format!("administrators only; this is {who}")),
         (Some(true), false) => problem(name, format!("administrators only; this is {who}"), advice),
-        (None, true) => ok(name, format!("the driver does not say; this is {who}")),
-        (None, false) => warning(name, format!("the driver does not say; this is {who}"), advice),
+        (None, true) => ok(name, format!("unknown; this is {who}")),
+        (None, false) => warning(name, format!("unknown; this is {who}"), advice),
     }
 }
 
@@ -321,10 +321,8 @@ fn check_permission(facts: &Facts) -> Check {
 fn check_trial(facts: &Facts) -> Option<Check> {
     let name = "one counter";
     Some(match facts.trial.as_ref()? {
-        Ok(count) => ok(name, format!("{count} instructions of a kernel of this program")),
-        Err(reason) => {
-            problem(name, reason.clone(), "without counters, latencies and correctness can still be measured")
-        }
+        Ok(count) => ok(name, format!("counted {count} instructions of a test kernel")),
+        Err(reason) => problem(name, reason.clone(), "latencies and correctness can still be measured"),
     })
 }
 
@@ -334,11 +332,10 @@ fn check_cupti(facts: &Facts) -> Option<Check> {
     let counts = facts.ncu.is_ok() && check_permission(facts).status == CheckStatus::Ok;
     Some(match facts.cupti.as_ref()? {
         Ok(found) if counts => ok(name, found.clone()),
-        Ok(found) => ok(name, format!("{found}, which times launches where ncu may not count")),
-        Err(reason) if counts => ok(name, format!("{reason}; it is not needed, ncu counts")),
+        Ok(found) => ok(name, format!("{found}, the witness of latencies without counter permission")),
+        Err(reason) if counts => ok(name, format!("{reason}; not needed, because ncu has counter permission")),
         Err(reason) => {
-            let advice = "install libcupti of the CUDA toolkit (extras/CUPTI) or the package nvidia-cuda-cupti: with it \
-                          latencies have a witness where ncu may not count";
+            let advice = "install libcupti from the CUDA toolkit (extras/CUPTI) or the package nvidia-cuda-cupti; without counter permission it is the witness of latencies";
             warning(name, reason.clone(), advice)
         }
     })
@@ -348,7 +345,7 @@ fn check_scratch(facts: &Facts) -> Check {
     let name = "temporary folder";
     match &facts.scratch {
         Ok(folder) => ok(name, format!("{} for ncu's locks", folder.display())),
-        Err(reason) => problem(name, reason.clone(), "set TMPDIR to a folder of your own, with a short path"),
+        Err(reason) => problem(name, reason.clone(), "set TMPDIR to your own folder, with a short path"),
     }
 }
 
@@ -356,8 +353,7 @@ fn check_scratch(facts: &Facts) -> Check {
 fn check_locks(facts: &Facts) -> Option<Check> {
     let strange = facts.locks.iter().find(|lock| lock.owner != facts.privileges.user)?;
     let found = format!("{} belongs to user {}", strange.path.display(), strange.owner);
-    let advice = "ncugate is not stopped by it, a plain `ncu` is: set TMPDIR for that; two users' profilers on one GPU \
-                  do not wait for each other";
+    let advice = "ncugate still works, but a plain `ncu` fails unless you set TMPDIR; profilers of two users on one GPU do not wait for each other";
     Some(warning("ncu's locks", found, advice))
 }
 
@@ -367,14 +363,13 @@ fn check_environment(facts: &Facts) -> Check {
     let has = |part: &str| facts.environment.iter().any(|(name, _)| name.contains(part));
     let mig = facts.environment.iter().any(|(name, value)| name.contains("VISIBLE") && value.contains("MIG-"));
     if has("MPS") {
-        let advice = "counters of several MPS clients are mixed or refused: unset it and measure without MPS";
+        let advice = "counters of several MPS clients are mixed or unavailable; unset it and measure without MPS";
         warning(name, listed.join(", "), advice)
     } else if mig {
-        let advice =
-            "a MIG instance shares units that cannot be counted for it alone: use a whole GPU for gates on them";
+        let advice = "a MIG instance has no separate counters for shared units; use a whole GPU for gates on them";
         warning(name, listed.join(", "), advice)
     } else if has("INJECTION") {
-        warning(name, listed.join(", "), "another tool is injected into CUDA programs and may hold the counters")
+        warning(name, listed.join(", "), "another tool is injected into CUDA programs and can hold the counters")
     } else if listed.is_empty() {
         ok(name, "no MPS, no MIG, no injected tool".to_owned())
     } else {

@@ -174,16 +174,16 @@ pub enum ProfileError {
     #[error(transparent)]
     Unprofilable(TrialFailure),
     /// The user asked to stop.
-    #[error("interrupted while profiling")]
+    #[error("interrupted during profiling")]
     Interrupted,
     /// A record, a job file or a log cannot be written or read.
-    #[error("cannot keep what was profiled: {0}")]
+    #[error("cannot store a profile: {0}")]
     Io(#[from] io::Error),
 }
 
 /// Several variants were tried alone and none could be profiled.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("none of {tried} variants that were tried alone could be profiled: {reason}")]
+#[error("none of {tried} variants could be profiled alone: {reason}")]
 pub struct TrialFailure {
     pub tried: usize,
     /// The last one's reason.

@@ -50,16 +50,16 @@ pub struct Ncu {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ToolError {
     /// No file of that name.
-    #[error("ncu was not found ({searched}); install Nsight Compute, put it on PATH or set `ncu` under [profile]")]
+    #[error("ncu not found ({searched}); install Nsight Compute, add it to PATH, or set `ncu` under [profile]")]
     NotFound {
         /// The searched places.
         searched: String,
     },
     /// It exists but does not run.
-    #[error("'{}' does not run: {reason}; try `{} --version` by hand", path.display(), path.display())]
+    #[error("`{}` does not run: {reason}; try `{} --version`", path.display(), path.display())]
     Unusable { path: PathBuf, reason: String },
     /// It runs but is something else.
-    #[error("'{}' does not print a Nsight Compute version (it printed '{printed}'); name the right file with `ncu` under [profile]", path.display())]
+    #[error("`{}` does not print a version of Nsight Compute (it printed `{printed}`); set `ncu` under [profile] to the right file", path.display())]
     NotNcu {
         path: PathBuf,
         /// The first line it printed.
@@ -91,7 +91,7 @@ impl Ncu {
 fn locate(explicit: Option<&Path>) -> Result<PathBuf, ToolError> {
     if let Some(named) = explicit {
         return which::which(named)
-            .map_err(|error| ToolError::NotFound { searched: format!("'{}': {error}", named.display()) });
+            .map_err(|error| ToolError::NotFound { searched: format!("`{}`: {error}", named.display()) });
     }
     if let Ok(found) = which::which("ncu") {
         return Ok(found);

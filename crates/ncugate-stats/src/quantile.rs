@@ -16,7 +16,7 @@ pub enum StatsError {
         value: f64,
     },
     /// Too few samples for an interval of this statistic to reach its level.
-    #[error("{have} samples, needs at least {needed}")]
+    #[error("{have} samples; at least {needed} are needed")]
     TooFew { have: usize, needed: usize },
 }
 
@@ -77,7 +77,7 @@ impl FromStr for Statistic {
             "min" => Ok(Self::MINIMUM),
             "max" => Ok(Self::Quantile(1.0)),
             _ => percent(text).map(|p| Self::Quantile(p / 100.0)).ok_or_else(|| {
-                format!("'{text}' is not a statistic: it is mean, min, max, or a percentile such as p50 or p99.9")
+                format!("`{text}` is not a statistic; use mean, min, max, or a percentile such as p50 or p99.9")
             }),
         }
     }

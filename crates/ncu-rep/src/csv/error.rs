@@ -4,10 +4,10 @@
 #[derive(Debug, thiserror::Error)]
 pub enum CsvError {
     /// No line starts with the header.
-    #[error("no ncu CSV: no line starts with `\"ID\",`")]
+    #[error("not a CSV of ncu: no line starts with `\"ID\",`")]
     NoHeader,
     /// A required column is missing.
-    #[error("ncu CSV has no column `{column}`")]
+    #[error("the CSV of ncu has no column `{column}`")]
     NoColumn {
         /// The column.
         column: &'static str,
@@ -22,7 +22,7 @@ pub enum CsvError {
         source: csv::Error,
     },
     /// A row ends before its last required column or continues after the last column of the header.
-    #[error("line {line} has {found} cells, the header {columns}")]
+    #[error("line {line} has {found} cells, but the header has {columns}")]
     Cells {
         /// Line, from 1.
         line: u64,

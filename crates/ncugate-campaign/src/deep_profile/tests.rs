@@ -201,7 +201,7 @@ fn variants_are_profiled_on_request() {
     let unproven = "REGCAP=64,THREADS=128,TILE_M=32,K_TILE=16";
     let run = replay.deep_profile_of(Some(SELECTED), &[unproven, SELECTED, SELECTED]);
     let profiled: Vec<&str> = run.deep_profiles.iter().map(|deep| deep.variant.0.as_str()).collect();
-    assert_eq!(profiled, [SELECTED], "what is not proven correct is not profiled");
+    assert_eq!(profiled, [SELECTED], "an unproven variant is not profiled");
 }
 
 #[test]

@@ -78,9 +78,11 @@ pub fn attempt_phase(
     elite: &AttemptSource,
 ) -> Result<AttemptPhase, AttemptError> {
     if phase.kernel.is_none() {
-        return Err(AttemptError::Form("the phase has no [kernel] whose source an attempt could replace".to_owned()));
+        return Err(AttemptError::Form(
+            "an attempt replaces the source of [kernel], which the phase does not have".to_owned(),
+        ));
     }
-    let form = |e: toml::de::Error| AttemptError::Form(format!("the phase cannot be written anew: {e}"));
+    let form = |e: toml::de::Error| AttemptError::Form(format!("cannot write the phase of the attempt: {e}"));
     let mut file: Table = phase.text.parse().map_err(form)?;
     let flags = flags(&file);
     for key in ["sweep", "search", "tier", "stage", "fallback", "waiver", "variant", "baseline"] {
@@ -102,8 +104,8 @@ pub fn attempt_phase(
         phase.bench.shapes.iter().map(|shape| (shape.clone(), format!("faster at {shape}"))).collect();
     gates.extend(faster.iter().map(|(shape, name)| Toml::Table(faster_gate(shape, name))));
     file.insert("gate".to_owned(), Toml::Array(gates));
-    let text =
-        toml::to_string(&file).map_err(|e| AttemptError::Form(format!("the phase cannot be written anew: {e}")))?;
+    let text = toml::to_string(&file)
+        .map_err(|e| AttemptError::Form(format!("cannot write the phase of the attempt: {e}")))?;
     Ok(AttemptPhase { phase: config::parse_again(phase, &text)?, left_out, faster })
 }
 
@@ -119,7 +121,7 @@ fn variant(name: &str, source: &AttemptSource, flags: &[Toml]) -> Result<Toml, A
     let text = |path: &Path| {
         let text = path.to_str().filter(|text| !text.contains(['{', '}']));
         text.map(str::to_owned)
-            .ok_or_else(|| AttemptError::Form(format!("{} is not a path that a phase can name", path.display())))
+            .ok_or_else(|| AttemptError::Form(format!("a phase cannot contain the path {}", path.display())))
     };
     let mut table = Table::new();
     table.insert("name".to_owned(), name.into());

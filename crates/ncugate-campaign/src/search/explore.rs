@@ -36,11 +36,11 @@ pub enum SearchError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The space has no point.
-    #[error("`sweep.where` leaves nothing to search")]
+    #[error("`sweep.where` excludes every combination")]
     Empty,
     /// The objective is not a latency.
     #[error(
-        "a search minimises a latency, and the objective is `{0}`; set `phase.objective` to one, such as \"latency_p50\""
+        "a search minimises a latency, but the objective is `{0}`; set `phase.objective` to a latency, such as \"latency_p50\""
     )]
     Objective(String),
 }
@@ -88,10 +88,8 @@ impl Exploration<'_> {
         if self.anew {
             journal.clear()?;
         } else if let Some(why) = journal.refused() {
-            self.progress.say(&format!(
-                "starting the search afresh: what {} holds does not count: {why}",
-                journal.path().display()
-            ));
+            self.progress
+                .say(&format!("starting a new search; cannot continue from {}: {why}", journal.path().display()));
         }
         let axes = space.axes().iter();
         let scales =
@@ -187,7 +185,7 @@ impl ActiveSearch<'_> {
         let settings = self.of.settings;
         if !self.journal.records().is_empty() {
             let tried = self.tried().len();
-            self.of.progress.say(&format!("continuing a search that has tried {tried} variants"));
+            self.of.progress.say(&format!("continuing a search after {tried} variants"));
             return Ok(());
         }
         let strategy = serde_json::to_value(settings.strategy).ok();
@@ -286,7 +284,7 @@ impl ActiveSearch<'_> {
         let left = settings.budget.builds.map_or(usize::MAX, |builds| (builds as usize).saturating_sub(trials.len()));
         let proposals = self.proposer().propose(&trials, (settings.batch as usize).min(left));
         if proposals.is_empty() {
-            return self.end("every variant of the space was tried".to_owned());
+            return self.end("the whole space was tried".to_owned());
         }
         let points = proposals.into_iter().map(|proposal| ProposedPoint {
             variant: sweep_id(&self.space.params(&proposal.point)),
@@ -374,7 +372,7 @@ impl ActiveSearch<'_> {
         self.turn.take()?;
         let job = WorkerJob::new(phase, plan, &files, JobPurpose::Bench).map_err(CampaignError::from)?;
         let logs = self.journal.path().with_file_name("logs");
-        let failed = |source| CampaignError::Io { what: "make a folder for the logs of a search", source };
+        let failed = |source| CampaignError::Io { what: "create a folder for the logs of a search", source };
         std::fs::create_dir_all(&logs).map_err(failed)?;
         let (worker, timeout) = (&self.of.tools.worker, phase.bench.timeout);
         let mut outcomes: Vec<(VariantId, TriedOutcome)> = Vec::new();
@@ -424,14 +422,14 @@ impl ActiveSearch<'_> {
         let timed: Vec<(f64, &VariantId)> =
             trials.iter().filter_map(|(variant, trial)| Some((trial.cost?, variant))).collect();
         let best = timed.iter().min_by(|a, b| a.0.total_cmp(&b.0));
-        let best =
-            best.map_or_else(|| "none is correct yet".to_owned(), |(us, id)| format!("the best is {us:.2} us, {id}"));
+        let best = best
+            .map_or_else(|| "no correct variant yet".to_owned(), |(us, id)| format!("the best is {us:.2} us, {id}"));
         let (tried, failed) = (trials.len(), trials.len() - timed.len());
         self.of.progress.say(&format!("search: {tried} tried, {failed} failed, {:.0} s; {best}", self.seconds()));
     }
 
     fn end(&mut self, why: String) -> Result<(), SearchError> {
-        self.of.progress.say(&format!("search ends: {why}"));
+        self.of.progress.say(&format!("the search ends: {why}"));
         let trials = self.trials();
         let only: Vec<SearchTrial> = trials.iter().map(|(_, trial)| trial.clone()).collect();
         let importance = self.proposer().importance(&only).unwrap_or_default();
@@ -467,7 +465,7 @@ fn outcome(phase: &Phase, latency: &LatencyOutcome) -> TriedOutcome {
             let metric = Catalogue::embedded().latency(&phase.objective.metric);
             match metric.and_then(|metric| metric.statistic.of(samples).ok()) {
                 Some(us) if us.is_finite() && us > 0.0 => TriedOutcome::Timed { us },
-                Some(_) | None => failed("its samples are not times"),
+                Some(_) | None => failed("its samples are not latencies"),
             }
         }
         LatencyOutcome::Cheats { reason, .. } => failed(&format!("cheats: {reason}")),
@@ -486,5 +484,5 @@ fn common_failure<'a>(tried: impl Iterator<Item = &'a TriedPoint>, least: usize)
     let reasons = tried.map(reason).collect::<Option<Vec<_>>>()?;
     let first = reasons.first()?;
     (reasons.len() >= least && reasons.iter().all(|reason| reason == first))
-        .then(|| format!("all {} variants that were tried fail alike: {first}", reasons.len()))
+        .then(|| format!("all {} tried variants fail for the same reason: {first}", reasons.len()))
 }

@@ -67,8 +67,8 @@ impl StaticFacts {
         names.extend(facts.into_iter().map(|(name, fact)| (name, value(fact))));
         require.iter().find_map(|condition| match condition.eval_bool(&names) {
             Ok(true) => None,
-            Ok(false) => Some(format!("does not hold `{condition}`")),
-            Err(e) => Some(format!("`{condition}` cannot be decided: {}", e.reason())),
+            Ok(false) => Some(format!("fails `{condition}`")),
+            Err(e) => Some(format!("cannot evaluate `{condition}`: {}", e.reason())),
         })
     }
 }

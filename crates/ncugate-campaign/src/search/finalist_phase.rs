@@ -12,7 +12,7 @@ pub enum ChosenError {
     Config(#[from] ConfigErrors),
     /// The file has no line to put them on.
     #[error(
-        "the candidates that a search chose cannot be written into `sweep`; write it as a table of its own, [sweep], with a line for each axis"
+        "cannot add the finalists of the search to `sweep`; write it as a separate table, [sweep], with one line for each axis"
     )]
     Form,
 }
@@ -27,7 +27,7 @@ pub fn with_chosen(phase: &Phase, points: &[Vec<(String, Value)>]) -> Result<Pha
     let start = phase.text.get(..place.span.start).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
     let (before, after) = phase.text.split_at_checked(start).ok_or(ChosenError::Form)?;
     let lines: String = points.iter().map(|point| format!("  {},\n", table(point))).collect();
-    let text = format!("{before}# What the search chose.\npoints = [\n{lines}]\n{after}");
+    let text = format!("{before}# The finalists of the search.\npoints = [\n{lines}]\n{after}");
     let chosen = config::parse_again(phase, &text).map_err(|_| ChosenError::Form)?;
     // If they parse to anything else, they are different candidates.
     if chosen.sweep.points.as_deref() != Some(points) || chosen.sweep.axes != phase.sweep.axes {

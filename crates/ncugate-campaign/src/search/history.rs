@@ -85,7 +85,7 @@ impl AttemptHistory {
         let path = self.copy(&best.source_sha256);
         let bytes = open::bytes(&path, MAX_SOURCE).map_err(|source| StoreError::Read { path: path.clone(), source })?;
         if sha256(&bytes) != best.source_sha256 {
-            return Err(StoreError::Seal { path, reason: "was changed after it was measured".to_owned() });
+            return Err(StoreError::Seal { path, reason: "changed after its measurement".to_owned() });
         }
         let source =
             AttemptSource { file: Some(path), include: Some(best.include.clone()), params: best.params.clone() };
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(history.keep(record(1, false, b"second"), b"second").unwrap().attempt, 1);
         assert_eq!(AttemptHistory::open(folder.path(), "p").unwrap().attempts.len(), 2);
         std::fs::write(&path, format!("{whole}{}\n", &whole[..40])).unwrap();
-        assert!(AttemptHistory::open(folder.path(), "p").is_err(), "a whole line that is no record");
+        assert!(AttemptHistory::open(folder.path(), "p").is_err(), "a whole line without a record");
     }
 
     #[test]

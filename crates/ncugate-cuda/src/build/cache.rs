@@ -85,10 +85,10 @@ pub struct CompilerOutput<'a> {
 #[derive(Debug, thiserror::Error)]
 pub enum CacheError {
     /// A file changed during its compilation.
-    #[error("`{}` changed while it was compiled; hint: run again", .0.display())]
+    #[error("`{}` changed during its compilation; hint: run again", .0.display())]
     Changed(PathBuf),
     /// The compiler wrote more bytes than a module can have.
-    #[error("the compiler wrote {0} bytes of machine code; the most are {MAX_CODE}")]
+    #[error("the compiler wrote {0} bytes of machine code; at most {MAX_CODE} are supported")]
     Large(u64),
     /// The cache cannot be used.
     #[error(transparent)]

@@ -165,7 +165,7 @@ impl<'a> Builder<'a> {
                     Ok(())
                 })
             });
-            let ended = || BuildError::Threads { reason: "the one for kernels in Python ended early".to_owned() };
+            let ended = || BuildError::Threads { reason: "the thread for Python kernels ended early".to_owned() };
             by_nvcc.and(by_python.join().unwrap_or_else(|_| Err(ended())))
         })?;
         Ok(line.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).out)
@@ -382,7 +382,7 @@ impl<'a> Builder<'a> {
         match trouble {
             None => Ok(message),
             Some(said) => {
-                let reason = format!("it cannot compile an empty kernel for {}: {said}", self.arch);
+                let reason = format!("it does not compile an empty kernel for {}: {said}", self.arch);
                 Err(BuildError::Unusable { path: self.nvcc.path().to_owned(), reason })
             }
         }
@@ -479,9 +479,9 @@ impl<'a> Builder<'a> {
         let budget = budget_line(total, limit, self.arrays(unit, entry)?);
         let dynamic = Chip::of(self.arch.capability()).map_or_else(String::new, |chip| {
             let (capability, most) = (chip.capability, chip.shared_optin);
-            format!("; dynamic shared memory may take {most} on compute capability {capability}")
+            format!("; dynamic shared memory can have {most} on compute capability {capability}")
         });
-        Ok(format!("{message}\nstatic shared memory of a block: {budget}{dynamic}"))
+        Ok(format!("{message}\nstatic shared memory per block: {budget}{dynamic}"))
     }
 
     /// Static shared arrays of an entry, from PTX; none if it does not compile to PTX either.

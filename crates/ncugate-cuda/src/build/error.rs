@@ -8,8 +8,7 @@ use std::path::PathBuf;
 pub enum BuildError {
     /// nvcc was not found.
     #[error(
-        "nvcc not found ({looked}); hint: install the CUDA toolkit, put its bin folder on PATH or into $CUDA_HOME, or name \
-         the program in `[build] nvcc`"
+        "nvcc not found ({looked}); hint: install the CUDA toolkit, add its bin folder to PATH, set $CUDA_HOME, or set `nvcc` under [build]"
     )]
     NotFound { looked: String },
     /// The file that was found does not work as nvcc.
@@ -24,13 +23,12 @@ pub enum BuildError {
     },
     /// No compiler for kernels in Python was found.
     #[error(
-        "cannot compile kernels in Python with `{}`: {reason}; hint: name a Python that has Triton 3.2 or later, numba-cuda or \
-         nvidia-cutlass-dsl in `[build] python`",
+        "cannot compile Python kernels with `{}`: {reason}; hint: set `python` under [build] to a Python with Triton 3.2 or later, numba-cuda or nvidia-cutlass-dsl",
         python.display()
     )]
     NoPythonCompiler { python: PathBuf, reason: String },
     /// The cache cannot be used.
-    #[error("cannot write the build cache at `{}`; hint: name another folder in $NCUGATE_CACHE", path.display())]
+    #[error("cannot write the build cache at `{}`; hint: set $NCUGATE_CACHE to another folder", path.display())]
     Cache {
         path: PathBuf,
         /// The system's error.
@@ -40,19 +38,19 @@ pub enum BuildError {
     #[error("no folder for the build cache; hint: set $NCUGATE_CACHE, $XDG_CACHE_HOME or $HOME")]
     NoCache,
     #[error(
-        "`{text}` is not an architecture; allowed: `sm_` and a compute capability, such as `sm_90`, `sm_90a`, `sm_89`"
+        "`{text}` is not an architecture; hint: write `sm_` and a compute capability, such as `sm_90`, `sm_90a` or `sm_89`"
     )]
     Arch { text: String },
     /// Compiler threads could not be started.
-    #[error("cannot start threads to compile in: {reason}")]
+    #[error("cannot start compiler threads: {reason}")]
     Threads {
         /// The system's error.
         reason: String,
     },
     /// A result could not be stored.
-    #[error("cannot store what was built")]
+    #[error("cannot store a build")]
     Store(#[source] io::Error),
     /// The user asked to stop.
-    #[error("interrupted while building")]
+    #[error("interrupted during the build")]
     Interrupted,
 }

@@ -88,7 +88,7 @@ fn symbol(variables: &[ModuleVariable], fill: &SymbolFill) -> Option<String> {
     match variable(variables, &fill.symbol) {
         Err(reason) => Some(reason),
         Ok(found) if found.bytes < fill.bytes => Some(format!(
-            "variable `{}` has {} bytes; {} gives it {}",
+            "variable `{}` has {} bytes, but {} has {}",
             fill.symbol,
             found.bytes,
             fill.value.described(),
@@ -151,7 +151,7 @@ fn dimensions(launch: &KernelLaunch) -> Option<String> {
     let wrong = over(block, MAX_BLOCK) || threads > u64::from(MAX_BLOCK_THREADS);
     wrong.then(|| {
         format!(
-            "a block of {block:?} = {threads} threads; at most {MAX_BLOCK_THREADS}, by dimension from 1 to {MAX_BLOCK:?}"
+            "a block of {block:?} = {threads} threads; at most {MAX_BLOCK_THREADS} are possible, from 1 to {MAX_BLOCK:?} by dimension"
         )
     })
 }
@@ -183,8 +183,7 @@ fn registers(entry: &Entry, launch: &KernelLaunch) -> Option<String> {
     let total = per_warp * threads.div_ceil(u64::from(WARP)).next_multiple_of(4);
     (threads <= u64::from(MAX_BLOCK_THREADS) && total > u64::from(REGISTERS_PER_SM)).then(|| {
         format!(
-            "{per_thread} registers a thread x {threads} threads take {total} registers; a block has {REGISTERS_PER_SM}; \
-             hint: fewer threads, or a lower -maxrregcount"
+            "{per_thread} registers per thread x {threads} threads need {total} registers; a block has at most {REGISTERS_PER_SM}; hint: use fewer threads, or a lower -maxrregcount"
         )
     })
 }
@@ -195,20 +194,20 @@ fn arguments(entry: &Entry, launch: &KernelLaunch) -> Option<String> {
         let trailing =
             sizes.get(launch.args.len()..).is_some_and(|rest| !rest.is_empty() && rest.iter().all(|&n| n == 8));
         let hint = if trailing {
-            "; hint: pointers that follow, such as Triton's two for scratch memory, are given as `workspace = [0, 0]`"
+            "; hint: for extra pointers at the end, such as the two of Triton, add `workspace = [0, 0]`"
         } else {
             ""
         };
-        return Some(format!("{} arguments; the kernel takes {}{hint}", launch.args.len(), sizes.len()));
+        return Some(format!("{} arguments, but the kernel takes {}{hint}", launch.args.len(), sizes.len()));
     }
     let wrong = launch.args.iter().zip(sizes).position(|(arg, &bytes)| arg_bytes(arg) != bytes)?;
     let name = launch.args[wrong].described();
     let (given, taken) = (arg_bytes(&launch.args[wrong]), sizes[wrong]);
     let hint = match (&launch.args[wrong], taken) {
-        (Arg::Buffer(_), TENSOR_MAP) => "; hint: a `CUtensorMap` has 128 bytes: declare one in `kernel.tensor_maps`",
+        (Arg::Buffer(_), TENSOR_MAP) => "; hint: a `CUtensorMap` has 128 bytes; declare one in `kernel.tensor_maps`",
         _ => "",
     };
-    Some(format!("argument {} ({name}) is {given} bytes; the kernel takes {taken} there{hint}", wrong + 1))
+    Some(format!("argument {} ({name}) has {given} bytes, but the kernel takes {taken}{hint}", wrong + 1))
 }
 
 fn arg_bytes(arg: &Arg) -> u32 {
@@ -230,7 +229,7 @@ fn shared_memory(
         parts.extend(dynamic(launch));
         parts.sort_by_key(|part| std::cmp::Reverse(part.bytes));
         let capability = chip.capability;
-        format!("shared memory of a block on compute capability {capability}: {}", budget(total, limit, &parts))
+        format!("shared memory per block on compute capability {capability}: {}", budget(total, limit, &parts))
     })
 }
 

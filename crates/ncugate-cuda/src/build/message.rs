@@ -89,7 +89,7 @@ pub(super) fn unreadable(source: &Path, error: &std::io::Error) -> String {
     let message = format!("cannot read `{}`: {error}", source.display());
     match std::env::current_dir() {
         Ok(folder) if source.is_relative() => format!(
-            "{message}\nlooked in {}; paths are relative to the nearest folder above the phase that has an `ncugate.toml`, else to the phase's own",
+            "{message}\nsearched in {}; paths are relative to the nearest folder above the phase with an `ncugate.toml`, or else to the folder of the phase",
             folder.display()
         ),
         _ => message,
@@ -117,7 +117,7 @@ pub(super) fn too_much_shared(message: &str) -> Option<(&str, u64, u64)> {
 pub(super) fn budget_line(total: u64, limit: u64, mut arrays: Vec<SharedArray>) -> String {
     let named: u64 = arrays.iter().map(|array| array.bytes).sum();
     if named < total {
-        arrays.push(SharedArray { name: "(alignment and what the driver reserves)".to_owned(), bytes: total - named });
+        arrays.push(SharedArray { name: "(alignment and the driver's reserve)".to_owned(), bytes: total - named });
     }
     launch_check::budget(total, limit, &arrays)
 }
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(too_much_shared(message), Some(("big", 65664, 49152)));
         assert_eq!(too_much_shared("error: identifier \"y\" is undefined"), None);
         let arrays = vec![SharedArray { name: "a".to_owned(), bytes: 65536 }];
-        let expected = "65664 bytes, limit 49152, 16512 over: a 65536, (alignment and what the driver reserves) 128";
+        let expected = "65664 bytes, limit 49152, 16512 over: a 65536, (alignment and the driver's reserve) 128";
         assert_eq!(budget_line(65664, 49152, arrays), expected);
     }
 
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_message_is_relative_bounded_and_never_empty() {
-        assert_eq!(message("", ProcessExit::Signaled(9)), "nvcc was ended by SIGKILL and printed nothing");
+        assert_eq!(message("", ProcessExit::Signaled(9)), "nvcc was killed by SIGKILL and printed nothing");
         assert_eq!(
             message("ptxas info : x\n", ProcessExit::NonZero(1)),
             "nvcc exited with status 1 and printed nothing"

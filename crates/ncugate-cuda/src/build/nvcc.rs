@@ -96,7 +96,7 @@ impl Nvcc {
         }
         match version_in(&output.stdout) {
             Some(version) => Ok(Self { version: version.to_owned(), path }),
-            None => Err(BuildError::Unusable { path, reason: "`--version` names no version".to_owned() }),
+            None => Err(BuildError::Unusable { path, reason: "`--version` printed no version".to_owned() }),
         }
     }
 
@@ -181,7 +181,7 @@ impl Nvcc {
 
 fn looked(folders: &[PathBuf]) -> String {
     let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
-    format!("looked on PATH and in {}", folders.join(", "))
+    format!("searched on PATH and in {}", folders.join(", "))
 }
 
 /// `13.0.88` in `... release 13.0, V13.0.88`.

@@ -242,7 +242,7 @@ impl Builder<'_> {
                 let file = fs::File::open(&missing.request.code);
                 let is_machine_code = file.and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == *ELF;
                 if is_machine_code != (form == Form::Cubin) {
-                    return Ok(Err("what the compiler wrote is not what it says".to_owned()));
+                    return Ok(Err("the compiler wrote another kind of code than it reported".to_owned()));
                 }
                 (launch, files)
             }
@@ -296,17 +296,17 @@ fn check(launch: &CompiledLaunch, kernel: &KernelPlan) -> Result<(), String> {
     let lacks = |key| !about.given.contains(&key);
     match launch {
         CompiledLaunch::Everywhere { .. } if lacks(LaunchKey::Grid) => {
-            Err("the compiler does not say how many blocks a grid has: give `grid`".to_owned())
+            Err("the compiler does not determine the grid; hint: add `grid`".to_owned())
         }
         CompiledLaunch::Everywhere { .. } => Ok(()),
         CompiledLaunch::ByShape { shapes } => {
             let own = |program: &ShapeProgram| shapes.iter().find(|at| at.shape == program.shape);
             for program in kernel.programs.iter().filter(|program| program.left_out.is_none()) {
                 let Some(at) = own(program) else {
-                    return Err(format!("the compiler does not say how it is launched at shape {}", program.shape));
+                    return Err(format!("the compiler does not determine the launch at shape `{}`", program.shape));
                 };
                 if at.launched.is_none() && (lacks(LaunchKey::Grid) || lacks(LaunchKey::Block)) {
-                    return Err("the compiler does not say how it is launched: give `grid` and `block`".to_owned());
+                    return Err("the compiler does not determine the launch; hint: add `grid` and `block`".to_owned());
                 }
             }
             Ok(())
@@ -382,14 +382,14 @@ impl<'a> Compilers<'a> {
         let none = |reason: String| BuildError::NoPythonCompiler { python: python.to_owned(), reason };
         let program = cache.program(&PROGRAM)?.join(PROGRAM[0].0);
         let output = process::run(Command::new(python).arg(&program).arg("--version"), VERSION_LIMIT)
-            .map_err(|error| none(format!("it cannot be started ({error})")))?;
+            .map_err(|error| none(format!("it does not start ({error})")))?;
         if output.ending == ProcessExit::Interrupted {
             return Err(BuildError::Interrupted);
         }
         let versions: PythonVersions = serde_json::from_str(&output.stdout)
-            .map_err(|_| none(format!("it {} and did not say its version", output.ending)))?;
+            .map_err(|_| none(format!("it {} without printing its version", output.ending)))?;
         if versions.packages.is_empty() {
-            return Err(none("it has neither Triton nor numba-cuda nor nvidia-cutlass-dsl".to_owned()));
+            return Err(none("it has none of Triton, numba-cuda and nvidia-cutlass-dsl".to_owned()));
         }
         Ok(Self { python, program, cache: cache.folder("triton"), versions })
     }
@@ -448,7 +448,7 @@ impl<'a> Compilers<'a> {
         let answers = output.stdout.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         let lines: Vec<&str> = output.stderr.lines().filter(|line| !line.trim().is_empty()).collect();
         let last = lines[lines.len().saturating_sub(LINES)..].join("\n");
-        let said = format!("the compiler in Python {}{}{last}", output.ending, if last.is_empty() { "" } else { "\n" });
+        let said = format!("the Python compiler {}{}{last}", output.ending, if last.is_empty() { "" } else { "\n" });
         Ok((answers, said))
     }
 }

@@ -210,7 +210,7 @@ fn the_faulty_plan_is_refused_with_its_budget() {
     launch(&mut whole).block = [192, 1, 1];
     launch(&mut whole).dynamic_shared = 209_152;
     let reason = refusal(one(&nvcc, folder.path(), "sm_89", whole.clone()));
-    let expected = "shared memory of a block on compute capability 8.9: 209152 bytes, limit 101376, 107776 over";
+    let expected = "shared memory per block on compute capability 8.9: 209152 bytes, limit 101376, 107776 over";
     assert!(reason.starts_with(expected), "{reason}");
     assert!(!cached(&one(&nvcc, folder.path(), "sm_90", whole.clone())));
 
@@ -327,7 +327,7 @@ fn launches_that_cannot_work_are_refused() {
     assert!(refusal(on("sm_90", shared(&|l| l.block = [257, 1, 1]))).contains("launch bounds allow 256"));
     assert!(refusal(on("sm_90", shared(&|l| l.block = [2048, 1, 1]))).contains("at most 1024"));
     assert!(refusal(on("sm_90", shared(&|l| l.grid = [1, 70_000, 1]))).contains("65535"));
-    assert!(refusal(on("sm_90", shared(&|l| l.args = args("p")))).contains("1 arguments; the kernel takes 2"));
+    assert!(refusal(on("sm_90", shared(&|l| l.args = args("p")))).contains("1 arguments, but the kernel takes 2"));
     assert!(refusal(on("sm_90", shared(&|l| l.args = args("pi")))).contains("argument 2 (scalar I32(1)) is 4 bytes"));
     let mut wide = kernel(data("spill.cu"), "spilling", "ppi");
     launch(&mut wide).block = [1024, 1, 1];
@@ -360,7 +360,7 @@ fn a_program_of_two_kernels_is_built_whole_and_refused_by_launch() {
     launch(&mut wrong).block = [257, 1, 1];
     let reason = refusal(one(&nvcc, folder.path(), "sm_90", wrong));
     assert!(reason.contains("launch 1 (`shared_arrays`): a block of 257 threads"), "{reason}");
-    assert!(reason.contains("launch 2 (`second`): 2 arguments; the kernel takes 1"), "{reason}");
+    assert!(reason.contains("launch 2 (`second`): 2 arguments, but the kernel takes 1"), "{reason}");
     let absent = failure(one(&nvcc, folder.path(), "sm_90", and_then(two, "third", "p")));
     assert!(absent.contains("no kernel `third`"), "{absent}");
 }
@@ -373,9 +373,9 @@ fn tensor_maps_are_parameters_of_128_bytes() {
     let on = |signature| one(&nvcc, folder.path(), "sm_90", kernel(data("tensor_map.cu"), "tiled", signature));
     assert!(matches!(on("pti"), BuildOutcome::Built { .. }));
     let swapped = refusal(on("tpi"));
-    assert_eq!(swapped, "argument 1 (tensor map `x_tile`) is 128 bytes; the kernel takes 8 there");
+    assert_eq!(swapped, "argument 1 (tensor map `x_tile`) has 128 bytes, but the kernel takes 8");
     let plain = refusal(on("ppi"));
-    assert!(plain.starts_with("argument 2 (buffer `x`) is 8 bytes; the kernel takes 128 there; hint: "), "{plain}");
+    assert!(plain.starts_with("argument 2 (buffer `x`) has 8 bytes, but the kernel takes 128; hint: "), "{plain}");
 }
 
 /// Nothing is compiled, so the reason is not the compiler's message about missing instructions. The other variants continue.

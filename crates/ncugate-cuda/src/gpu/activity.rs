@@ -150,13 +150,13 @@ fn read(next: NextRecord, memory: &mut [u64], valid: usize) -> Result<Vec<Traced
         }
         let at = (record as usize).wrapping_sub(start as usize);
         if at >= valid || before.is_some_and(|before| at <= before) {
-            return Err("a record is not behind the one before it".to_owned());
+            return Err("records overlap".to_owned());
         }
         before = Some(at);
         // SAFETY: `at` is below `valid`, which is at most the bytes of `memory`; nobody writes to them any more.
         let bytes = unsafe { std::slice::from_raw_parts(start.add(at), valid - at) };
         if kind(bytes).is_some_and(is_kernel) {
-            let (launch, address) = launch(bytes).ok_or("the record of a kernel is cut off")?;
+            let (launch, address) = launch(bytes).ok_or("the record of a kernel is truncated")?;
             launches.push(TracedLaunch { kernel: name(address), ..launch });
         }
     }

@@ -20,7 +20,7 @@ const IN_PACKAGES: [&str; 2] = ["nvidia/cu13/lib", "nvidia/cuda_cupti/lib"];
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ActivityError {
     /// No library was found.
-    #[error("libcupti was not found ({looked})")]
+    #[error("libcupti not found ({looked})")]
     NotFound { looked: String },
     /// The library that was found cannot be used.
     #[error("{}: {reason}", library.display())]
@@ -29,7 +29,7 @@ pub enum ActivityError {
     #[error("{call}: {reason}")]
     Call { call: &'static str, reason: String },
     /// Its records cannot be read.
-    #[error("its records cannot be read: {0}")]
+    #[error("cannot read the records: {0}")]
     Records(String),
 }
 
@@ -82,7 +82,7 @@ impl Cupti {
         if status != 0 {
             return Err(unfit(format!("cuptiGetVersion failed with {status}")));
         }
-        let unknown = || unfit(format!("the layout of its records is not known here (CUPTI API version {api})"));
+        let unknown = || unfit(format!("unsupported CUPTI API version {api}"));
         let release = release(api).ok_or_else(unknown)?;
         let (register, next) = (find("cuptiActivityRegisterCallbacks")?, find("cuptiActivityGetNextRecord")?);
         let (enable, disable) = (find("cuptiActivityEnable")?, find("cuptiActivityDisable")?);
@@ -161,15 +161,19 @@ pub fn find_cupti(cuda: (u32, u32), python: &Path) -> Result<(PathBuf, &'static 
         match Cupti::load(&path) {
             Ok(found) if found.release.major <= cuda.0 => return Ok((path, found.release.name)),
             Ok(found) => {
-                let reason = format!("CUPTI {} with a driver of CUDA {}.{}", found.release.name, cuda.0, cuda.1);
+                let reason = format!(
+                    "CUPTI {} is newer than the driver, which supports CUDA {}.{}",
+                    found.release.name, cuda.0, cuda.1
+                );
                 refused = refused.or(Some(ActivityError::Unfit { library: path, reason }));
             }
             Err(ActivityError::NotFound { .. }) => {}
             Err(error) => refused = refused.or(Some(error)),
         }
     }
-    let looked =
-        || "on the loader's path, in CUDA_HOME, CUDA_PATH, /usr/local/cuda, and in the packages of Python".to_owned();
+    let looked = || {
+        "searched on the loader's path, in CUDA_HOME, CUDA_PATH, /usr/local/cuda and the packages of Python".to_owned()
+    };
     Err(refused.unwrap_or_else(|| ActivityError::NotFound { looked: looked() }))
 }
 

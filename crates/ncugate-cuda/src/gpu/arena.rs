@@ -99,7 +99,7 @@ impl ArenaLayout {
         let inputs = buffers.iter().zip(&self.regions).filter(|(b, _)| b.role == Role::Input);
         for (buffer, region) in inputs {
             if let Some(at) = first_difference(&before[region.clone()], &after[region.clone()]) {
-                return Some(format!("input '{}' was written (first at byte {at})", buffer.name));
+                return Some(format!("input `{}` was written (first at byte {at})", buffer.name));
             }
         }
         self.gaps().enumerate().find_map(|(index, gap)| {
@@ -113,11 +113,11 @@ impl ArenaLayout {
         let after_it = buffers.get(gap);
         match (before_it, after_it) {
             (Some(buffer), next) if next.is_none() || at < len / 2 => {
-                format!("guard band overrun: wrote past the end of '{}' (first {at} bytes behind it)", buffer.name)
+                format!("guard band overrun: wrote past the end of `{}` (first {at} bytes after it)", buffer.name)
             }
             (_, Some(buffer)) => {
                 let distance = len - at;
-                format!("guard band overrun: wrote before the start of '{}' ({distance} bytes before it)", buffer.name)
+                format!("guard band overrun: wrote before the start of `{}` ({distance} bytes before it)", buffer.name)
             }
             (_, None) => format!("guard band overrun at byte {at}"),
         }
@@ -188,7 +188,7 @@ mod tests {
         assert!(layout.gaps().all(|g| g.len() >= GUARD));
         assert_eq!(image[layout.region(0)], [7; 12]);
         assert_eq!(image[layout.region(1)], [0; 10]);
-        assert_eq!(image[layout.region(2)], [0xff, 5], "an output begins with what is asked for");
+        assert_eq!(image[layout.region(2)], [0xff, 5], "an output starts with its poison");
         assert_eq!(image[layout.region(3)], [0; 7]);
     }
 
@@ -217,10 +217,10 @@ mod tests {
         };
         assert_eq!(found(layout.region(1).start), None, "outputs may be written");
         assert_eq!(found(layout.region(3).start), None, "scratch may be written");
-        assert_eq!(found(layout.region(0).start + 4).unwrap(), "input 'x' was written (first at byte 4)");
+        assert_eq!(found(layout.region(0).start + 4).unwrap(), "input `x` was written (first at byte 4)");
         assert!(found(layout.region(1).end).unwrap().contains("past the end of 'y' (first 0 bytes"));
-        assert!(found(layout.region(1).start - 1).unwrap().contains("before the start of 'y' (1 bytes"));
-        assert!(found(0).unwrap().contains("before the start of 'x'"));
+        assert!(found(layout.region(1).start - 1).unwrap().contains("before the start of `y` (1 bytes"));
+        assert!(found(0).unwrap().contains("before the start of `x`"));
         assert!(found(layout.bytes() - 1).unwrap().contains("past the end of 'w'"));
     }
 }

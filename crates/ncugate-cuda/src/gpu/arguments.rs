@@ -23,7 +23,7 @@ pub enum ImageView<'a> {
 pub trait ArgumentMemory {
     /// Encodes a tensor map.
     fn tensor_map(&self, tiling: &Tiling<'_>) -> Result<CUtensorMap, DeviceError> {
-        Err(refused(&format!("tensor map '{}'", tiling.map.name)))
+        Err(refused(&format!("tensor map `{}`", tiling.map.name)))
     }
 
     /// A texture or surface object over a buffer at an address.
@@ -43,7 +43,7 @@ pub trait ArgumentMemory {
 }
 
 fn refused(kind: &str) -> DeviceError {
-    DeviceError::Launch(format!("{kind} is not possible here"))
+    DeviceError::Launch(format!("{kind} is not supported here"))
 }
 
 /// Arguments of one launch, bound to its buffers.
@@ -123,7 +123,7 @@ impl<'b> Maker<'_, 'b> {
     }
 
     fn buffer_of(&self, name: &str) -> Result<(u64, &'b BufferSpec), DeviceError> {
-        (self.buffer)(name).ok_or_else(|| DeviceError::Launch(format!("there is no buffer '{name}'")))
+        (self.buffer)(name).ok_or_else(|| DeviceError::Launch(format!("no buffer `{name}`")))
     }
 
     fn tensor_map(&self, map: &TensorMap) -> Result<CUtensorMap, DeviceError> {
@@ -143,7 +143,7 @@ impl<'b> Maker<'_, 'b> {
                 let (address, buffer) = self.buffer_of(&element.buffer)?;
                 match element.bytes <= buffer.bytes() as u64 {
                     true => Ok(address + element.bytes),
-                    false => Err(DeviceError::Launch(format!("{} is outside of it", arg.described()))),
+                    false => Err(DeviceError::Launch(format!("{} is outside the buffer", arg.described()))),
                 }
             }
             Arg::Null => Ok(0),
@@ -220,7 +220,10 @@ impl<'m> Tiling<'m> {
     fn new(map: &'m TensorMap, address: u64, buffer: &BufferSpec) -> Result<Self, DeviceError> {
         let rank = buffer.extents.len();
         if map.box_dims.len() != rank || !(1..=AXES).contains(&rank) {
-            let reason = format!("a box of {} axes on a buffer of {rank}; each has 1 to {AXES}", map.box_dims.len());
+            let reason = format!(
+                "a box of {} axes over a buffer of {rank}; both need the same number, from 1 to {AXES}",
+                map.box_dims.len()
+            );
             return Err(DeviceError::TensorMap { name: map.name.clone(), buffer: map.buffer.clone(), reason });
         }
         let (mut sizes, mut strides, mut box_dims) = ([1; AXES], [0; AXES], [1; AXES]);
@@ -341,7 +344,7 @@ mod tests {
         let one = 1.0_f32.to_le_bytes();
         assert_eq!(made.0, [Argument::Bytes([one, [0; 4], one, one].concat())]);
         let outside = KernelArguments::new(&[element(20)], &known, &NoMemory);
-        assert_eq!(outside.unwrap_err().to_string(), "cannot launch: buffer `x` from byte 20 is outside of it");
+        assert_eq!(outside.unwrap_err().to_string(), "cannot launch: buffer `x` from byte 20 is outside the buffer");
     }
 
     #[test]
@@ -372,7 +375,7 @@ mod tests {
         let error = Tiling::new(&map(&[64], Swizzle::None), 0x2000, &k).unwrap_err().to_string();
         assert_eq!(
             error,
-            "cannot make tensor map 'tiles' of buffer 'k': a box of 1 axes on a buffer of 2; each has 1 to 5"
+            "cannot encode tensor map `tiles` of buffer `k`: a box of 1 axes over a buffer of 2; both need the same number, from 1 to 5"
         );
     }
 
@@ -390,6 +393,6 @@ mod tests {
         assert_eq!(arguments.0[2], Argument::Word(0x4000));
         assert_eq!(arguments.pointers()[1] as usize % 64, 0);
         let error = KernelArguments::new(&args, &known, &NoMemory).unwrap_err();
-        assert_eq!(error.to_string(), "cannot launch: tensor map 'tiles' is not possible here");
+        assert_eq!(error.to_string(), "cannot launch: tensor map `tiles` is not supported here");
     }
 }

@@ -159,7 +159,7 @@ impl CudaDevice {
     pub(super) fn load_text(&self, ptx: &str, entry: &str) -> Result<LoadedKernel, DeviceError> {
         let name = CString::new(entry).map_err(|_| DeviceError::Launch(format!("entry {entry:?} has a NUL")))?;
         if !ptx.ends_with('\0') {
-            return Err(DeviceError::Launch("a text of PTX that does not end with NUL".to_owned()));
+            return Err(DeviceError::Launch("PTX text without a final NUL".to_owned()));
         }
         let module = load_image(ptx.as_bytes())?;
         Ok(LoadedKernel { function: function(&module, name)?, _module: module })
@@ -209,7 +209,7 @@ impl CudaDevice {
     pub(super) fn call(&self, function: u32, arguments: &KernelArguments) -> Result<(), DeviceError> {
         let words = arguments.words();
         let (Some(caller), Some((&shape, addresses))) = (&self.caller, words.split_first()) else {
-            return Err(DeviceError::Launch("nothing here calls functions".to_owned()));
+            return Err(DeviceError::Launch("this process cannot call functions".to_owned()));
         };
         let call = FunctionCall { function, shape: shape as u32, addresses, stream: self.stream as u64 };
         let copies = caller.0.call(&call)?;

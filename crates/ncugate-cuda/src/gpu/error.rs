@@ -8,17 +8,17 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DeviceError {
     /// No CUDA driver library was found.
-    #[error("the CUDA driver library (libcuda.so.1) is not on this machine; install the NVIDIA driver")]
+    #[error("the CUDA driver library (libcuda.so.1) was not found; install the NVIDIA driver")]
     NoLibrary,
     /// The driver sees no device of this ordinal.
-    #[error("there is no CUDA device {ordinal} ({count} visible); look at nvidia-smi and CUDA_VISIBLE_DEVICES")]
+    #[error("no CUDA device {ordinal} ({count} visible); check nvidia-smi and CUDA_VISIBLE_DEVICES")]
     NoDevice {
         /// The requested ordinal.
         ordinal: u32,
         count: i32,
     },
     /// The driver lacks calls that this program uses.
-    #[error("the driver supports CUDA {}.{}, and 11.8 is the oldest that works here; update the driver", cuda.0, cuda.1)]
+    #[error("the driver supports CUDA {}.{}, but ncugate needs 11.8 or later; update the driver", cuda.0, cuda.1)]
     OldDriver {
         /// Newest CUDA version that it supports, major and minor.
         cuda: (u32, u32),
@@ -35,7 +35,7 @@ pub enum DeviceError {
     #[error("cannot read cubin {}: {reason}", path.display())]
     Cubin { path: PathBuf, reason: String },
     /// A tensor map cannot be encoded.
-    #[error("cannot make tensor map '{name}' of buffer '{buffer}': {reason}")]
+    #[error("cannot encode tensor map `{name}` of buffer `{buffer}`: {reason}")]
     TensorMap {
         name: String,
         buffer: String,
@@ -68,23 +68,23 @@ pub(super) fn cuda(call: &'static str) -> impl Fn(DriverError) -> DeviceError {
 fn advice(error: CUresult) -> Option<&'static str> {
     match error {
         CUresult::CUDA_ERROR_ECC_UNCORRECTABLE => Some(
-            "the GPU's memory is damaged: see `nvidia-smi -q -d ECC,ROW_REMAPPER`, reset the GPU or take it out of use, and run again",
+            "the GPU's memory is damaged; see `nvidia-smi -q -d ECC,ROW_REMAPPER`, reset the GPU or use another one, and run again",
         ),
         CUresult::CUDA_ERROR_NVLINK_UNCORRECTABLE => {
-            Some("a link between GPUs failed: see `nvidia-smi nvlink -e`, and the Xid in `dmesg`")
+            Some("an NVLink failed; see `nvidia-smi nvlink -e`, and the Xid in `dmesg`")
         }
         CUresult::CUDA_ERROR_DEVICE_UNAVAILABLE => Some(
-            "another process holds the GPU, or its compute mode forbids a second one: see `nvidia-smi -q -d COMPUTE`",
+            "another process has the GPU, or its compute mode allows only one process; see `nvidia-smi -q -d COMPUTE`",
         ),
         CUresult::CUDA_ERROR_SYSTEM_NOT_READY => Some(
-            "the driver is not ready: on NVSwitch systems nvidia-fabricmanager has to run (`systemctl status nvidia-fabricmanager`)",
+            "the driver is not ready; NVSwitch systems need nvidia-fabricmanager (`systemctl status nvidia-fabricmanager`)",
         ),
         CUresult::CUDA_ERROR_SYSTEM_DRIVER_MISMATCH => {
-            Some("libcuda and the kernel module are of different versions: restart the machine or the container")
+            Some("libcuda and the kernel module have different versions; restart the machine or the container")
         }
         CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR
         | CUresult::CUDA_ERROR_LAUNCH_FAILED
-        | CUresult::CUDA_ERROR_UNKNOWN => Some("`dmesg | grep Xid` may say more"),
+        | CUresult::CUDA_ERROR_UNKNOWN => Some("see also `dmesg | grep Xid`"),
         _ => None,
     }
 }

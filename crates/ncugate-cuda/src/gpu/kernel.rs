@@ -66,13 +66,13 @@ impl LoadedProgram {
         let found = functions.iter().find(|(name, _)| name == entry);
         found
             .map(|(_, function)| LaunchTarget::Entry(*function))
-            .ok_or_else(|| DeviceError::Launch(format!("entry '{entry}' is not loaded")))
+            .ok_or_else(|| DeviceError::Launch(format!("entry `{entry}` is not loaded")))
     }
 
     /// The address of a module variable of at least `bytes`.
     pub(super) fn variable(&self, name: &str, bytes: usize) -> Result<u64, DeviceError> {
         let Self::Module { variables, module, .. } = self else {
-            return Err(DeviceError::Launch(format!("variable '{name}' of what is not a module")));
+            return Err(DeviceError::Launch(format!("variable `{name}` needs a module, not a function")));
         };
         let found = variable(variables, name).map_err(DeviceError::Launch)?;
         let symbol = CString::new(found.symbol.as_str())
@@ -82,7 +82,7 @@ impl LoadedProgram {
             unsafe { result::module::get_global(module.module, symbol) }.map_err(cuda("cuModuleGetGlobal"))?;
         match bytes <= size {
             true => Ok(address),
-            false => Err(DeviceError::Launch(format!("variable '{name}' has {size} bytes; it is given {bytes}"))),
+            false => Err(DeviceError::Launch(format!("variable `{name}` has {size} bytes, but its value has {bytes}"))),
         }
     }
 

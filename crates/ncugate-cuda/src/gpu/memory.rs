@@ -62,5 +62,5 @@ pub(super) fn check_sizes(memory: &DeviceMemory, pinned: &PinnedMemory) -> Resul
     if memory.bytes == pinned.bytes {
         return Ok(());
     }
-    Err(DeviceError::Launch(format!("device memory of {} bytes against {} on the host", memory.bytes, pinned.bytes)))
+    Err(DeviceError::Launch(format!("device memory has {} bytes, but host memory {}", memory.bytes, pinned.bytes)))
 }

@@ -46,7 +46,7 @@ impl BoundProgram<'_> {
 fn own_bytes(own: Option<u64>, buffer: &BufferSpec) -> Result<usize, DeviceError> {
     let room = buffer.bytes();
     let bytes = own.map_or(Some(room), |own| usize::try_from(own).ok()).filter(|bytes| *bytes <= room);
-    bytes.ok_or_else(|| DeviceError::Launch(format!("{own:?} bytes of '{}', which has {room}", buffer.name)))
+    bytes.ok_or_else(|| DeviceError::Launch(format!("{own:?} bytes of `{}`, which has {room}", buffer.name)))
 }
 
 /// A step with resolved addresses.
@@ -70,8 +70,7 @@ impl CudaDevice {
         buffer: impl Fn(&str) -> Option<(u64, &'b BufferSpec)>,
     ) -> Result<BoundProgram<'p>, DeviceError> {
         loaded.allow(program)?;
-        let found =
-            |name: &str| buffer(name).ok_or_else(|| DeviceError::Launch(format!("there is no buffer '{name}'")));
+        let found = |name: &str| buffer(name).ok_or_else(|| DeviceError::Launch(format!("no buffer `{name}`")));
         let bound = |step: &'p Step| match step {
             Step::Launch(launch) => {
                 let target = loaded.target(&launch.entry)?;
@@ -93,7 +92,7 @@ impl CudaDevice {
                 let ((from, read), (to, written)) = (found(&copy.from)?, found(&copy.to)?);
                 let (bytes, room) = (own_bytes(copy.bytes, read)?, own_bytes(copy.bytes, written)?);
                 if bytes != room {
-                    let reason = format!("a copy of {bytes} bytes of '{}' to {room} of '{}'", copy.from, copy.to);
+                    let reason = format!("a copy from {bytes} bytes of `{}` to {room} of `{}`", copy.from, copy.to);
                     return Err(DeviceError::Launch(reason));
                 }
                 Ok(BoundStep::Memcpy { from, to, bytes })
@@ -201,8 +200,7 @@ impl CudaDevice {
                 let ((major, minor), capability) = PROGRAMMATIC;
                 let (has, cc) = (attributes.cuda, attributes.compute_capability);
                 Err(DeviceError::Launch(format!(
-                    "programmatic dependent launch of '{}' needs CUDA {major}.{minor} and compute capability {capability}; this \
-                     driver and device have CUDA {}.{} and compute capability {cc}",
+                    "programmatic dependent launch of `{}` needs CUDA {major}.{minor} and compute capability {capability}; this machine has CUDA {}.{} and compute capability {cc}",
                     launch.entry, has.0, has.1
                 )))
             }
@@ -229,8 +227,7 @@ impl CudaDevice {
             return Ok(());
         }
         Err(DeviceError::Launch(format!(
-            "a cooperative grid of {} blocks of '{}'; {} can be resident on this device, {resident} on each of {sms} \
-             multiprocessors",
+            "a cooperative grid of {} blocks of `{}`; at most {} can be resident on this device, {resident} on each of {sms} multiprocessors",
             launch.blocks(),
             launch.entry,
             resident * sms

@@ -20,13 +20,14 @@ impl CudaDevice {
         address: u64,
         buffer: &BufferSpec,
     ) -> Result<Surface, DeviceError> {
-        let failed = |reason: String| DeviceError::Launch(format!("surface over '{}': {reason}", view.buffer));
+        let failed = |reason: String| DeviceError::Launch(format!("surface over `{}`: {reason}", view.buffer));
         let (row, rows) =
             (view.width as usize * view.channels as usize * buffer.dtype.size(), view.height.unwrap_or(1));
         if row.checked_mul(rows as usize).is_none_or(|bytes| bytes == 0 || bytes > buffer.bytes()) {
-            return Err(failed(format!("{rows} rows of {row} bytes in {} bytes", buffer.bytes())));
+            return Err(failed(format!("{rows} rows of {row} bytes do not fit in {} bytes", buffer.bytes())));
         }
-        let format = format(buffer.dtype).ok_or_else(|| failed(format!("elements of {}", buffer.dtype.name())))?;
+        let format =
+            format(buffer.dtype).ok_or_else(|| failed(format!("it has elements of {}", buffer.dtype.name())))?;
         let key = (address, view.width, view.height.unwrap_or(0), view.channels, format as u32);
         if let Some(known) = self.surfaces.borrow().get(&key) {
             return Ok(*known);

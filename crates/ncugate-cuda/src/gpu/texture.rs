@@ -17,13 +17,14 @@ const NORMALIZED_COORDINATES: u32 = 2;
 impl CudaDevice {
     /// A texture object over a buffer at that address. It stays as long as the process, because graphs can refer to it.
     pub(super) fn texture(&self, view: &TextureView, address: u64, buffer: &BufferSpec) -> Result<u64, DeviceError> {
-        let failed = |reason: String| DeviceError::Launch(format!("texture over '{}': {reason}", view.buffer));
+        let failed = |reason: String| DeviceError::Launch(format!("texture over `{}`: {reason}", view.buffer));
         let texel = view.channels as usize * buffer.dtype.size();
         let texels = view.width.saturating_mul(view.height.unwrap_or(1));
         if u64::try_from(buffer.bytes() / texel).map_or(true, |room| texels > room) {
-            return Err(failed(format!("{texels} texels of {texel} bytes in {} bytes", buffer.bytes())));
+            return Err(failed(format!("{texels} texels of {texel} bytes do not fit in {} bytes", buffer.bytes())));
         }
-        let format = format(buffer.dtype).ok_or_else(|| failed(format!("elements of {}", buffer.dtype.name())))?;
+        let format =
+            format(buffer.dtype).ok_or_else(|| failed(format!("it has elements of {}", buffer.dtype.name())))?;
         let resource = match view.memory {
             TexelMemory::Linear => resource(view, address, format, texel),
             TexelMemory::Array => self.surface(&view.surface(), address, buffer)?.resource(),

@@ -121,7 +121,9 @@ impl Worker<'_> {
             }
             evaluations.push(median(tries));
         }
-        Ok(verified.map(|outputs| (evaluations, outputs)).ok_or_else(|| "the phase asks for no evaluation".to_owned()))
+        Ok(verified
+            .map(|outputs| (evaluations, outputs))
+            .ok_or_else(|| "the phase has no repetition to trace".to_owned()))
     }
 
     /// The launches of one evaluation, on refilled buffers and flushed caches, and whether the outputs are right.
@@ -159,7 +161,7 @@ impl Worker<'_> {
                 let outputs = buffers.verified(&self.device, (&bound, &extents)).map_err(failed)?;
                 Ok((launches, outputs))
             }
-            (seen, timed) => Err(format!("CUPTI has times of {timed} and records of {seen} of {expected} launches")),
+            (seen, timed) => Err(format!("of {expected} launches, CUPTI recorded {seen} and timed {timed}")),
         }
     }
 
@@ -194,7 +196,7 @@ pub fn report_activity(python: &Path, launch: bool) -> Result<(), WorkError> {
 }
 
 fn find(python: &Path, launch: bool) -> Result<(std::path::PathBuf, String), String> {
-    let device = query_attributes(0).map_err(|error| error.to_string())?.ok_or("there is no GPU")?;
+    let device = query_attributes(0).map_err(|error| error.to_string())?.ok_or("no GPU was found")?;
     let (library, release) = find_cupti(device.cuda, python).map_err(|error| error.to_string())?;
     if launch {
         trace_once(&library)?;
@@ -214,9 +216,7 @@ fn trace_once(library: &Path) -> Result<(), String> {
     copied().map_err(|error| error.to_string())?;
     let launches = tracer.take(1).map_err(|error| error.to_string())?;
     let timed = launches.iter().any(|launch| launch.duration_ns().is_some());
-    timed
-        .then_some(())
-        .ok_or_else(|| format!("it has no times of a kernel that was launched, {} records", launches.len()))
+    timed.then_some(()).ok_or_else(|| format!("it has no time of the launched kernel in {} records", launches.len()))
 }
 
 #[cfg(test)]

@@ -154,7 +154,7 @@ pub(super) fn job_shape(phase: &Phase, plan: Option<&Plan>, shape: &Shape) -> Re
             }
             Err(ExprError::Unknown { .. }) => varying.push(scalar.name.clone()),
             Err(source) => {
-                let what = format!("scalar '{}'", scalar.name);
+                let what = format!("scalar `{}`", scalar.name);
                 return Err(JobError::Expression { what, shape: shape.name.clone(), source });
             }
         }
@@ -229,7 +229,7 @@ fn partial_buffer(buffer: &Buffer, plan: Option<&Plan>, shape: &Shape) -> Result
 fn sizes(buffer: &Buffer, exprs: &[Expr], shape: &Shape, scope: &Names) -> Result<Vec<usize>, JobError> {
     let evaluated = exprs.iter().map(|e| e.eval_int(scope)).collect::<Result<Vec<i64>, _>>();
     let extents = evaluated.map_err(|source| JobError::Expression {
-        what: format!("buffer '{}'", buffer.name),
+        what: format!("buffer `{}`", buffer.name),
         shape: shape.name.clone(),
         source,
     })?;
@@ -264,7 +264,7 @@ fn job_init(buffer: &Buffer, shape: &Shape, sizes: &[usize]) -> Result<Option<In
     let scope = &shape.scope();
     let init = buffer.init.as_ref().map(|init| init.with(|amount| amount.at(scope))).transpose();
     let init = init.map_err(|source| JobError::Expression {
-        what: format!("`init` of buffer '{}'", buffer.name),
+        what: format!("`init` of buffer `{}`", buffer.name),
         shape: shape.name.clone(),
         source,
     })?;
@@ -324,7 +324,7 @@ fn extent3(exprs: &[Expr], shape: &ShapeSpec, entry: &str, what: &'static str) -
     let wrong = || JobError::ReferenceLaunch { entry: entry.to_owned(), what };
     let scope: Names = shape.dims.iter().map(|(name, extent)| (name.clone(), Value::Int(*extent))).collect();
     let failed = |source| JobError::Expression {
-        what: format!("{what} of reference entry '{entry}'"),
+        what: format!("{what} of reference entry `{entry}`"),
         shape: shape.name.clone(),
         source,
     };

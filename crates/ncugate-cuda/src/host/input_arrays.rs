@@ -15,7 +15,7 @@ pub enum InputArraysError {
     #[error(transparent)]
     Job(#[from] JobError),
     /// A file of the phase does not provide the inputs.
-    #[error("no inputs for shape '{shape}', seed {seed}")]
+    #[error("no inputs for shape `{shape}`, seed {seed}")]
     Input { shape: ShapeName, seed: u64, source: InputError },
 }
 
@@ -79,7 +79,7 @@ mod tests {
         assert_eq!(paths, ["s/0/x.npy", "s/1/x.npy", "l/0/x.npy", "l/1/x.npy"]);
         let mut phase = phase();
         phase.workload.buffers[1].init = Some(Init::Constant { value: Amount::Number(0.0) });
-        assert_eq!(arrays(&phase).unwrap().len(), 8, "what an output holds before a launch is an input of it");
+        assert_eq!(arrays(&phase).unwrap().len(), 8, "the initial content of an output is an input");
     }
 
     #[test]
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(arrays(&phase).unwrap(), drawn);
         std::fs::remove_file(folder.path().join("l/1/x.npy")).unwrap();
         let error = arrays(&phase).unwrap_err();
-        assert_eq!(error.to_string(), "no inputs for shape 'l', seed 1");
+        assert_eq!(error.to_string(), "no inputs for shape `l`, seed 1");
         let cause = std::error::Error::source(&error).unwrap();
         assert_eq!(cause.to_string(), "input 'x'");
         assert!(cause.source().unwrap().to_string().ends_with("l/1/x.npy"));

@@ -8,7 +8,7 @@ use ncugate_phase::plan::PlanErrors;
 /// Why a phase cannot be made into a job.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum JobError {
-    #[error("{what} at shape '{shape}'")]
+    #[error("{what} at shape `{shape}`")]
     Expression {
         /// The buffer, scalar or reference launch.
         what: String,
@@ -17,7 +17,7 @@ pub enum JobError {
     },
     /// An extent is not positive, or the buffer exceeds addressable memory.
     #[error(
-        "buffer '{buffer}' at shape '{shape}' has extents {extents:?}; each must be positive and all fit in memory"
+        "buffer `{buffer}` at shape `{shape}` has extents {extents:?}; each must be positive, and the buffer must fit in memory"
     )]
     Extents {
         buffer: String,
@@ -26,7 +26,7 @@ pub enum JobError {
         extents: Vec<i64>,
     },
     /// The init of a buffer is invalid at a shape.
-    #[error("`init` of buffer '{buffer}' at shape '{shape}': {problem}")]
+    #[error("`init` of buffer `{buffer}` at shape `{shape}`: {problem}")]
     Init {
         buffer: String,
         shape: ShapeName,
@@ -37,19 +37,21 @@ pub enum JobError {
     #[error("the workload has no output buffer; give one `role = \"output\"`")]
     NoOutput,
     /// The tolerance has no bound, or a bound is not a representable number.
-    #[error("the tolerance has no usable bound; give `max_abs`, `rel_l2`, `atol` or `rtol`, finite and not negative")]
+    #[error(
+        "the tolerance has no usable bound; set `max_abs`, `rel_l2`, `atol` or `rtol` to a finite number of at least 0"
+    )]
     Tolerance,
     /// The phase judges ncu reports, and computes nothing.
-    #[error("the phase judges ncu reports, so it has nothing to measure")]
+    #[error("the phase judges ncu reports and measures nothing; use `ncugate gate CONFIG REPORT`")]
     NoReference,
     /// The phase has no seed.
-    #[error("the workload has no seeds; give at least one")]
+    #[error("the workload has no seeds; add at least one")]
     NoSeeds,
     /// The plan has no launch for a shape.
-    #[error("variant '{variant}' has no launch for shape '{shape}'")]
+    #[error("variant `{variant}` has no launch for shape `{shape}`")]
     NoLaunch { variant: VariantId, shape: ShapeName },
     /// A launch names a buffer that the workload does not have.
-    #[error("variant '{variant}' passes buffer '{buffer}', which the workload does not declare")]
+    #[error("variant `{variant}` passes buffer `{buffer}`, which the workload does not declare")]
     UnknownBuffer { variant: VariantId, buffer: String },
     /// An argument of the reference entry cannot be passed.
     #[error(transparent)]
@@ -58,13 +60,13 @@ pub enum JobError {
     #[error(transparent)]
     Reference(#[from] ReferenceError),
     /// The operating system provides no random seeds.
-    #[error("the operating system gives no random numbers for the inputs that are timed: {reason}")]
+    #[error("the operating system provides no random numbers for the timed inputs: {reason}")]
     NoRandomness { reason: String },
     /// A reference entry needs a cubin of its source, and no variant was built.
-    #[error("the reference entry '{entry}' needs a variant of the phase's kernel that builds; none did")]
+    #[error("the reference entry `{entry}` needs at least one variant of the phase's kernel that builds")]
     NoReferenceCubin { entry: String },
     /// Grid or block of a reference entry is not 1 to 3 positive numbers.
-    #[error("{what} of reference entry '{entry}' must be 1 to 3 numbers from 1 to 2147483647")]
+    #[error("{what} of reference entry `{entry}` must be 1 to 3 numbers from 1 to 2147483647")]
     ReferenceLaunch {
         entry: String,
         /// Grid or block.

@@ -19,11 +19,11 @@ pub enum NullTestError {
     #[error(transparent)]
     Job(#[from] JobError),
     /// The expected output is unknown, or the tolerance accepts a wrong answer.
-    #[error("{} shape '{shape}'", if source.is_of_tolerance() { "at" } else { "no reference for" })]
+    #[error("{} shape `{shape}`", if source.is_of_tolerance() { "at" } else { "no reference for" })]
     Reference { shape: ShapeName, source: ExpectedOutputError },
     /// The tolerance would accept null answers.
     #[error(
-        "the tolerance proves nothing: at shape '{shape}' it accepts {}; lower it until `ncugate check --mutants` shows them rejected",
+        "the tolerance is too wide: at shape `{shape}` it accepts {}; lower it until `ncugate check --mutants` shows them rejected",
         accepted.join(", ")
     )]
     ProvesNothing {
@@ -44,7 +44,9 @@ pub fn null_test(phase: &Phase, also: &[ShapeName]) -> Result<NullTest, NullTest
     let Some(reference) = built_in(phase)? else {
         return not_made("only built-in references can be computed without a GPU".to_owned());
     };
-    let Some(smallest) = phase.workload.smallest_shape() else { return not_made("there is no shape".to_owned()) };
+    let Some(smallest) = phase.workload.smallest_shape() else {
+        return not_made("the workload has no shape".to_owned());
+    };
     let own = |name: &ShapeName| {
         phase.workload.own_bounds.iter().any(|bound| matches!(&bound.of, BoundOf::Shape(own) if own == name))
     };
@@ -57,7 +59,7 @@ pub fn null_test(phase: &Phase, also: &[ShapeName]) -> Result<NullTest, NullTest
         let most = if shape.name == smallest.name { MOST_WORK } else { left };
         let work = work(&reference, &spec)?;
         if work > most {
-            left_out.push(format!("'{}'", shape.name));
+            left_out.push(format!("`{}`", shape.name));
             continue;
         }
         if shape.name != smallest.name {
@@ -164,7 +166,7 @@ mod tests {
         assert_eq!(null_test(&phase, &[]).unwrap(), NullTest::Held);
         phase.workload.tolerance.max_abs = Some(1e9);
         let error = null_test(&phase, &[]).unwrap_err().to_string();
-        assert!(error.starts_with("the tolerance proves nothing: at shape 's' it accepts zeros, the mean"), "{error}");
+        assert!(error.starts_with("the tolerance is too wide: at shape `s` it accepts zeros, the mean"), "{error}");
         phase.workload.reference = WorkloadReference::Npy { path: "x.npy".into() };
         assert!(matches!(null_test(&phase, &[]).unwrap(), NullTest::NotMade { .. }), "nothing is known of a file here");
     }
@@ -179,7 +181,7 @@ mod tests {
         let of = BoundOf::Shape(large.clone());
         phase.workload.own_bounds = vec![ncugate_phase::config::OwnBound { of, atol: 1e9, rtol: 0.0 }];
         let error = null_test(&phase, &[]).unwrap_err().to_string();
-        assert!(error.contains(&format!("at shape '{large}' it accepts zeros")), "{error}");
+        assert!(error.contains(&format!("at shape `{large}` it accepts zeros")), "{error}");
     }
 
     #[test]

@@ -91,10 +91,10 @@ pub(super) fn run_in_python(python: &Path, job: &Path, preload: Option<&Path>, w
         .map(|word| CString::new(word.as_bytes()))
         .collect::<Result<Vec<_>, _>>();
     let mut words: Vec<*mut c_char> =
-        words.map_err(|_| failed("a path holds a NUL".to_owned()))?.into_iter().map(CString::into_raw).collect();
+        words.map_err(|_| failed("a path contains a NUL".to_owned()))?.into_iter().map(CString::into_raw).collect();
     // SAFETY: as C's `main` is called; the words live as long as the process.
     let status = unsafe { main(words.len() as c_int, words.as_mut_ptr()) };
-    Err(failed(format!("it ended with status {status} before the job was done")))
+    Err(failed(format!("it exited with status {status} before the job was done")))
 }
 
 /// The interpreter's callback.
@@ -106,12 +106,12 @@ extern "C" fn entry(launch: LaunchCallback, graph: GraphCallback, software: Soft
 }
 
 fn find(python: &Path) -> Result<Interpreter, String> {
-    let path = which::which(python).map_err(|_| "it is not on this machine".to_owned())?;
+    let path = which::which(python).map_err(|_| "it was not found".to_owned())?;
     let mut command = Command::new(&path);
     command.args(["-c", PROBE]);
-    let output = process::run(&mut command, PROBE_LIMIT).map_err(|error| format!("it cannot be started ({error})"))?;
-    let found: Interpreter = serde_json::from_str(&output.stdout)
-        .map_err(|_| format!("it {} and did not say where it is", output.ending))?;
+    let output = process::run(&mut command, PROBE_LIMIT).map_err(|error| format!("it does not start ({error})"))?;
+    let found: Interpreter =
+        serde_json::from_str(&output.stdout).map_err(|_| format!("it {} without printing its path", output.ending))?;
     // A virtual environment is found by the requested path.
     Ok(Interpreter { python: if found.python.as_os_str().is_empty() { path } else { found.python.clone() }, ..found })
 }
@@ -130,8 +130,7 @@ fn load(interpreter: &Interpreter) -> Result<Library, String> {
     let name = interpreter.names.first().cloned().unwrap_or_else(|| "libpython3".to_owned());
     let why = reasons.last().map_or_else(String::new, |reason| format!(": {reason}"));
     Err(format!(
-        "it has no shared library {name}{why}; install it (Debian: the package libpython3.N), or name a Python that was built \
-         with --enable-shared in `[build] python`"
+        "it has no shared library {name}{why}; install it (Debian: the package libpython3.N), or set `python` under [build] to a Python built with --enable-shared"
     ))
 }
 
@@ -141,8 +140,7 @@ impl PythonFunctions {
         let number = i32::try_from(function).unwrap_or(i32::MAX);
         // SAFETY: Python's callback writes at most `capacity` bytes to the message.
         let text = answer(|message, capacity| unsafe { (self.0.software)(number, message, capacity) })?;
-        serde_json::from_str(&text)
-            .map_err(|error| DeviceError::Function(format!("its versions are not known: {error}")))
+        serde_json::from_str(&text).map_err(|error| DeviceError::Function(format!("its versions are unknown: {error}")))
     }
 }
 

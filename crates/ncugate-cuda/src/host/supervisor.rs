@@ -65,12 +65,12 @@ pub enum MeasureError {
         stderr: String,
     },
     /// The measurements could not be stored.
-    #[error("cannot keep what was measured")]
+    #[error("cannot store a measurement")]
     Sink(#[source] SinkError),
 }
 
 fn quoted(stderr: &str) -> String {
-    if stderr.is_empty() { String::new() } else { format!("; it said: {stderr}") }
+    if stderr.is_empty() { String::new() } else { format!("; its output: {stderr}") }
 }
 
 /// The devices available for measuring.
@@ -84,7 +84,7 @@ pub enum DeviceProbe {
 pub fn find_device(worker: &WorkerCommand, limit: Duration) -> Result<DeviceProbe, MeasureError> {
     Ok(match find_devices(worker, limit)? {
         Ok(mut devices) if !devices.is_empty() => DeviceProbe::Present(devices.swap_remove(0)),
-        Ok(_) => DeviceProbe::Absent { reason: "the driver shows no device".to_owned() },
+        Ok(_) => DeviceProbe::Absent { reason: "the driver reports no device".to_owned() },
         Err(reason) => DeviceProbe::Absent { reason },
     })
 }
@@ -139,7 +139,7 @@ pub fn find_activity(
         Some(WorkerEvent::Failed { reason }) => Err(reason),
         Some(_) | None => {
             let said = quoted(&tail(&output.stderr));
-            Err(format!("libcupti was tried in a process of its own, which {}{said}", output.ending))
+            Err(format!("the process that tried libcupti {}{said}", output.ending))
         }
     })
 }
@@ -280,7 +280,7 @@ impl Supervisor<'_> {
         let text = serde_json::to_vec(&self.job).map_err(|e| io(format!("write {}", job.display()))(e.into()))?;
         std::fs::write(job, &text).map_err(io(format!("write {}", job.display())))?;
         if let Some(prestarted) = self.prestarted.take() {
-            return prestarted.employ(&text, SILENCE_TIMEOUT).map_err(io("employ a worker".to_owned()));
+            return prestarted.employ(&text, SILENCE_TIMEOUT).map_err(io("start a worker".to_owned()));
         }
         let mut command = self.worker.command();
         command.arg(job).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -367,7 +367,7 @@ impl Supervisor<'_> {
             return Err(MeasureError::Worker { reason });
         }
         if let Some((variant, reason)) = events.lost {
-            self.quarantine(&variant, &format!("not run, because it made the device unusable ({reason})"))?;
+            self.quarantine(&variant, &format!("not run: the variant made the device unusable ({reason})"))?;
             return Ok(WorkerOutcome::Lost { stderr });
         }
         if events.done {
@@ -399,13 +399,13 @@ impl Supervisor<'_> {
                 WorkerEvent::Checked(CheckRecord { variant, shape, seed, outcome, nulls: 0 })
             }
             WorkerTask::Warm | WorkerTask::Sample { .. } => {
-                let outcome = LatencyOutcome::Failed { reason: format!("crashed while it was timed: {reason}") };
+                let outcome = LatencyOutcome::Failed { reason: format!("crashed during timing: {reason}") };
                 WorkerEvent::Timed(LatencyRecord { variant, shape, outcome })
             }
             WorkerTask::Profile { .. } => WorkerEvent::LaunchFailed { variant, shape, reason },
         };
         self.take(event, &mut WorkerEvents::default())?;
-        self.quarantine(&activity.variant, &format!("not run after it crashed at {activity}"))
+        self.quarantine(&activity.variant, &format!("not run: the variant crashed at {activity}"))
     }
 
     /// Excludes the remaining work of a variant.

@@ -171,7 +171,7 @@ impl Worker<'_> {
         shape: &ShapeSpec,
         error: &DeviceError,
     ) -> Result<ControlFlow<DeviceLoss>, WorkError> {
-        let reason = format!("crashed while it was timed: {error}");
+        let reason = format!("crashed during timing: {error}");
         self.timed(variant, shape, LatencyOutcome::Failed { reason: reason.clone() })?;
         self.probe_device(variant, &reason)
     }

@@ -81,7 +81,7 @@ impl Worker<'_> {
         self.device.prepare(&bound)?;
         self.device.synchronize()?;
         let name = CString::new(range_name(variant, &shape.name))
-            .map_err(|_| DeviceError::Launch("the variant's id holds a NUL".to_owned()))?;
+            .map_err(|_| DeviceError::Launch("the variant's id contains a NUL".to_owned()))?;
         let range = RangeGuard::open(&name);
         let launched = self.device.run(&bound).and_then(|()| self.device.synchronize());
         drop(range);

@@ -23,7 +23,7 @@ pub enum WorkError {
     #[error("cannot read job {}: {reason}", path.display())]
     Job { path: PathBuf, reason: String },
     /// Python functions cannot be called.
-    #[error("cannot run functions with `{}`: {reason}", python.display())]
+    #[error("cannot run Python functions with `{}`: {reason}", python.display())]
     Python { python: PathBuf, reason: String },
     /// The device cannot be used.
     #[error(transparent)]
@@ -32,7 +32,7 @@ pub enum WorkError {
     #[error("CUPTI: {0}")]
     Activity(#[from] ActivityError),
     /// Buffers of a shape cannot be allocated.
-    #[error("cannot allocate buffers of {bytes} bytes for shape '{shape}'")]
+    #[error("cannot allocate buffers of {bytes} bytes for shape `{shape}`")]
     Buffers {
         shape: ShapeName,
         /// Bytes of one set.
@@ -41,13 +41,13 @@ pub enum WorkError {
         source: DeviceError,
     },
     /// The expected output is unknown.
-    #[error("no reference for shape '{shape}', seed {seed}: {reason}")]
+    #[error("no reference for shape `{shape}`, seed {seed}: {reason}")]
     Reference { shape: ShapeName, seed: u64, reason: String },
     /// The tolerance of the phase proves nothing at a shape.
-    #[error("at shape '{shape}', seed {seed}: {reason}")]
+    #[error("at shape `{shape}`, seed {seed}: {reason}")]
     Tolerance { shape: ShapeName, seed: u64, reason: String },
     /// A variant lost the device; the parent knows which one.
-    #[error("the device was lost; what is left needs another process")]
+    #[error("the device was lost; the remaining work needs another process")]
     Lost,
     /// The parent is gone.
     #[error("cannot report to the parent process")]
@@ -105,7 +105,7 @@ impl Worker<'_> {
     /// The variant's program at a shape.
     pub(super) fn program(&self, index: usize, shape: &ShapeSpec) -> Result<ShapeProgram, DeviceError> {
         let program = self.job.kernels[index].program(&shape.name).cloned();
-        program.ok_or_else(|| DeviceError::Launch(format!("no launch for shape '{}'", shape.name)))
+        program.ok_or_else(|| DeviceError::Launch(format!("no launch for shape `{}`", shape.name)))
     }
 
     /// Indices of the kernels to time or profile at a shape.

@@ -151,7 +151,7 @@ impl CheckBuffers {
         let answer = answers.pop().unwrap_or_default();
         match answers.iter().all(|other| have_equal_values(other, &answer)) {
             true => Ok(answer),
-            false => Err(failed("it gives another answer when it is launched again".to_owned())),
+            false => Err(failed("a second launch gives different outputs".to_owned())),
         }
     }
 
@@ -176,7 +176,7 @@ impl CheckBuffers {
             let region = self.layout.region(index);
             let behind = region.start + own * buffer.dtype.size()..region.end;
             let written = fresh[behind.clone()] != after[behind];
-            written.then(|| format!("wrote behind the {own} elements that '{}' has in this variant", buffer.name))
+            written.then(|| format!("wrote past the {own} elements that `{}` has in this variant", buffer.name))
         })
     }
 

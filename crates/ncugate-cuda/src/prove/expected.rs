@@ -69,49 +69,45 @@ pub enum ExpectedOutputError {
     #[error("path of the reference file")]
     Path(#[from] ExprError),
     /// The phase has no reference.
-    #[error("the job has none")]
+    #[error("the phase has no reference")]
     NoReference,
     /// The reference entry has no launch at the shape.
-    #[error("entry '{entry}' has no launch for it")]
+    #[error("entry `{entry}` has no launch for this shape")]
     NoLaunch { entry: String },
     /// The reference entry cannot be launched, or writes out of bounds.
-    #[error("entry '{entry}': {reason}")]
+    #[error("entry `{entry}`: {reason}")]
     Entry {
         entry: String,
         /// The driver's error, or the out-of-bounds write.
         reason: String,
     },
     /// The reference entry does not write all elements of all outputs.
-    #[error("entry '{entry}' leaves {elements} output elements unwritten")]
+    #[error("entry `{entry}` leaves {elements} output elements unwritten")]
     Unwritten { entry: String, elements: u64 },
     /// An output has no expected answer, or one of another size.
-    #[error("it does not give every element of output '{buffer}'")]
+    #[error("it does not provide every element of output `{buffer}`")]
     Uncovered { buffer: String },
     /// The tolerance cannot distinguish the right answer from the content before a launch.
     #[error(
-        "the tolerance accepts what '{buffer}' holds before the launch, so that a kernel that does nothing would pass; lower \
-         the tolerance, or choose inputs that change it more"
+        "the tolerance accepts the content of `{buffer}` from before the launch, so a kernel that does nothing would pass; lower the tolerance, or choose inputs that change `{buffer}` more"
     )]
     Unmoved { buffer: String },
     /// The tolerance accepts a null answer.
     #[error(
-        "the tolerance proves nothing of output '{buffer}': it accepts {null}; lower it, give the output or the shape a bound of its own \
-         (`tolerance.outputs`, `tolerance.shapes`), or choose inputs whose answer differs more"
+        "the tolerance is too wide for output `{buffer}`: it accepts {null}; lower it, set a separate bound for the output or the shape (`tolerance.outputs`, `tolerance.shapes`), or choose inputs with more distinct outputs"
     )]
     ProvesNothing { buffer: String, null: String },
     /// Too few finite elements to compare.
     #[error(
-        "{finite} of {elements} elements of output '{buffer}' are finite in the reference: at least half have to be, or a kernel that \
-         writes NaN would pass; choose inputs that give numbers"
+        "only {finite} of {elements} elements of output `{buffer}` are finite in the reference; at least half must be, so choose inputs with finite outputs"
     )]
     MostlyNonfinite { buffer: String, finite: usize, elements: usize },
     /// The expected answer has whole numbers that float64 cannot represent.
-    #[error("the right answer of output '{buffer}' has {value:e}; values beyond 2^53 cannot be compared exactly")]
+    #[error("the expected output `{buffer}` has the value {value:e}; values beyond 2^53 cannot be compared exactly")]
     TooLarge { buffer: String, value: f64 },
     /// The expected answer has NaN, and the tolerance does not allow it.
     #[error(
-        "{elements} elements of output '{buffer}' are NaN in the reference; `tolerance = {{ ..., allow_nan = true }}` \
-         holds an output to NaN there"
+        "{elements} elements of output `{buffer}` are NaN in the reference; `tolerance = {{ ..., allow_nan = true }}` requires NaN at the same places"
     )]
     Nan { buffer: String, elements: usize },
 }
@@ -247,13 +243,13 @@ mod tests {
         };
         let infinite = f64::INFINITY;
         let right = held(&[70000.0, -1e9, 65519.0, 0.1], NanRule::Refused).unwrap();
-        assert_eq!(right[0].values, [infinite, -infinite, 65519.0, 0.1], "what fits is kept as exactly as it is known");
+        assert_eq!(right[0].values, [infinite, -infinite, 65519.0, 0.1], "representable values stay exact");
         let masked = [f64::NAN, 1.0, 2.0, f64::NAN];
         let error = held(&masked, NanRule::Refused).unwrap_err().to_string();
         assert!(error.starts_with("2 elements of output 'y' are NaN in the reference; `tolerance = {"), "{error}");
         assert!(held(&masked, NanRule::Allowed).unwrap()[0].values[0].is_nan());
         let short = held(&[1.0], NanRule::Allowed).unwrap_err().to_string();
-        assert_eq!(short, "it does not give every element of output 'y'");
+        assert_eq!(short, "it does not provide every element of output `y`");
         assert!(held_by_outputs(Vec::new(), &shape, NanRule::Allowed).is_err(), "an output without an answer");
     }
 }

@@ -7,9 +7,9 @@ use ncugate_model::expr::ExprError;
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// The path of its file does not render.
-    #[error("path of the file of input '{buffer}'")]
+    #[error("path of the file for input `{buffer}`")]
     Path { buffer: String, source: ExprError },
     /// Its file cannot be read, or has another content.
-    #[error("input '{buffer}'")]
+    #[error("input `{buffer}`")]
     File { buffer: String, source: NpyError },
 }

@@ -79,10 +79,10 @@ const COMMON: [Mutant; 9] = [
     mutant("plain evaluation", MutantKind::Honest, Fault::Answer(AnswerFault::Plain)),
     mutant("zeros", MutantKind::Null, Fault::Answer(AnswerFault::Zeros)),
     mutant("the mean everywhere", MutantKind::Null, Fault::Answer(AnswerFault::Mean)),
-    mutant("another seed's answer", MutantKind::Null, Fault::Answer(AnswerFault::OtherSeed)),
-    mutant("answer off by 1 %", MutantKind::Null, Fault::Answer(AnswerFault::Off(0.01))),
+    mutant("another seed's output", MutantKind::Null, Fault::Answer(AnswerFault::OtherSeed)),
+    mutant("output off by 1 %", MutantKind::Null, Fault::Answer(AnswerFault::Off(0.01))),
     mutant("last row left out", MutantKind::Null, Fault::Answer(AnswerFault::LastRowZero)),
-    mutant("answer off by 0.3 %", MutantKind::Fault, Fault::Answer(AnswerFault::Off(0.003))),
+    mutant("output off by 0.3 %", MutantKind::Fault, Fault::Answer(AnswerFault::Off(0.003))),
     mutant("largest element zero", MutantKind::Fault, Fault::Answer(AnswerFault::LargestElementZero)),
     mutant("bf16 inputs", MutantKind::Fault, Fault::Inputs(InputFault::Rounded(Dtype::Bf16))),
 ];
@@ -298,8 +298,8 @@ mod tests {
         for name in [
             "zeros",
             "the mean everywhere",
-            "another seed's answer",
-            "answer off by 1 %",
+            "another seed's output",
+            "output off by 1 %",
             "last row left out",
             "last key left out",
             "no maximum subtracted",
@@ -329,7 +329,7 @@ mod tests {
         let tolerance = Tolerance { max_abs: Some(0.0), ..Tolerance::default() };
         let test = MutationTest::new(&reference, &shape, 0, &[Law::Declared], &tolerance).unwrap().unwrap();
         let named = |name: &str| test.judge(test.mutants().iter().find(|m| m.name == name).unwrap());
-        assert!(matches!(named("answer off by 0.3 %"), MutantOutcome::Equivalent), "whole numbers do not show it");
+        assert!(matches!(named("output off by 0.3 %"), MutantOutcome::Equivalent), "whole numbers do not show it");
         assert!(matches!(named("zeros"), MutantOutcome::Rejected { .. }));
         assert!(matches!(named("plain evaluation"), MutantOutcome::Accepted { .. }));
     }

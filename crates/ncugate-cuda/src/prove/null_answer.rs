@@ -64,12 +64,12 @@ impl NullAnswer {
         match self {
             Self::Zeros => "zeros".to_owned(),
             Self::Ones => "ones".to_owned(),
-            Self::Mean => "the mean of the answer everywhere".to_owned(),
+            Self::Mean => "the mean everywhere".to_owned(),
             Self::Nan => "NaN everywhere".to_owned(),
-            Self::Off => "an answer off by 1 % or twice its relative bound".to_owned(),
-            Self::LastRow => "an answer without its last row".to_owned(),
-            Self::Input(at) => format!("the input '{}' copied", shape.buffers[at].name),
-            Self::OtherSeed => "another seed's answer".to_owned(),
+            Self::Off => "an output off by 1 % or twice its relative bound".to_owned(),
+            Self::LastRow => "an output without its last row".to_owned(),
+            Self::Input(at) => format!("a copy of input `{}`", shape.buffers[at].name),
+            Self::OtherSeed => "another seed's output".to_owned(),
         }
     }
 }

@@ -118,7 +118,7 @@ impl AuditGraph {
         device.synchronize()?;
         for (set, pending) in untouched.iter().enumerate() {
             if !buffers.is_fresh(self.start[set], pending) {
-                let reason = "a launch on other buffers wrote to its output".to_owned();
+                let reason = "a launch on other buffers wrote to this output".to_owned();
                 let content = self.start[set];
                 return Ok(AuditOutcome { wrong: Some(WrongLaunch { reason, set, content }), inexact: 0 });
             }

@@ -110,7 +110,7 @@ impl TimedBuffers {
         let usual = settings.sets(ArenaLayout::new(&shape.buffers).bytes(), device.attributes().l2_bytes);
         let count = if has_state { sets_with_state(settings, shape, usual) } else { usual };
         let mut sets = BufferSet::several(device, &shape.buffers, pilot, count + 2 + u32::from(has_state))?;
-        let absent = || DeviceError::Launch("no sets of buffers".to_owned());
+        let absent = || DeviceError::Launch("no buffer sets".to_owned());
         let lead_in_state = if has_state { Some(sets.pop().ok_or_else(absent)?) } else { None };
         let lead_in = sets.pop().ok_or_else(absent)?;
         let pilot = sets.pop().ok_or_else(absent)?;
@@ -166,7 +166,7 @@ impl TimedBuffers {
         let HiddenCase { seed, draw } = case;
         let content = TimedContent { seed, staging, draw, kept, poison, right: HashSet::new() };
         if self.digests_of_kept(device, content.staging.memory().address())? != content.kept {
-            return Err(DeviceError::Launch("digests of the device are not those of the host".to_owned()));
+            return Err(DeviceError::Launch("digests of device and host differ".to_owned()));
         }
         self.contents.push(content);
         Ok(())

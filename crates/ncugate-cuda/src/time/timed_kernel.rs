@@ -374,7 +374,7 @@ impl TimedKernel {
         let audit = (self.effort != AuditEffort::None).then(|| self.verified());
         match self.samples.is_empty() {
             false => LatencyOutcome::Timed { samples: self.samples, launches: self.extent.launches, audit },
-            true => LatencyOutcome::Failed { reason: "the phase asks for no rounds".to_owned() },
+            true => LatencyOutcome::Failed { reason: "the phase has no rounds".to_owned() },
         }
     }
 

@@ -69,7 +69,7 @@ impl Follower<'_> {
                 Ok(alive) => alive,
                 Err(SubmitError::Scheduler { command, reason }) if silent + 1 >= SILENCES => {
                     let reason = format!(
-                        "it failed {SILENCES} times in a row: {reason}; the jobs may go on, and the same command follows them again"
+                        "it failed {SILENCES} times in a row: {reason}; the jobs may still run, so repeat the command to follow them"
                     );
                     return Err(SubmitError::Scheduler { command, reason });
                 }
@@ -169,7 +169,7 @@ impl Follower<'_> {
         }
         *again += 1;
         let lacks = if is_array { format!("shards {}", named(&missing)) } else { stage.to_string() };
-        self.progress.say(&format!("job {job} has ended without {lacks}; submitting again"));
+        self.progress.say(&format!("job {job} ended without {lacks}; submitting again"));
         Ok(())
     }
 
@@ -179,7 +179,7 @@ impl Follower<'_> {
         match self.scheduler.cancel(&all) {
             Ok(()) => SubmitError::Interrupted { jobs: list },
             Err(SubmitError::Scheduler { command, reason }) => {
-                SubmitError::Scheduler { command, reason: format!("{reason}; jobs {list} may go on") }
+                SubmitError::Scheduler { command, reason: format!("{reason}; jobs {list} may still run") }
             }
             Err(other) => other,
         }

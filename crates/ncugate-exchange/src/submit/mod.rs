@@ -92,13 +92,13 @@ pub enum SubmitError {
     Scheduler { command: String, reason: String },
     #[error("cannot {action} {}", path.display())]
     File { action: &'static str, path: PathBuf, source: io::Error },
-    #[error("the path '{path}' cannot be written into a script: {reason}")]
+    #[error("a script cannot contain the path `{path}`: {reason}")]
     Path { path: String, reason: &'static str },
-    #[error("{} is followed by {owner}", folder.display())]
+    #[error("{owner} already follows {}", folder.display())]
     Held { folder: PathBuf, owner: String },
     /// A stage has failed too often, or permanently.
     #[error("{stage} failed: {reason}; its output is in {}", logs.display())]
     Stage { stage: SubmissionStage, reason: String, logs: PathBuf },
-    #[error("interrupted: jobs {jobs} were cancelled; what was measured is kept, and the same command goes on")]
+    #[error("interrupted: jobs {jobs} were cancelled; the measurements are kept, so repeat the command to continue")]
     Interrupted { jobs: String },
 }

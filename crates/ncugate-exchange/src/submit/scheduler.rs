@@ -49,7 +49,7 @@ impl FromStr for Gres {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("'{text}' is not GPUs of a node; write gpu:8, or gpu:h200:8");
+        let wrong = || format!("`{text}` does not describe the GPUs of a node; write gpu:8 or gpu:h200:8");
         let plain =
             |part: &&str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
         let parts: Vec<&str> = text.split(':').collect();
@@ -159,7 +159,7 @@ impl Scheduler {
         let id = said.trim().split(';').next().and_then(|id| id.parse().ok());
         id.map(ClusterJob).ok_or_else(|| SubmitError::Scheduler {
             command: self.name().to_owned(),
-            reason: format!("it gave no number of a job: {}", said.trim()),
+            reason: format!("it printed no job number: {}", said.trim()),
         })
     }
 

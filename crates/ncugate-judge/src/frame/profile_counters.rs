@@ -445,7 +445,7 @@ mod tests {
         ];
         let found = counted(&launches, None);
         assert_eq!(of(&found, "a", &["x", "y"]), Some((Cell::Value(6.0), None)));
-        let absent = Cell::Missing("'x' has no value".into());
+        let absent = Cell::Missing("`x` has no value".into());
         assert_eq!(of(&found, "b", &["y", "x"]), Some((absent.clone(), None)));
     }
 
@@ -453,7 +453,7 @@ mod tests {
     fn a_counter_that_one_repeat_lacks_is_absent() {
         let launches: [Profiled<'_>; 2] =
             [("1", 0, "k", "a@s", &[("x.sum", 1.0)]), ("1", 1, "k", "a@s", &[("x.sum", f64::NAN)])];
-        let absent = Cell::Missing("'x.sum' was counted as NaN".into());
+        let absent = Cell::Missing("`x.sum` has the value NaN".into());
         assert_eq!(of(&counted(&launches, None), "a", &["x.sum"]), Some((absent, None)));
     }
 }

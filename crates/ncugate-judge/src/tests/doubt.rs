@@ -187,7 +187,7 @@ fn wrong(max_abs: f64, defects: Vec<Defect>) -> CheckOutcome {
 #[test]
 fn a_case_beyond_an_older_tolerance_is_judged_by_the_one_of_today() {
     let fixture = Fixture::new(&gate("registers <= 64"));
-    let place = "input 'x' was written (first at byte 0)".to_owned();
+    let place = "input `x` was written (first at byte 0)".to_owned();
     let records = checks(&fixture, |variant, _| {
         Some(match variant {
             0 => wrong(1e-3, Vec::new()),

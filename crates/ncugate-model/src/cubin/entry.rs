@@ -99,13 +99,11 @@ impl Entry {
         };
         known.iter().for_each(|attribute| read.take(attribute, code));
         if read.resources.registers == 0 {
-            return Err(CubinError::Damaged { reason: format!("it does not say how many registers `{entry}` uses") });
+            return Err(CubinError::Damaged { reason: format!("no number of registers for `{entry}`") });
         }
         let taken = known.iter().any(|attribute| matches!(attribute, Attribute::ParameterBytes(1..)));
         if taken && read.parameters.is_empty() || read.parameters.contains(&0) {
-            return Err(CubinError::Damaged {
-                reason: format!("it does not say how large the parameters of `{entry}` are"),
-            });
+            return Err(CubinError::Damaged { reason: format!("no size of the parameters of `{entry}`") });
         }
         read.resources.spills = read.marked_spills.instructions;
         read.code_sha256 = code_hash(&elf, &text, entry, &read.resources, capability)?;
@@ -157,7 +155,7 @@ impl Entry {
             known.for_each(|attribute| read.take(attribute, code));
             read.resources.spills = read.marked_spills.instructions;
             match read.resources.registers {
-                0 => Err(CubinError::Damaged { reason: format!("it does not say how many registers `{entry}` uses") }),
+                0 => Err(CubinError::Damaged { reason: format!("no number of registers for `{entry}`") }),
                 _ => Ok(read),
             }
         };
@@ -226,7 +224,7 @@ fn local_traffic(code: &[u8]) -> Traffic {
 fn section_attributes(elf: &Elf<'_>, name: &str) -> Result<Vec<Attribute>, CubinError> {
     let Some(section) = elf.section_by_name(name) else { return Ok(Vec::new()) };
     attributes(section.data().map_err(damaged)?)
-        .ok_or_else(|| CubinError::Damaged { reason: format!("section {name} is cut short") })
+        .ok_or_else(|| CubinError::Damaged { reason: format!("section {name} is truncated") })
 }
 
 /// Whether an attribute of the whole file concerns the function with that symbol.

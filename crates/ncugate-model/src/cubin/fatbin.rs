@@ -36,13 +36,13 @@ const LARGEST: u64 = 1 << 30;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FatbinError {
     /// Neither a cubin, a fat binary, an ELF file nor an archive.
-    #[error("this is not a cubin, a fat binary, an ELF file or an archive of them")]
+    #[error("not a cubin, fat binary, ELF file or an archive of them")]
     Unknown,
     /// A host file without device code.
-    #[error("the file holds no device code: it has no section .nv_fatbin")]
+    #[error("no device code: the file has no section .nv_fatbin")]
     NoDeviceCode,
     /// Damaged, or of an unknown form.
-    #[error("the device code at byte {at} cannot be read: {reason}")]
+    #[error("cannot read the device code at byte {at}: {reason}")]
     Damaged {
         /// Where in the section or file.
         at: usize,
@@ -93,7 +93,7 @@ pub fn is_binary(beginning: &[u8]) -> bool {
 fn of_archive<'a>(file: &'a [u8], found: &mut Vec<DeviceCode<'a>>) -> Result<(), FatbinError> {
     let archive = ArchiveFile::parse(file).map_err(unreadable)?;
     if archive.is_thin() {
-        return Err(unreadable("it is a thin archive, which names its members and does not hold them"));
+        return Err(unreadable("it is a thin archive, without its members"));
     }
     for member in archive.members() {
         let data = member.and_then(|member| member.data(file)).map_err(unreadable)?;
@@ -134,7 +134,7 @@ fn containers<'a>(data: &'a [u8], found: &mut Vec<DeviceCode<'a>>) -> Result<(),
         } else if data[at..].iter().take(8).all(|byte| *byte == 0) {
             at += 8;
         } else {
-            return Err(damaged(at, "neither a container nor padding"));
+            return Err(damaged(at, "it is neither a container nor padding"));
         }
     }
     Ok(())
@@ -142,7 +142,7 @@ fn containers<'a>(data: &'a [u8], found: &mut Vec<DeviceCode<'a>>) -> Result<(),
 
 /// Reads a container and returns where the next one can begin.
 fn container<'a>(data: &'a [u8], at: usize, found: &mut Vec<DeviceCode<'a>>) -> Result<usize, FatbinError> {
-    let short = || damaged(at, "a container is cut short");
+    let short = || damaged(at, "a container is truncated");
     let header = usize::from(u16_at(data, at + 6).ok_or_else(short)?);
     let size = usize::try_from(u64_at(data, at + 8).ok_or_else(short)?).map_err(|_| short())?;
     let start = at.checked_add(header).ok_or_else(short)?;
@@ -160,10 +160,10 @@ fn container<'a>(data: &'a [u8], at: usize, found: &mut Vec<DeviceCode<'a>>) -> 
 
 /// Reads an entry and returns where the next one begins.
 fn entry<'a>(data: &'a [u8], at: usize, found: &mut Vec<DeviceCode<'a>>) -> Result<usize, FatbinError> {
-    let short = || damaged(at, "an entry is cut short");
+    let short = || damaged(at, "an entry is truncated");
     let kind = u16_at(data, at).ok_or_else(short)?;
     if u16_at(data, at + 2) != Some(FORM) {
-        return Err(damaged(at, "an entry has a form that is not known"));
+        return Err(damaged(at, "an entry has an unknown form"));
     }
     let header = u32_at(data, at + 4).and_then(|n| usize::try_from(n).ok()).ok_or_else(short)?;
     let size = u64_at(data, at + 8).and_then(|n| usize::try_from(n).ok()).ok_or_else(short)?;
@@ -194,13 +194,17 @@ fn entry<'a>(data: &'a [u8], at: usize, found: &mut Vec<DeviceCode<'a>>) -> Resu
 /// Decompresses an entry to its declared size.
 fn unpacked(packed: &[u8], flag: u64, whole: u64, at: usize) -> Result<Vec<u8>, FatbinError> {
     let size = usize::try_from(whole).ok().filter(|_| (1..=LARGEST).contains(&whole));
-    let size = size.ok_or_else(|| damaged(at, &format!("it says that it unpacks to {whole} bytes")))?;
+    let size = size.ok_or_else(|| damaged(at, &format!("an entry claims to unpack to {whole} bytes")))?;
     let bytes = if flag & ZSTD != 0 {
         zstd::bulk::decompress(packed, size).map_err(|error| damaged(at, &error.to_string()))?
     } else {
         lz4_flex::block::decompress(packed, size).map_err(|error| damaged(at, &error.to_string()))?
     };
-    if bytes.len() == size { Ok(bytes) } else { Err(damaged(at, "it unpacks to another size than it says")) }
+    if bytes.len() == size {
+        Ok(bytes)
+    } else {
+        Err(damaged(at, "an entry unpacks to a different size than it claims"))
+    }
 }
 
 fn bytes_at<const N: usize>(data: &[u8], at: usize) -> Option<[u8; N]> {

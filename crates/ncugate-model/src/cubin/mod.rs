@@ -23,13 +23,13 @@ type Elf<'a> = ElfFile<'a, FileHeader64<Endianness>>;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CubinError {
     /// Not an ELF file, or a damaged one.
-    #[error("the cubin cannot be read: {reason}")]
+    #[error("cannot read the cubin: {reason}")]
     Damaged {
         /// The defect.
         reason: String,
     },
     /// Several kernels match the name.
-    #[error("`{entry}` names {} kernels of the cubin: {}; hint: write namespaces and template arguments, or the mangled name", .fitting.len(), .fitting.join(", "))]
+    #[error("`{entry}` matches {} kernels of the cubin: {}; hint: add namespaces and template arguments, or use the mangled name", .fitting.len(), .fitting.join(", "))]
     Ambiguous {
         /// The requested name.
         entry: String,

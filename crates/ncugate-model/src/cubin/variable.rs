@@ -60,7 +60,11 @@ pub fn variable<'v>(variables: &'v [ModuleVariable], name: &str) -> Result<&'v M
         }
         several => {
             let fitting: Vec<String> = several.iter().map(|variable| demangled(&variable.symbol)).collect();
-            Err(format!("`{name}` names {} variables of the cubin: {}", fitting.len(), fitting.join(", ")))
+            Err(format!(
+                "`{name}` matches {} variables of the cubin: {}; hint: add namespaces, or use the mangled name",
+                fitting.len(),
+                fitting.join(", ")
+            ))
         }
     }
 }
@@ -92,7 +96,10 @@ mod tests {
         let refused = variable(&known, "weight").unwrap_err();
         assert!(refused.starts_with("no variable `weight` in the cubin; variables: weights, ns::table"), "{refused}");
         assert!(refused.ends_with("did you mean `weights`?"), "{refused}");
-        assert_eq!(variable(&known, "bias").unwrap_err(), "`bias` names 2 variables of the cubin: a::bias, b::bias");
+        assert_eq!(
+            variable(&known, "bias").unwrap_err(),
+            "`bias` matches 2 variables of the cubin: a::bias, b::bias; hint: add namespaces, or use the mangled name"
+        );
         assert!(variable(&[], "x").unwrap_err().contains("variables: none"));
         assert!(variables(b"no ELF").is_err());
     }

@@ -129,7 +129,7 @@ impl FileLock {
                 None => {}
             }
         }
-        Err(io::Error::other(format!("'{}' changes hands all the time", path.display())))
+        Err(io::Error::other(format!("other processes keep taking `{}`; try again", path.display())))
     }
 
     /// Whether another process took the lock over because it was not touched in time.
@@ -200,7 +200,7 @@ fn read_owner(path: &Path) -> io::Result<Option<(LockOwner, i64)>> {
     match read() {
         Ok((bytes, touched)) => match serde_json::from_slice(&bytes) {
             Ok(owner) => Ok(Some((owner, touched))),
-            Err(_) => Err(io::Error::other("it is not a lock of this program; remove it")),
+            Err(_) => Err(io::Error::other("it is not a lock file of ncugate; remove it")),
         },
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),

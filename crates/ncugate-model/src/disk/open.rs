@@ -97,7 +97,7 @@ pub fn writable(path: &Path) -> io::Result<File> {
 pub fn folder(path: &Path) -> io::Result<()> {
     match std::fs::symlink_metadata(path)?.is_dir() {
         true => Ok(()),
-        false => Err(io::Error::other(format!("'{}' is not a folder", path.display()))),
+        false => Err(io::Error::other(format!("`{}` is not a folder", path.display()))),
     }
 }
 

@@ -16,8 +16,9 @@ pub fn private_folder(root: &Path, folder: &Path) -> io::Result<()> {
         let found = fs::metadata(path)?;
         if found.uid() != user || found.mode() & 0o022 != 0 {
             let path = path.display();
-            let reason =
-                format!("others can write to '{path}', and its files are believed; `chmod go-w` it if it is yours");
+            let reason = format!(
+                "`{path}` is writable for other users, but ncugate trusts its files; run `chmod go-w` on it if it is yours"
+            );
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
         }
     }

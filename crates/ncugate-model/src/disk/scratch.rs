@@ -33,7 +33,7 @@ fn private_folder(folder: PathBuf, user: u32) -> io::Result<PathBuf> {
     if found.is_dir() && found.uid() == user {
         return Ok(folder);
     }
-    let reason = format!("'{}' is not a folder of this user; remove it or set TMPDIR", folder.display());
+    let reason = format!("`{}` is not a folder of this user; remove it or set TMPDIR", folder.display());
     Err(io::Error::new(io::ErrorKind::PermissionDenied, reason))
 }
 

@@ -87,7 +87,7 @@ fn shared(path: &Path) -> io::Result<File> {
     let found = file.metadata()?;
     match found.is_file() && found.nlink() == 1 {
         true => Ok(file),
-        false => Err(io::Error::other("it is not a plain file with one name; remove it")),
+        false => Err(io::Error::other("it is a link, or not a regular file; remove it")),
     }
 }
 

@@ -28,7 +28,7 @@ impl<R> Node<R> {
             NodeKind::Literal(value) => Ok(value.clone()),
             NodeKind::Measure { resolved: Some(number), .. } => Ok(Value::Float(*number)),
             NodeKind::Measure { unit, resolved: None, .. } => {
-                Err(self.error(format!("`{}` is a unit, which only a limit has", unit.word)))
+                Err(self.error(format!("`{}` is a unit, which is allowed only in a limit", unit.word)))
             }
             NodeKind::Read(reference) => read(reference).map_err(|reason| self.error(reason)),
             NodeKind::Negate(inner) => self.negated(&inner.eval(read)?),

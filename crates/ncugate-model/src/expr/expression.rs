@@ -19,7 +19,7 @@ pub struct Expr {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExprError {
     /// It does not parse.
-    #[error("expression '{text}' does not parse: {reason}")]
+    #[error("cannot parse expression `{text}`: {reason}")]
     Syntax {
         text: Box<str>,
         reason: Box<str>,
@@ -27,7 +27,7 @@ pub enum ExprError {
         span: Option<Span>,
     },
     /// A name it uses is not in scope.
-    #[error("'{name}' in expression '{text}' is unknown{hint}")]
+    #[error("unknown name `{name}` in expression `{text}`{hint}")]
     Unknown {
         text: Box<str>,
         name: Box<str>,
@@ -36,10 +36,10 @@ pub enum ExprError {
         span: Option<Span>,
     },
     /// It failed while being evaluated (division by zero, wrong operand).
-    #[error("expression '{text}' cannot be evaluated: {reason}")]
+    #[error("cannot evaluate expression `{text}`: {reason}")]
     Evaluation { text: Box<str>, reason: Box<str>, span: Option<Span> },
     /// Its value has the wrong type or range.
-    #[error("expression '{text}' gives {got}, expected {expected}")]
+    #[error("expression `{text}` gives {got}, expected {expected}")]
     Kind {
         text: Box<str>,
         /// The value it gave.
@@ -96,7 +96,8 @@ impl Expr {
             NodeKind::Measure { unit, .. } => Some((unit, node.span)),
             _ => None,
         }) {
-            let reason = format!("`{}` is a unit, which only a limit of a requirement has", unit.word).into();
+            let reason =
+                format!("`{}` is a unit, which is allowed only in the limit of a requirement", unit.word).into();
             return Err(ExprError::Syntax { text: text.into(), reason, span: Some(span) });
         }
         Ok(Self { text: text.into(), names: names_of(&root), root: Arc::new(root) })
@@ -134,13 +135,13 @@ impl Expr {
     pub fn eval(&self, names: &Names) -> Result<Value, ExprError> {
         if let Some((name, span)) = self.names.iter().find(|(name, _)| !names.contains_key(name)) {
             let hint = crate::nearest(name, names.keys().map(String::as_str))
-                .map_or_else(String::new, |n| format!("; did you mean '{n}'?"));
+                .map_or_else(String::new, |n| format!("; did you mean `{n}`?"));
             let (text, name) = (self.written(), name.as_str().into());
             return Err(ExprError::Unknown { text, name, hint: hint.into(), span: Some(*span) });
         }
         let read = |reference: &Reference| {
             let found = reference.own().and_then(|name| names.get(name));
-            found.cloned().ok_or_else(|| format!("'{reference}' is unknown"))
+            found.cloned().ok_or_else(|| format!("`{reference}` is unknown"))
         };
         self.root.eval(&read).map_err(|e| ExprError::Evaluation {
             text: self.written(),
@@ -156,7 +157,7 @@ impl Expr {
                 Some(name) => read(name),
                 None => read(&reference.to_string()),
             };
-            found.ok_or("it is not known")
+            found.ok_or("it is unknown")
         };
         self.root.eval(&of).ok()
     }
@@ -205,7 +206,7 @@ impl Expr {
     }
 
     fn kind(&self, got: &Value, expected: &'static str) -> ExprError {
-        ExprError::Kind { text: self.written(), got: format!("'{got}'").into(), expected }
+        ExprError::Kind { text: self.written(), got: format!("`{got}`").into(), expected }
     }
 
     fn written(&self) -> Box<str> {
@@ -356,13 +357,17 @@ mod tests {
             ("(S + 1", "expected an operator or `)`, found the end", 6..6),
             ("S 2", "expected an operator or the end, found `2`", 2..3),
             ("S is odd", "expected an operator or the end, found `is`", 2..4),
-            ("abs(S)", "`abs` is not a function; there are speedup(\"...\") and ncu(\"...\")", 0..3),
-            ("ncu(S)", "`ncu` takes a name in quotes; write ncu(\"...\")", 0..3),
+            ("abs(S)", "`abs` is not a function; use speedup(\"...\") or ncu(\"...\")", 0..3),
+            ("ncu(S)", "`ncu` needs a name in quotes; write ncu(\"...\")", 0..3),
             ("S if D", "expected `else`, found the end", 6..6),
             ("S in 3", "expected a list such as `[32, 64]`, found `3`", 5..6),
-            ("S in [1] in [2]", "`in` and a comparison follow one another; put one of them in parentheses", 9..11),
-            ("S in [1] + 0 <= 1", "a list is not a number; put what is before the operator in parentheses", 9..10),
-            ("S == not D", "`not` holds less tightly than what is before it; put it in parentheses", 5..8),
+            ("S in [1] in [2]", "`in` cannot be chained with a comparison; put one of them in parentheses", 9..11),
+            ("S in [1] + 0 <= 1", "a list is not a number; put the comparison with `in` in parentheses", 9..10),
+            (
+                "S == not D",
+                "`not` binds less tightly than the operator before it; put `not` and its operand in parentheses",
+                5..8,
+            ),
             ("none", "expected a value, found `none`", 0..4),
         ] {
             match Expr::parse(text) {
@@ -399,7 +404,7 @@ mod tests {
     #[test]
     fn an_unknown_name_is_named_with_its_neighbour() {
         let error = Expr::parse("2 * TILE_N").unwrap().eval(&names()).unwrap_err();
-        assert_eq!(error.to_string(), "'TILE_N' in expression '2 * TILE_N' is unknown; did you mean 'TILE_M'?");
+        assert_eq!(error.to_string(), "unknown name `TILE_N` in expression `2 * TILE_N`; did you mean `TILE_M`?");
         assert_eq!(error.span().unwrap().range(), 4..10);
         assert!(Expr::parse("1 or NOPE").unwrap().eval(&names()).is_err(), "also where it is not needed");
         assert!(Expr::parse("baseline.S").unwrap().eval(&names()).is_err());

@@ -38,10 +38,15 @@ fn converted(number: f64, unit: Unit, metrics: &[&str]) -> Result<f64, String> {
     match metrics {
         [metric] => match unit.factor(metric) {
             Some(factor) => Ok(number * factor),
-            None if metric.is_empty() => Err(format!("`{word}` is a unit, and what it is compared with has none")),
-            None => Err(format!("the unit `{word}` does not fit what it is compared with, which is in {metric}")),
+            None if metric.is_empty() => {
+                Err(format!("the limit has the unit `{word}`, but its metric has no unit; remove the unit"))
+            }
+            None => Err(format!("the limit has the unit `{word}`, but its metric is in {metric}")),
         },
-        [] => Err(format!("`{word}` is a unit, and nothing that is measured is compared with it")),
-        several => Err(format!("the unit `{word}` stands beside quantities of several units ({})", several.join(", "))),
+        [] => Err(format!("the limit has the unit `{word}`, but is not compared with a metric")),
+        several => Err(format!(
+            "the limit has the unit `{word}`, but its metrics have different units ({})",
+            several.join(", ")
+        )),
     }
 }

@@ -144,7 +144,7 @@ impl<'t> Parser<'t> {
     /// Runs a part that can contain itself.
     fn nest(&mut self, part: impl FnOnce(&mut Self) -> ParseResult) -> ParseResult {
         if self.nested == MOST_NESTED {
-            let reason = format!("it is nested more than {MOST_NESTED} levels deep");
+            let reason = format!("it nests more than {MOST_NESTED} levels");
             return Err(SyntaxError { reason, span: self.here() });
         }
         self.nested += 1;
@@ -235,7 +235,7 @@ impl<'t> Parser<'t> {
             Some(Infix::Compare | Infix::In { .. }) => return Err(self.mixed()),
             // Its precedence is above that of `in`, and lists have no arithmetic.
             Some(Infix::Join(Join::Arithmetic(_))) => {
-                let reason = "a list is not a number; put what is before the operator in parentheses".to_owned();
+                let reason = "a list is not a number; put the comparison with `in` in parentheses".to_owned();
                 return Err(SyntaxError { reason, span: self.here() });
             }
             Some(Infix::Join(Join::Or | Join::And)) | None => {}
@@ -245,7 +245,7 @@ impl<'t> Parser<'t> {
     }
 
     fn mixed(&self) -> SyntaxError {
-        let reason = "`in` and a comparison follow one another; put one of them in parentheses".to_owned();
+        let reason = "`in` cannot be chained with a comparison; put one of them in parentheses".to_owned();
         SyntaxError { reason, span: self.here() }
     }
 
@@ -253,7 +253,9 @@ impl<'t> Parser<'t> {
     fn prefix(&mut self, least: Power) -> ParseResult {
         match self.peek() {
             Token::Name("not") if least > Power::Not => {
-                let reason = "`not` holds less tightly than what is before it; put it in parentheses".to_owned();
+                let reason =
+                    "`not` binds less tightly than the operator before it; put `not` and its operand in parentheses"
+                        .to_owned();
                 Err(SyntaxError { reason, span: self.here() })
             }
             Token::Name("not") => {
@@ -331,7 +333,7 @@ impl<'t> Parser<'t> {
         let (reference, end) = match (name, self.peek()) {
             ("speedup" | "ncu", _) => return self.call(name, start),
             (_, Token::Mark('(')) => {
-                let reason = format!("`{name}` is not a function; there are speedup(\"...\") and ncu(\"...\")");
+                let reason = format!("`{name}` is not a function; use speedup(\"...\") or ncu(\"...\")");
                 return Err(SyntaxError { reason, span: start });
             }
             (owner, Token::Mark('[')) => {
@@ -348,7 +350,7 @@ impl<'t> Parser<'t> {
     /// `speedup()`, `speedup("...")` or `ncu("...")`.
     fn call(&mut self, word: &str, start: Span) -> ParseResult {
         let literal =
-            || SyntaxError { reason: format!("`{word}` takes a name in quotes; write {word}(\"...\")"), span: start };
+            || SyntaxError { reason: format!("`{word}` needs a name in quotes; write {word}(\"...\")"), span: start };
         if *self.peek() != Token::Mark('(') {
             return Err(literal());
         }
@@ -397,7 +399,7 @@ fn joined(join: Join, left: Tree, right: Tree) -> ParseResult {
 /// A node above trees of the given depth.
 fn grown(kind: NodeKind<Reference>, span: Span, below: usize) -> ParseResult {
     if below >= MOST_LEVELS {
-        let reason = format!("it joins more than {MOST_LEVELS} parts one after another");
+        let reason = format!("it chains more than {MOST_LEVELS} operators");
         return Err(SyntaxError { reason, span });
     }
     Ok(Tree { node: Node { kind, span }, levels: below + 1 })

@@ -49,7 +49,7 @@ impl Reads {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequirementError {
     /// It does not parse.
-    #[error("requirement '{text}' does not parse: {reason}")]
+    #[error("cannot parse requirement `{text}`: {reason}")]
     Syntax {
         text: String,
         reason: String,
@@ -57,13 +57,13 @@ pub enum RequirementError {
         span: Span,
     },
     /// `1 < x < 2`.
-    #[error("requirement '{text}' chains comparisons; write two gates, or join them with 'and'")]
+    #[error("requirement `{text}` chains comparisons; write two gates, or join them with `and`")]
     Chained { text: String, span: Span },
     /// `registers`, `2 * registers`.
-    #[error("requirement '{0}' compares nothing; write for example '{0} >= 1'")]
+    #[error("requirement `{0}` has no comparison; write for example `{0} >= 1`")]
     NoComparison(String),
     /// `1 < 2`.
-    #[error("requirement '{0}' reads no measured quantity, so that it would hold or fail whatever is measured")]
+    #[error("requirement `{0}` reads no metric, so no measurement could change its verdict")]
     Constant(String),
 }
 

@@ -42,7 +42,7 @@ impl Template {
         while let Some(open) = text[at..].find('{').map(|found| at + found) {
             let rest = &text[open..];
             if rest.starts_with("{%") || rest.starts_with("{#") {
-                return Err(wrong("a template has expressions in `{{ }}` and nothing else", open, open + 2));
+                return Err(wrong("a template supports only expressions in `{{ }}`", open, open + 2));
             }
             if !rest.starts_with("{{") {
                 pieces.push(Piece::Text(text[at..=open].to_owned()));
@@ -55,7 +55,7 @@ impl Template {
             };
             let inside = &text[open + 2..close];
             if inside.starts_with(['-', '+']) || inside.ends_with('-') {
-                return Err(wrong("a space is missing between the braces and what is in them", open, close + 2));
+                return Err(wrong("put a space between the braces and the expression", open, close + 2));
             }
             let expr = Expr::parse(inside).map_err(|e| e.within(text, open + 2))?;
             pieces.push(Piece::Expr(expr, open + 2));
@@ -186,7 +186,7 @@ mod tests {
         for text in ["{% for x in y %}", "{# a #}", "{{ D", "{{- D }}", "{{ D|upper }}", "{{ 'x' * 1000000000 }}"] {
             assert!(render(text, &names()).is_err(), "{text}");
         }
-        assert!(render("{{ NOPE }}", &names()).unwrap_err().to_string().contains("'NOPE'"));
+        assert!(render("{{ NOPE }}", &names()).unwrap_err().to_string().contains("`NOPE`"));
         assert!(Template::parse(&"x".repeat(5000)).is_err());
     }
 }

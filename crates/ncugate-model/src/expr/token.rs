@@ -81,7 +81,7 @@ fn token(text: &str, start: usize, first: char) -> Result<(usize, Token<'_>), Sy
 
 fn stray(c: char, start: usize) -> SyntaxError {
     let reason = match c {
-        '=' => "a single `=` compares nothing; write `==`".to_owned(),
+        '=' => "`=` is not a comparison; write `==`".to_owned(),
         '&' | '|' | '!' | '~' => format!("`{c}` is not an operator; conditions use `and`, `or` and `not`"),
         c => format!("`{c}` is not part of an expression"),
     };
@@ -140,7 +140,7 @@ fn number(rest: &str, start: usize) -> Result<(usize, Token<'static>), SyntaxErr
     match whole {
         Ok(value) => return Ok((length, Token::Int(value))),
         Err(e) if *e.kind() == std::num::IntErrorKind::PosOverflow => {
-            return Err(wrong(format!("{written} is larger than an integer can be; write it with an exponent")));
+            return Err(wrong(format!("{written} is too large for an integer; write it with an exponent")));
         }
         Err(_) => {}
     }
@@ -150,7 +150,7 @@ fn number(rest: &str, start: usize) -> Result<(usize, Token<'static>), SyntaxErr
         _ => {
             let digits = rest[..length].trim_end_matches(|c: char| !c.is_ascii_digit());
             let hint = Unit::of_word(&rest[digits.len()..length])
-                .map_or_else(String::new, |unit| format!("; a unit stands after a space: `{digits} {}`", unit.word));
+                .map_or_else(String::new, |unit| format!("; put a space before the unit: `{digits} {}`", unit.word));
             Err(wrong(format!("`{}` is not a number{hint}", &rest[..length])))
         }
     }
@@ -212,11 +212,11 @@ mod tests {
     #[test]
     fn a_character_that_is_not_a_token_is_underlined() {
         let error = |text: &str| tokens(text).map(|_| ()).map_err(|e| (e.reason, e.span.range()));
-        assert_eq!(error("a = b"), Err(("a single `=` compares nothing; write `==`".to_owned(), 2..3)));
+        assert_eq!(error("a = b"), Err(("`=` is not a comparison; write `==`".to_owned(), 2..3)));
         assert_eq!(error("'a"), Err(("the text has no closing '".to_owned(), 0..2)));
         assert_eq!(error("1 + 12ab").unwrap_err().1, 4..8);
         assert_eq!(error("é.ü ∞").unwrap_err().1, 6..9);
-        assert!(error("99999999999999999999").unwrap_err().0.contains("larger than an integer"));
+        assert!(error("99999999999999999999").unwrap_err().0.contains("too large for an integer"));
         assert!(tokens("1_000 2.5 0b11").is_ok());
     }
 }

@@ -37,8 +37,8 @@ pub struct Trivial {
     pub span: Span,
 }
 
-const UNREAD: &str = "reads nothing that is measured of the variant that is judged";
-const CONSTANT: &str = "is the same whatever is measured";
+const UNREAD: &str = "reads no metric of the judged variant";
+const CONSTANT: &str = "has the same result for every measurement";
 
 impl Requirement {
     /// The first part that would hold without any measurement. `source` classifies each reference, and `settle` makes

@@ -75,27 +75,27 @@ impl LogicalMetric {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MetricError {
     /// Neither in the catalogue nor the name of an ncu metric.
-    #[error("metric '{name}' is unknown{}", .nearest.as_ref().map_or_else(String::new, |n| format!("; did you mean '{n}'?")))]
+    #[error("unknown metric `{name}`{}", .nearest.as_ref().map_or_else(String::new, |n| format!("; did you mean `{n}`?")))]
     Unknown {
         name: String,
         /// The most similar name.
         nearest: Option<String>,
     },
     /// The chip is unknown.
-    #[error("the GPU that measured is not known, so the counters of '{name}' are not known")]
+    #[error("the measuring GPU is unknown, so the counters of `{name}` are unknown")]
     NoChip { name: String },
     /// The chip is older or newer than the catalogue.
-    #[error("compute capability {cc} is not in the metric catalogue; name ncu metrics verbatim on this chip")]
+    #[error("compute capability {cc} is not in the metric catalogue; use ncu's metric names on this chip")]
     Chip { cc: ComputeCapability },
     /// The chip does not have it.
-    #[error("metric '{name}' does not exist on compute capability {cc}")]
+    #[error("metric `{name}` does not exist on compute capability {cc}")]
     Absent {
         name: String,
         /// The chip's compute capability.
         cc: ComputeCapability,
     },
     /// It does not come from Nsight Compute.
-    #[error("metric '{name}' is not counted by ncu")]
+    #[error("ncu does not count metric `{name}`")]
     NotCounted { name: String },
 }
 

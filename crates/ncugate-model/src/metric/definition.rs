@@ -85,21 +85,21 @@ impl Definition {
     pub fn doubt(&self, value: f64, spread: f64) -> Option<String> {
         let most = 100.0 * (1.0 + DOUBTED * spread);
         (self.unit == "%" && !(0.0..=most).contains(&value))
-            .then(|| format!("{value:.1} % is outside 0 to 100: its parts were not counted together"))
+            .then(|| format!("{value:.1} % is outside 0 to 100: its counters come from different replay passes"))
     }
 }
 
 fn counter(name: &str, read: &dyn Fn(&str) -> Option<f64>) -> Result<f64, String> {
     match read(name) {
         Some(value) if value.is_finite() => Ok(value),
-        Some(value) => Err(format!("'{name}' was counted as {value}")),
-        None => Err(format!("'{name}' has no value")),
+        Some(value) => Err(format!("`{name}` has the value {value}")),
+        None => Err(format!("`{name}` has no value")),
     }
 }
 
 fn sum(names: &[String], read: &dyn Fn(&str) -> Option<f64>) -> Result<f64, String> {
     if names.is_empty() {
-        return Err("nothing to add up".into());
+        return Err("the sum has no terms".into());
     }
     names.iter().try_fold(0.0, |total, term| {
         let (sign, name) = signed(term);
@@ -123,7 +123,7 @@ fn share(
         (0.0, _, ZeroShare::Uncounted) => Err(empty.to_owned()),
         (0.0, 0.0, ZeroShare::Without(absent)) if absent.iter().all(|name| read(name) == Some(0.0)) => Ok(0.0),
         (0.0, 0.0, _) => Err(empty.to_owned()),
-        (_, 0.0, _) => Err(format!("{part} of {}, which was counted as 0", whole.join(" + "))),
+        (_, 0.0, _) => Err(format!("{part} of `{}`, which is 0", whole.join(" + "))),
         _ => Ok(factor * part / total),
     }
 }

@@ -132,7 +132,7 @@ impl Derivation {
         };
         match (says.statistic, says.form) {
             (None, None) => derivation.map_err(|e| e.to_string()),
-            _ => Err("only latency has a statistic and a form".to_owned()),
+            _ => Err("only a latency has a statistic and a form".to_owned()),
         }
     }
 }

@@ -126,10 +126,10 @@ impl std::fmt::Display for ProcessExit {
             Self::Completed => f.write_str("completed"),
             Self::NonZero(code) => write!(f, "exited with status {code}"),
             Self::Signaled(signal) => match Signal::try_from(*signal) {
-                Ok(name) => write!(f, "was ended by {name}"),
-                Err(_) => write!(f, "was ended by signal {signal}"),
+                Ok(name) => write!(f, "was killed by {name}"),
+                Err(_) => write!(f, "was killed by signal {signal}"),
             },
-            Self::TimedOut => f.write_str("exceeded its time limit and was ended"),
+            Self::TimedOut => f.write_str("exceeded its time limit and was terminated"),
             Self::Interrupted => f.write_str("was interrupted"),
         }
     }

@@ -57,7 +57,7 @@ fn counters_need_a_permission_that_root_without_the_capability_lacks() {
 
 #[test]
 fn cupti_is_asked_for_where_ncu_may_not_count() {
-    let gone = || Some(Err("libcupti was not found".to_owned()));
+    let gone = || Some(Err("libcupti not found".to_owned()));
     assert_eq!(status(&Facts { cupti: gone(), ..healthy() }, "CUPTI"), CheckStatus::Ok);
     let denied = Privileges { user: 1000, sys_admin: false };
     assert_eq!(status(&Facts { cupti: gone(), privileges: denied, ..healthy() }, "CUPTI"), CheckStatus::Warning);

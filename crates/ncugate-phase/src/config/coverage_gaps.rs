@@ -42,8 +42,7 @@ impl Workload {
     fn own_reference(&self) -> Option<String> {
         let WorkloadReference::Entry { entry, source: None, .. } = &self.reference else { return None };
         Some(format!(
-            "reference '{entry}' is in the candidates' own source: a mistake that both share is not seen, and an edit can \
-             change both"
+            "reference `{entry}` is in the candidates' own source: a mistake in both goes unnoticed, and one edit can change both"
         ))
     }
 }

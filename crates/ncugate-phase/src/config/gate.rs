@@ -86,18 +86,18 @@ pub struct Precondition {
     pub line: usize,
 }
 
-/// A gate that may fail for a while: who is responsible, and why.
+/// Permission for a gate to fail for a limited time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Waiver {
-    /// The gate it lets pass.
+    /// Name of the gate.
     pub gate: CleanText,
-    /// For which variants, as a glob.
+    /// Glob of variant ids.
     pub variant: CleanText,
-    /// Why.
+    /// Why the gate is allowed to fail.
     pub reason: CleanText,
-    /// Who answers for it.
+    /// Who is responsible.
     pub owner: CleanText,
-    /// Last day it holds.
+    /// Last valid day.
     #[schemars(with = "String")]
     pub expires: jiff::civil::Date,
     /// Line in the file, from 1.

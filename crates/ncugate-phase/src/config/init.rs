@@ -161,24 +161,26 @@ impl Init {
     pub fn problem(&self, extents: &[usize]) -> Option<String> {
         let whole = |name: &str, value: f64, least: f64| {
             let fits = value.fract() == 0.0 && (least..=MOST).contains(&value);
-            (!fits).then(|| format!("{name} is {value}; it is a whole number of at least {least}"))
+            (!fits).then(|| format!("{name} is {value}; it must be a whole number of at least {least}"))
         };
         let share = |density: f64| {
-            (!(0.0..=1.0).contains(&density)).then(|| format!("density is {density}; it is from 0 to 1"))
+            (!(0.0..=1.0).contains(&density)).then(|| format!("density is {density}; it must be from 0 to 1"))
         };
         match *self {
-            Self::Normal { std, .. } => (std < 0.0).then(|| format!("std is {std}; it is at least 0")),
+            Self::Normal { std, .. } => (std < 0.0).then(|| format!("std is {std}; it must be at least 0")),
             Self::Uniform { low, high } | Self::Sorted { low, high } => {
-                (low >= high).then(|| format!("low is {low} and high is {high}; low is below high"))
+                (low >= high).then(|| format!("low is {low} and high is {high}; low must be below high"))
             }
             Self::Indices { below } => whole("below", below, 1.0),
             Self::RowPointers { nonzeros } => whole("nonzeros", nonzeros, 0.0).or_else(|| {
                 let rows = extents.last().copied().unwrap_or(0);
-                (rows < 2).then(|| "the last axis has no row; it has one element more than there are rows".to_owned())
+                (rows < 2).then(|| {
+                    "the last axis is empty; it must have one element more than the matrix has rows".to_owned()
+                })
             }),
             Self::Mask { density } | Self::Sparse { density } => share(density),
             Self::LowRank { rank } => whole("rank", rank, 1.0)
-                .or_else(|| (extents.len() < 2).then(|| "the buffer has one axis; a matrix has two".to_owned())),
+                .or_else(|| (extents.len() < 2).then(|| "the buffer has one axis; a matrix needs two".to_owned())),
             Self::Arange { .. }
             | Self::Constant { .. }
             | Self::Infinity

@@ -134,7 +134,7 @@ impl CodeForm {
                     &KERNEL.defines,
                     &KERNEL.launch,
                 ],
-                "the function's compiler decides that",
+                "the function's compiler determines it",
             ),
         }
     }

@@ -266,7 +266,7 @@ keys! {
 /// `ncugate.toml`.
 pub static PROJECT: Spec = Spec {
     title: "ncugate.toml",
-    doc: "What all phases below its folder share. A key of a phase goes before it.",
+    doc: "Defaults of all phases below its folder. A key of a phase overrides them.",
     keys: &[ROOT.build, ROOT.bench, ROOT.profile],
     free: None,
 };
@@ -295,8 +295,8 @@ keys! {
 
 keys! {
     OBJECTIVE: ObjectiveKeys = "objective = { ... }", "Exactly one of the two.";
-    minimise = key(KeyKind::Text, "Less of this metric is better.");
-    maximise = key(KeyKind::Text, "More of this metric is better.");
+    minimise = key(KeyKind::Text, "Lower values are better.");
+    maximise = key(KeyKind::Text, "Higher values are better.");
 }
 
 keys! {
@@ -317,7 +317,7 @@ keys! {
 const SAMPLES: KeyKind = KeyKind::Between(1, MOST_SAMPLES as i64);
 
 keys! {
-    BENCH: BenchKeys = "[bench]", "How latency is measured. Correctness is checked at every shape, whatever `shapes` says.";
+    BENCH: BenchKeys = "[bench]", "How latency is measured. Correctness is checked at every shape, regardless of `shapes`.";
     warmup = key(KeyKind::Whole(0), "Untimed graph launches before the first sample.").default("5");
     rounds = key(SAMPLES, "Samples of a variant at a shape; rounds are interleaved over variants.").default("60");
     max_rounds = key(

@@ -36,7 +36,7 @@ impl Project {
                 Ok(text) => return Ok(Self { root: root.to_owned(), text: Some(text) }),
                 Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
                 Err(e) => {
-                    let message = format!("cannot read the defaults of the project: {e}");
+                    let message = format!("cannot read the project's defaults: {e}");
                     return Err(ConfigErrors::new(&path, "", vec![ConfigError { place: None, message, help: None }]));
                 }
             }

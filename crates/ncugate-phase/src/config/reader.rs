@@ -127,7 +127,7 @@ impl<'a> Item<'a> {
         match self.value {
             DeValue::String(v) if !v.trim().is_empty() => Some(v.to_string()),
             _ => {
-                self.expected("a text that is not empty", None);
+                self.expected("a text with at least one character", None);
                 None
             }
         }

@@ -24,17 +24,17 @@ pub struct Rule {
     pub advice: Vec<Template>,
 }
 
-/// What kind of statement a rule makes.
+/// The kind of a rule's findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleKind {
-    /// Something that costs time and can be mended in the kernel as it is.
+    /// Costs time, and can be fixed in the kernel as it is.
     Defect,
-    /// A limit that only another algorithm or another pipe passes.
+    /// A limit that only another algorithm or another pipe can exceed.
     Redesign,
-    /// The numbers do not fit each other.
+    /// Numbers contradict each other.
     Doubt,
-    /// Worth knowing: something that looks like a trouble and is none here.
+    /// Worth knowing: it looks like a problem, but is harmless here.
     Remark,
 }
 
@@ -56,15 +56,15 @@ pub struct RuleCase {
     pub says: Template,
 }
 
-/// How sure a finding is.
+/// Confidence of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
-    /// The counters fit it, and other things too.
+    /// The counters are consistent with it, but also with other causes.
     Low,
-    /// The counters point to it.
+    /// The counters suggest it.
     Medium,
-    /// The counters count it.
+    /// The counters measure it directly.
     High,
 }
 
@@ -106,70 +106,73 @@ pub const FACTS: &[RuleFact] = &[
     fact("dram_busy", "percent of DRAM's peak: counted, or bytes over duration over the peak of clock and bus width"),
     fact("busiest", "the highest known utilisation of issue slots, pipes, L1, L2 and DRAM, in percent"),
     fact("headroom", "100 minus `busiest`"),
-    fact("idle_sms_pct", "percent of the multiprocessors that the grid leaves without a block"),
-    fact(
-        "last_wave_idle_pct",
-        "percent of the time lost in a last wave that is not full, if all blocks take equally long",
-    ),
+    fact("idle_sms_pct", "percent of the multiprocessors without a block of the grid"),
+    fact("last_wave_idle_pct", "percent of the time lost in a partial last wave, if all blocks take equally long"),
     fact(
         "more_blocks_pct",
-        "percent of the time that one more block a multiprocessor saves, if warps are ready independently of each other",
+        "percent of the time saved by one more block per multiprocessor, if warps become ready independently of each other",
     ),
-    fact("fill_pct", "the same for filling the occupancy that the kernel allows"),
-    fact("next_registers", "most registers a thread with which one more block fits"),
-    fact("next_shared", "most bytes of shared memory a block with which one more block fits"),
-    fact("limited_by_registers", "1 where registers are what keeps another block out"),
-    fact("limited_by_shared", "1 where shared memory does"),
-    fact("limited_by_block_slots", "1 where the number of resident blocks does"),
-    fact("debug_build", "1 where the compiler was told -G"),
-    fact("device_optimisation", "the level that ptxas was told (0 to 3); 3 where it was told none"),
-    fact("minimum_bytes", "`bytes` of the workload: what has to be moved at least"),
+    fact(
+        "fill_pct",
+        "percent of the time saved if achieved occupancy reached theoretical occupancy, under the same assumption",
+    ),
+    fact("next_registers", "maximum registers per thread at which one more block fits"),
+    fact("next_shared", "maximum bytes of shared memory per block at which one more block fits"),
+    fact("limited_by_registers", "1 if registers limit the resident blocks"),
+    fact("limited_by_shared", "1 if shared memory limits the resident blocks"),
+    fact("limited_by_block_slots", "1 if the number of block slots limits the resident blocks"),
+    fact("debug_build", "1 if the code was compiled with -G"),
+    fact("device_optimisation", "optimisation level of ptxas, 0 to 3; 3 if no level was given"),
+    fact("minimum_bytes", "`bytes` of the workload: the minimum that a launch moves"),
     fact("minimum_flops", "`flops` of the workload"),
-    fact("traffic_factor", "bytes that DRAM moved over `minimum_bytes`"),
-    fact("reread_factor", "bytes that global loads asked of L1 over `minimum_bytes`"),
+    fact("traffic_factor", "bytes moved by DRAM, over `minimum_bytes`"),
+    fact("reread_factor", "bytes that global loads requested from L1, over `minimum_bytes`"),
     fact("arithmetic_intensity", "`minimum_flops` over `minimum_bytes`"),
     fact(
         "time_growth",
-        "latency over that at the compared smaller shape: one that differs in one dimension, else in several of which the grid leaves some out",
+        "latency over the latency at the compared smaller shape, which differs in one dimension, or else in several that the grid does not all cover",
     ),
-    fact("work_growth", "`flops` (or the dimensions) over that at the compared shape"),
-    fact("grid_growth", "blocks over those at the compared shape"),
+    fact("work_growth", "`flops` (or else the product of the dimensions) over the same at the compared shape"),
+    fact("grid_growth", "blocks over the blocks at the compared shape"),
     fact(
         "serial_growth",
-        "work of a block over that at the compared shape, where the shapes differ in several dimensions",
+        "work of a block over the work of a block at the compared shape, if the shapes differ in several dimensions",
     ),
-    fact("outside_pct", "percent of the latency that is not the kernel: launch and gaps"),
-    fact("wasted_lanes_pct", "percent of the lanes that do nothing in an executed instruction"),
+    fact("outside_pct", "percent of the latency outside the kernel: launch and gaps"),
+    fact("wasted_lanes_pct", "percent of lanes that are idle in an executed instruction"),
     fact("l2_busy", "L2 utilisation in percent"),
     fact("l1_busy", "utilisation of L1's data stage in percent"),
     fact("fma_busy", "percent of active cycles of the FMA pipe"),
-    fact("alu_busy", "the same of the integer pipe"),
-    fact("xu_busy", "the same of the pipe of special functions and conversions"),
-    fact("fp64_busy", "the same of the double-precision pipe"),
-    fact("fp16_busy", "the same of half-precision instructions on the FMA pipe"),
+    fact("alu_busy", "percent of active cycles of the integer pipe"),
+    fact("xu_busy", "percent of active cycles of the pipe for special functions and conversions"),
+    fact("fp64_busy", "percent of active cycles of the double-precision pipe"),
+    fact("fp16_busy", "percent of active cycles of the FMA pipe with half-precision instructions"),
     fact("tensor_busy", "percent of active cycles of the tensor pipe"),
-    fact("wgmma_busy", "percent of active cycles in which the tensor pipe takes a `wgmma` instruction"),
+    fact("wgmma_busy", "percent of active cycles in which the tensor pipe accepts a `wgmma` instruction"),
     fact("tma_busy", "percent of active cycles of the bulk-copy engine"),
-    fact("global_load_sectors", "32-byte sectors that global loads ask of L1"),
+    fact("global_load_sectors", "32-byte sectors that global loads request from L1"),
     fact(
         "load_sectors_per_request",
-        "32-byte sectors of a global load of a warp: 16 at most where neighbouring lanes load neighbouring 16 bytes",
+        "32-byte sectors per global load of a warp: at most 16 if adjacent lanes load adjacent 16 bytes",
     ),
-    fact("store_sectors_per_request", "the same of a global store"),
+    fact("store_sectors_per_request", "32-byte sectors per global store of a warp"),
     fact("atomic_sectors", "sectors of atomics and reductions that go to L2"),
-    fact("atomic_share_pct", "percent of `atomic_sectors` in the sectors that pass L2"),
-    fact("sm_imbalance_pct", "percent of the longest multiprocessor's active time in which the mean one is idle"),
-    fact("local_share_pct", "percent of instructions that load or store local memory"),
+    fact("atomic_share_pct", "`atomic_sectors` in percent of the sectors that pass through L2"),
+    fact(
+        "sm_imbalance_pct",
+        "idle time of the average multiprocessor, in percent of the active time of the busiest one",
+    ),
+    fact("local_share_pct", "percent of instructions that load from or store to local memory"),
 ];
 
 /// Texts that a rule's sentence can insert in braces, in addition to numbers.
 pub const FACT_TEXTS: &[RuleFact] = &[
     fact(
         "grown_dimension",
-        "the dimension in which the compared shapes differ; of several, those that the grid leaves out",
+        "the dimension in which the compared shapes differ; of several, those that the grid does not cover",
     ),
     fact("grown_from", "name of the compared smaller shape"),
-    fact("limiter", "what keeps another block out: registers, shared memory, warps, blocks, barriers"),
+    fact("limiter", "the resource that limits the resident blocks: registers, shared memory, warps, blocks, barriers"),
     fact("busiest_unit", "the unit with the highest utilisation"),
 ];
 

@@ -40,18 +40,16 @@ pub struct PhaseDraft {
 pub enum DraftError {
     /// The source defines no kernel.
     #[error(
-        "the source defines no `__global__` function; macros that make kernels, and kernels in included files, are not looked into"
+        "the source defines no `__global__` function; kernels in included files or macros are not found, so pass the file with the kernel"
     )]
     NoKernel,
     #[error("the source defines {}; name one with --entry", .0.join(", "))]
     Several(Vec<String>),
     /// The draft cannot be parsed, because of names or texts of the source.
-    #[error(
-        "no phase can be drafted of '{entry}': what its source says makes no TOML ({reason}); write the phase by hand"
-    )]
+    #[error("cannot draft a phase for `{entry}`: the draft is not valid TOML ({reason}); write the phase by hand")]
     Unreadable { entry: String, reason: String },
     /// The source defines no kernel with this name.
-    #[error("the source defines no kernel '{asked}'{hint}; it has {}", there.join(", "))]
+    #[error("the source defines no kernel `{asked}`{hint}; it has {}", there.join(", "))]
     Absent {
         asked: String,
         /// A similar name.
@@ -102,7 +100,7 @@ fn chosen<'k>(all: &'k [KernelSignature], asked: Option<&str>) -> Result<&'k Ker
         (_, Some(asked)) => all.iter().find(|kernel| kernel.name == asked).ok_or_else(|| DraftError::Absent {
             asked: asked.to_owned(),
             hint: nearest(asked, all.iter().map(|kernel| kernel.name.as_str()))
-                .map_or_else(String::new, |near| format!("; did you mean '{near}'?")),
+                .map_or_else(String::new, |near| format!("; did you mean `{near}`?")),
             there: names(),
         }),
         ([one], None) => Ok(one),

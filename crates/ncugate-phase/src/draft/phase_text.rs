@@ -45,12 +45,15 @@ pub fn phase_text(
     text.push_str(&reference(work, names));
     text.push_str(&tolerance(&work.buffers));
     if let Some(flops) = &work.flops {
-        let _ = writeln!(text, "# CHECK: operations of a launch, a multiply-add counts two.\nflops = {flops:?}");
+        let _ = writeln!(
+            text,
+            "# CHECK: floating-point operations of a launch; a multiply-add counts as two.\nflops = {flops:?}"
+        );
     }
     if let Some(bytes) = bytes(work) {
         let _ = writeln!(
             text,
-            "# CHECK: bytes that a launch moves at least: every input read once, every output written once.\nbytes = {bytes:?}"
+            "# CHECK: minimum bytes that a launch moves: every input read once, every output written once.\nbytes = {bytes:?}"
         );
     }
     text.push_str(&scalars(kernel, &work.buffers));
@@ -59,8 +62,8 @@ pub fn phase_text(
     text.push_str(&launch(kernel, work, geometry, names));
     text.push_str(&sweep(kernel, geometry));
     text.push_str(
-        "\n# Build, launch and correctness decide this gate; measure first, then say what latency has to hold:\n\
-         # require = \"latency_p50 <= 100 us\", or compare with a [[baseline]]: \"speedup() >= 1.1\".\n\
+        "\n# This gate needs no timing. Measure first, then add a limit for the latency,\n\
+         # require = \"latency_p50 <= 100 us\", or a comparison with a [[baseline]], \"speedup() >= 1.1\".\n\
          [[gate]]\nname = \"no spills\"\nrequire = \"spills == 0\"\non = \"each\"\n",
     );
     text
@@ -70,11 +73,11 @@ fn reference(work: &DraftWorkload, names: DraftNames<'_>) -> String {
     let python = format!("{{ python = \"{}:reference\" }}", names.reference);
     let (said, reference) = match &work.reference {
         DraftReference::Builtin(text) => {
-            ("CHECK: the kernel's name says what is right (docs/references.md says what each built-in computes)", text)
+            ("CHECK: guessed from the kernel's name; docs/references.md describes each built-in", text)
         }
-        DraftReference::Python(_) => ("CHECK: the kernel's name says what is right; the function is a guess", &python),
+        DraftReference::Python(_) => ("CHECK: guessed from the kernel's name", &python),
         DraftReference::Unwritten => {
-            ("FILL: the name does not say what is computed; write the function, in NumPy", &python)
+            ("FILL: the kernel's name fits no known function; write the reference in NumPy", &python)
         }
     };
     format!("# {said}.\nreference = {reference}\n")
@@ -94,7 +97,7 @@ fn tolerance(buffers: &[DraftBuffer]) -> String {
     match worst {
         0.0 => "tolerance = { max_abs = 0 }\n".to_owned(),
         bound => format!(
-            "# CHECK: usual for the type of the output; `ncugate check --mutants` lists which wrong answers it accepts.\n\
+            "# CHECK: a usual bound for the type of the output; `ncugate check --mutants` lists wrong results that it accepts.\n\
              tolerance = {{ rel_l2 = {bound:?} }}\n"
         ),
     }
@@ -129,12 +132,12 @@ fn scalars(kernel: &KernelSource<'_>, buffers: &[DraftBuffer]) -> String {
     }
     let adds = buffers.iter().any(|buffer| buffer.role == Some("inout"));
     if kernel.family == KernelFamily::Gemm && adds && !kernel.arguments.iter().any(|argument| argument.name == "beta") {
-        lines.push_str("# The kernel adds to what C holds.\nbeta = 1\n");
+        lines.push_str("# The kernel adds to the content of C.\nbeta = 1\n");
     }
     if lines.is_empty() {
         lines
     } else {
-        format!("\n# CHECK: values that the kernel is used with.\n[workload.scalars]\n{lines}")
+        format!("\n# CHECK: use the values of your application.\n[workload.scalars]\n{lines}")
     }
 }
 
@@ -147,14 +150,14 @@ fn shapes(kernel: &KernelSource<'_>, work: &DraftWorkload) -> String {
     let has_tails = bounded >= kernel.usage.block_axes.min(2) && kernel.usage.block_axes > 0 && bounded > 0;
     let ragged = format!("ragged = {{ {} }}\n", shape(|d| d.ragged));
     let ragged = match has_tails {
-        true => format!("# Checked and never timed: sizes that leave tails.\n{ragged}"),
+        true => format!("# Sizes with tails: checked, never timed.\n{ragged}"),
         false => format!(
-            "# The kernel compares no index with its sizes, so these are whole tiles. With such a comparison, add:\n# {ragged}"
+            "# The kernel has no bounds checks, so these sizes are whole tiles. If it gets bounds checks, add:\n# {ragged}"
         ),
     };
     let bench = if has_tails { "\n[bench]\nshapes = [\"large\"]\n\n[profile]\nshapes = [\"large\"]\n" } else { "" };
     format!(
-        "\n# CHECK: the sizes that the kernel is used at.\n[workload.shapes]\n{ragged}large = {{ {} }}\n{bench}",
+        "\n# CHECK: use the sizes of your application.\n[workload.shapes]\n{ragged}large = {{ {} }}\n{bench}",
         shape(|d| d.large)
     )
 }
@@ -162,11 +165,11 @@ fn shapes(kernel: &KernelSource<'_>, work: &DraftWorkload) -> String {
 fn buffers(work: &DraftWorkload) -> String {
     let mark = if work.reference == DraftReference::Unwritten { "FILL" } else { "CHECK" };
     let mut text = format!(
-        "\n# {mark}: extents in elements, outermost first, and what is an input, an output or both (inout).\n[workload.buffers]\n"
+        "\n# {mark}: extents in elements, outermost first, and roles: input, output, or inout for both.\n[workload.buffers]\n"
     );
     if work.buffers.iter().all(|buffer| buffer.role.is_none()) {
         text.push_str(
-            "# FILL: no output was found: give each buffer that the kernel writes `role = \"output\"`, or \"inout\".\n",
+            "# FILL: no output was found; give each buffer that the kernel writes `role = \"output\"` or \"inout\".\n",
         );
     }
     for buffer in &work.buffers {
@@ -197,9 +200,9 @@ fn launch(kernel: &KernelSource<'_>, work: &DraftWorkload, geometry: &Geometry, 
         let _ = writeln!(text, "# The source launches it as <<<{}>>>.", comment_text(written));
     }
     let guess = if geometry.guessed.is_empty() {
-        "by the comparisons of its indices"
+        "from the bounds checks"
     } else {
-        "a guess: nothing in the source bounds every axis"
+        "a guess: the source does not check the bounds of every axis"
     };
     let _ = writeln!(
         text,
@@ -216,7 +219,7 @@ fn launch(kernel: &KernelSource<'_>, work: &DraftWorkload, geometry: &Geometry, 
         let threads = geometry.block.join(" * ");
         let _ = writeln!(
             text,
-            "# CHECK: bytes of dynamic shared memory; a guess: an element a thread.\ndynamic_shared = \"{bytes} * {threads}\""
+            "# CHECK: bytes of dynamic shared memory; a guess: one element per thread.\ndynamic_shared = \"{bytes} * {threads}\""
         );
     }
     text.push_str("args = [\n");
@@ -231,7 +234,7 @@ fn block_source(kernel: &KernelSource<'_>, geometry: &Geometry) -> &'static str 
     match (&kernel.site.block, is_swept) {
         (Some(_), _) => "as the source launches it",
         (None, true) => "a parameter of the sweep",
-        (None, false) => "a guess: compare with the tile that a block computes",
+        (None, false) => "a guess: compare with the tile of a block",
     }
 }
 
@@ -261,7 +264,7 @@ fn argument_line(argument: &KernelArgument, work: &DraftWorkload) -> String {
         }
         ArgumentKind::Unknown => {
             format!(
-                "  \"FILL_{name}\", # FILL: `{name}` is a {}; docs/config.md, \"Arguments\", says how each kind is written\n",
+                "  \"FILL_{name}\", # FILL: `{name}` is a {}; see \"Arguments\" in docs/config.md\n",
                 comment_text(&argument.of)
             )
         }
@@ -274,7 +277,7 @@ fn sweep(kernel: &KernelSource<'_>, geometry: &Geometry) -> String {
         return String::new();
     }
     let guess = match all.iter().any(|parameter| parameter.is_guess) {
-        true => "CHECK: values that nothing in the source says. Every",
+        true => "CHECK: guessed values. Every",
         false => "Every",
     };
     let mut text = format!("\n# {guess} combination is a variant: add values to try.\n[sweep]\n");
@@ -296,8 +299,8 @@ pub fn reference_text(kernel: &KernelSource<'_>, work: &DraftWorkload) -> Option
             let what = if outputs.is_empty() { "the outputs".to_owned() } else { outputs.join(", ") };
             let message = format!("compute {what} here, in NumPy");
             let fill = match outputs.as_slice() {
-                [] => "# FILL: no output was found in the source: return what the kernel writes, by the names of its buffers.".to_owned(),
-                names => format!("# FILL: return {}, as the kernel should compute it.", names.join(", ")),
+                [] => "# FILL: no output was found in the source; return the written buffers by name.".to_owned(),
+                names => format!("# FILL: return the correct {}.", names.join(", ")),
             };
             vec![fill, format!("raise NotImplementedError({message:?})")]
         }

@@ -39,13 +39,13 @@ impl StepContext<'_> {
     }
 
     fn element(&self, key: &str, name: &str, offset: &Expr, faults: &mut Faults) -> Option<BufferElement> {
-        let help = "an offset is a whole number of elements inside of the buffer";
+        let help = "an offset must be a whole number of elements within the buffer";
         let before = self.whole(key, offset, 0..=i64::from(u32::MAX), help, faults)?;
         let buffer = self.workload.buffers.iter().find(|buffer| buffer.name == name)?;
         let extents = buffer.shape.iter().map(|extent| extent.eval_int(self.scope).ok());
         let elements = extents.product::<Option<i64>>()?;
         if i64::from(before) >= elements {
-            let message = format!("is `{name}` from element {before} on, which has {elements} elements");
+            let message = format!("is `{name}` from element {before}, but the buffer has {elements} elements");
             self.fault(faults, key, message, help);
             return None;
         }
@@ -64,7 +64,7 @@ impl StepContext<'_> {
         let typed = typed(dtype, &evaluated);
         if typed.is_none() {
             let message = format!("has \"{value}\", which gives {evaluated}, not a {}", type_name(dtype));
-            self.fault(faults, key, message, "give it another type or value");
+            self.fault(faults, key, message, "use another type or value");
         }
         typed
     }

@@ -52,10 +52,10 @@ fn base_variants(phase: &Phase, base: &Base) -> Result<Vec<Variant>, String> {
     let BaseKernels::Of(there) = &base.kernels else { return Ok(Vec::new()) };
     let named = phase.variants.iter().chain(&phase.baselines).map(|spec| &spec.name);
     if let Some(name) = named.into_iter().find(|name| is_of_base(phase, &VariantId((*name).into()))) {
-        return Err(format!("the phase has a variant of its own named '{name}'; give that another name"));
+        return Err(format!("the phase has a variant `{name}`, a name reserved for the base; rename the variant"));
     }
     if there.search.is_some() && there.sweep.points.is_none() {
-        return Err("a search chooses its candidates".to_owned());
+        return Err("its candidates come from a search, which has no fixed list".to_owned());
     }
     let there = Phase {
         workload: phase.workload.clone(),
@@ -69,7 +69,7 @@ fn base_variants(phase: &Phase, base: &Base) -> Result<Vec<Variant>, String> {
     let kernels: Vec<Variant> = plan.variants.into_iter().filter_map(|variant| moved(variant, &base.folder)).collect();
     let alone = kernels.len() == 1;
     if kernels.is_empty() {
-        return Err("it has no candidate that is a kernel built here".to_owned());
+        return Err("it has no candidate with a kernel".to_owned());
     }
     let named = |variant: Variant| {
         let id = if alone { BASE.to_owned() } else { format!("{BASE}+{}", variant.id) };

@@ -38,7 +38,7 @@ impl StepContext<'_> {
                     && read != written
                 {
                     let message = format!("copies `{from}` of {read} bytes to `{to}` of {written}");
-                    self.fault(faults, "memcpy", message, "a copy is of all of a buffer, to one of as many bytes");
+                    self.fault(faults, "memcpy", message, "a copy needs two buffers of the same size");
                     return None;
                 }
                 let bytes = bytes.filter(|_| self.differs(from) || self.differs(to));
@@ -69,7 +69,7 @@ impl StepContext<'_> {
         };
         let cluster = self.axes("cluster", &template.cluster, MAX_CLUSTER, faults);
         let dynamic_shared = self.dynamic_shared(template, faults);
-        let help = "a carve-out is a whole number of percent, from 0 to 100";
+        let help = "a carve-out must be a whole number from 0 to 100, in percent";
         let carveout = template.carveout.as_ref().map(|expr| self.whole("carveout", expr, 0..=100, help, faults));
         let args = self.arguments(&template.args, faults);
         let workspace = self.workspace(&template.workspace, faults);
@@ -106,7 +106,7 @@ impl StepContext<'_> {
     fn axes(&self, what: &str, exprs: &[Expr], limits: [u32; 3], faults: &mut Faults) -> Option<[u32; 3]> {
         let mut axes = Some([1_u32; 3]);
         for (at, (expr, limit)) in exprs.iter().zip(limits).enumerate() {
-            let help = format!("{what} axis {at} is a whole number from 1 to {limit}");
+            let help = format!("{what} axis {at} must be a whole number from 1 to {limit}");
             match self.whole(&format!("{what}[{at}]"), expr, 1..=i64::from(limit), &help, faults) {
                 Some(extent) => {
                     if let Some(axes) = &mut axes {
@@ -138,7 +138,7 @@ impl StepContext<'_> {
         let whole = value.as_integer().filter(|v| range.contains(v)).and_then(|v| u32::try_from(v).ok());
         if whole.is_none() {
             let shown = match &value {
-                Value::Text(text) => format!("the text '{text}'"),
+                Value::Text(text) => format!("the text `{text}`"),
                 Value::Bool(v) => v.to_string(),
                 number => number.to_string(),
             };
@@ -156,7 +156,7 @@ impl StepContext<'_> {
 
     /// Pointers that follow the arguments.
     fn workspace(&self, exprs: &[Expr], faults: &mut Faults) -> Option<Vec<Arg>> {
-        let help = "a workspace is a whole number of bytes, at least 0";
+        let help = "a workspace must be a whole number of bytes, at least 0";
         let bytes = |(at, expr): (usize, &Expr)| {
             let bytes = self.whole(&format!("workspace[{at}]"), expr, 0..=i64::from(i32::MAX), help, faults);
             bytes.map(|bytes| Arg::Workspace(u64::from(bytes)))
@@ -167,7 +167,7 @@ impl StepContext<'_> {
 
     /// Bytes of dynamic shared memory, and of its named arrays.
     fn dynamic_shared(&self, template: &LaunchTemplate, faults: &mut Faults) -> Option<(u32, Vec<(String, u32)>)> {
-        let help = "dynamic shared memory is a whole number of bytes, at least 0";
+        let help = "dynamic shared memory must be a whole number of bytes, at least 0";
         let (mut total, mut arrays) = (Some(0_u32), Vec::new());
         for array in &template.dynamic_shared {
             let key = array.name.as_ref().map_or("dynamic_shared".to_owned(), |name| format!("dynamic_shared.{name}"));
@@ -195,7 +195,7 @@ impl StepContext<'_> {
                 Some(extent) => format!("passes {name} = {extent} as `int`, which cannot hold it"),
                 None => format!("names `{name}`, which is not a buffer, tensor map, scalar or dimension"),
             };
-            let help = "declare a scalar with type \"i64\" for it";
+            let help = "declare it as a scalar with type \"i64\"";
             self.fault(faults, key, message, help);
         }
         value.map(|value| Arg::Scalar(ScalarValue::I32(value)))
@@ -213,7 +213,7 @@ impl StepContext<'_> {
         let typed = typed(scalar.dtype, &value);
         if typed.is_none() {
             let message = format!("is \"{}\", which gives {value}, not a {}", scalar.value, type_name(scalar.dtype));
-            faults.add(&key, message, "give the scalar another type or value", self.subject);
+            faults.add(&key, message, "use another type or value for the scalar", self.subject);
         }
         typed
     }
@@ -223,16 +223,16 @@ impl StepContext<'_> {
         let product = |axes: [u32; 3]| axes.iter().map(|&n| u64::from(n)).product::<u64>();
         let before = faults.count();
         if product(launch.block) > u64::from(MAX_BLOCK_THREADS) {
-            let message = format!("gives {} threads a block", product(launch.block));
+            let message = format!("gives {} threads per block", product(launch.block));
             self.fault(faults, "block", message, &format!("a block has at most {MAX_BLOCK_THREADS} threads"));
         }
         if product(launch.cluster) > u64::from(MAX_CLUSTER_BLOCKS) {
-            let message = format!("gives {} blocks a cluster", product(launch.cluster));
+            let message = format!("gives {} blocks per cluster", product(launch.cluster));
             self.fault(faults, "cluster", message, &format!("a cluster has at most {MAX_CLUSTER_BLOCKS} blocks"));
         }
         if launch.grid.iter().zip(launch.cluster).any(|(grid, cluster)| grid % cluster != 0) {
             let message = format!("{:?} does not divide the grid {:?}", launch.cluster, launch.grid);
-            self.fault(faults, "cluster", message, "a grid is whole clusters on every axis");
+            self.fault(faults, "cluster", message, "a grid must consist of whole clusters on every axis");
         }
         faults.count() == before
     }

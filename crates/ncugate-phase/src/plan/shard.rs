@@ -36,7 +36,7 @@ impl FromStr for Shard {
 
     /// Reads `3/8`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let wanted = || format!("'{text}' is not a shard; write the third of eight as 3/8");
+        let wanted = || format!("`{text}` is not a shard; write the third of eight as 3/8");
         let (index, count) = text.split_once('/').ok_or_else(wanted)?;
         let number = |part: &str| part.parse::<u32>().map_err(|_| wanted());
         let (index, count) = (number(index)?, number(count)?);

@@ -32,28 +32,28 @@ pub enum SubsetError {
     #[error("--filter {0}")]
     Glob(#[from] GlobError),
     /// A filter is not a condition.
-    #[error("--filter '{text}': {reason}")]
+    #[error("--filter `{text}`: {reason}")]
     Condition {
         /// As given.
         text: String,
         reason: String,
     },
-    #[error("no candidate of the phase fits {asked}; it has {there}")]
+    #[error("no candidate of the phase matches `{asked}`; it has {there}")]
     Nothing { asked: String, there: String },
     /// A search proposes the candidates of the phase.
     #[error(
-        "{asked}: the candidates of this phase are proposed by its search, so there is no list to take a part of; change [sweep]"
+        "`{asked}` needs a fixed list of candidates, but a search proposes those of this phase; change [sweep] instead"
     )]
     Searched { asked: String },
     /// A value is not in the sweep.
-    #[error("--set {text}: {reason}")]
+    #[error("--set `{text}`: {reason}")]
     Fixed {
         /// As given.
         text: String,
         reason: String,
     },
     /// The phase has no such shape.
-    #[error("--shape {asked}: the phase has no such shape{hint}; it has {there}")]
+    #[error("the phase has no shape `{asked}`{hint}; it has {there}")]
     Shape {
         asked: String,
         /// A similar name.
@@ -147,7 +147,7 @@ impl PhaseSubset {
         let names = || phase.workload.shapes.iter().map(|shape| shape.name.0.as_str());
         if let Some(absent) = self.shapes.iter().find(|shape| !names().any(|name| name == shape.0)) {
             let hint =
-                nearest(&absent.0, names()).map_or_else(String::new, |near| format!(" (did you mean '{near}'?)"));
+                nearest(&absent.0, names()).map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"));
             let there = names().collect::<Vec<_>>().join(", ");
             return Err(SubsetError::Shape { asked: absent.0.to_string(), hint, there });
         }
@@ -182,7 +182,7 @@ fn fitted(filter: &Filter, variant: &Variant) -> Result<bool, String> {
             let names: Names = variant.params.iter().cloned().collect();
             match condition.eval(&names) {
                 Ok(Value::Bool(fits)) => Ok(fits),
-                Ok(other) => Err(format!("it gives {other}, and has to be true or false")),
+                Ok(other) => Err(format!("it gives {other}, expected true or false")),
                 Err(error) => Err(error.to_string()),
             }
         }
@@ -192,18 +192,19 @@ fn fitted(filter: &Filter, variant: &Variant) -> Result<bool, String> {
 /// A parameter of the sweep and one of its values.
 fn fixed(text: &str, phase: &Phase) -> Result<(String, Value), SubsetError> {
     let wrong = |reason: String| SubsetError::Fixed { text: text.to_owned(), reason };
-    let (name, value) =
-        text.split_once('=').ok_or_else(|| wrong("write a parameter and its value as THREADS=256".to_owned()))?;
+    let (name, value) = text
+        .split_once('=')
+        .ok_or_else(|| wrong("expected a parameter and its value, such as THREADS=256".to_owned()))?;
     let axes = &phase.sweep.axes;
     let axis = axes.iter().find(|(axis, _)| axis == name.trim()).ok_or_else(|| {
         let names: Vec<&str> = axes.iter().map(|(axis, _)| axis.as_str()).collect();
         let there = if names.is_empty() { "no parameter".to_owned() } else { names.join(", ") };
-        wrong(format!("the sweep has no parameter '{}'; it has {there}", name.trim()))
+        wrong(format!("the sweep has no parameter `{}`; it has {there}", name.trim()))
     })?;
     let found = axis.1.iter().find(|known| known.to_string() == value.trim());
     let found = found.ok_or_else(|| {
         let values: Vec<String> = axis.1.iter().map(Value::to_string).collect();
-        wrong(format!("{} of the sweep is one of {}", axis.0, values.join(", ")))
+        wrong(format!("`{}` must be one of {}", axis.0, values.join(", ")))
     })?;
     Ok((axis.0.clone(), found.clone()))
 }
@@ -247,15 +248,16 @@ mod tests {
         let said = |narrowing: PhaseSubset| narrowed(&narrowing).unwrap_err().to_string();
         let of_filter = |text: &str| said(PhaseSubset { filters: vec![text.to_owned()], ..PhaseSubset::default() });
         assert!(
-            of_filter("REGCAP=*").contains("no candidate of the phase fits --filter \"REGCAP=*\"; it has THREADS=128")
+            of_filter("REGCAP=*")
+                .contains("no candidate of the phase matches `--filter \"REGCAP=*\"`; it has THREADS=128")
         );
         assert!(of_filter("REGCAP > 3").contains("REGCAP"));
-        assert!(of_filter("THREADS >").starts_with("--filter 'THREADS >'"));
+        assert!(of_filter("THREADS >").starts_with("--filter `THREADS >`"));
         let of_set = |text: &str| said(PhaseSubset { fixed: vec![text.to_owned()], ..PhaseSubset::default() });
         assert!(of_set("THREADS=1").contains("one of 128, 256, 512"));
         assert!(of_set("X=1").contains("it has THREADS, ROWS_PER_BLOCK, VEC"));
         let shapes = vec![ShapeName("wid".into())];
-        assert!(said(PhaseSubset { shapes, ..PhaseSubset::default() }).contains("did you mean 'wide'?"));
+        assert!(said(PhaseSubset { shapes, ..PhaseSubset::default() }).contains("did you mean `wide`?"));
     }
 
     #[test]
@@ -267,7 +269,7 @@ mod tests {
         assert_eq!(PhaseSubset::default().of(&phase, &plan).unwrap().1.variants.len(), plan.variants.len());
         let filters = vec!["TILE_M=16*".to_owned()];
         let refused = PhaseSubset { filters, ..PhaseSubset::default() }.of(&phase, &plan).unwrap_err();
-        assert!(refused.to_string().starts_with("--filter \"TILE_M=16*\": the candidates"), "{refused}");
+        assert!(refused.to_string().starts_with("`--filter \"TILE_M=16*\"` needs a fixed list"), "{refused}");
     }
 
     #[test]

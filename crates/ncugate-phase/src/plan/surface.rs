@@ -46,7 +46,7 @@ impl StepContext<'_> {
             let buffer = self.workload.buffers.iter().find(|buffer| buffer.name == texture.buffer);
             if texture.memory == TexelMemory::Linear && buffer.is_some_and(|buffer| buffer.role != Role::Input) {
                 let message = format!("has a texture over `{}`, which launches write", texture.buffer);
-                let help = "a texture is read alone: name a buffer with role \"input\", or write it through a surface";
+                let help = "textures are read-only: use a buffer with role \"input\", or write through a surface";
                 self.fault(faults, "args", message, help);
             }
         }
@@ -74,8 +74,8 @@ impl StepContext<'_> {
                 continue;
             }
             told.push(&surface.buffer);
-            let message = format!("has a surface over `{}`, and has it {also} too", surface.buffer);
-            let help = "a surface is an array that is filled from its buffer before the first step and written back after the last one";
+            let message = format!("has `{}` as a surface, and also {also}", surface.buffer);
+            let help = "a surface is a separate array, filled before the first step and copied back after the last; use the buffer in one way only";
             self.fault(faults, "args", message, help);
         }
     }
@@ -122,7 +122,7 @@ fn view(dtype: Dtype, extents: &[u64], surface: &SurfaceTemplate) -> Result<Surf
     let TexelExtents { width, height } = TexelExtents::new(dtype, extents, *channels)?;
     let fits = height.map_or(width <= LINE, |height| width <= PLANE[0] && height <= PLANE[1]);
     if !fits {
-        let help = "one axis has at most 32,768 texels, two at most 131,072 by 65,536";
+        let help = "a surface has at most 32,768 texels on one axis, or 131,072 by 65,536 on two";
         return Err((format!("of {width} texels by {}", height.unwrap_or(1)), help));
     }
     Ok(SurfaceView { buffer: buffer.clone(), channels: *channels, width, height })

@@ -23,7 +23,7 @@ impl StepContext<'_> {
         let buffer = self.workload.buffers.iter().find(|buffer| buffer.name == map.buffer);
         let Some(buffer) = buffer.filter(|buffer| buffer.shape.len() == map.box_dims.len()) else {
             let message = format!("is `{}`, which is not a buffer with {} axes", map.buffer, map.box_dims.len());
-            self.fault(faults, &key("buffer"), message, "a tensor map has the axes of its buffer");
+            self.fault(faults, &key("buffer"), message, "a tensor map needs one extent per axis of its buffer");
             return None;
         };
         let swizzle = self.swizzle(map, &key("swizzle"), faults);
@@ -37,7 +37,7 @@ impl StepContext<'_> {
     }
 
     fn swizzle(&self, map: &TensorMapTemplate, key: &str, faults: &mut Faults) -> Option<Swizzle> {
-        let help = "a swizzle is 0, 32, 64 or 128 bytes";
+        let help = "a swizzle must be 0, 32, 64 or 128 bytes";
         let bytes = self.whole(key, &map.swizzle, 0..=i64::from(u32::MAX), help, faults)?;
         let swizzle = Swizzle::try_from(bytes).ok();
         if swizzle.is_none() {
@@ -47,7 +47,7 @@ impl StepContext<'_> {
     }
 
     fn box_dims(&self, map: &TensorMapTemplate, key: &str, faults: &mut Faults) -> Option<Vec<u32>> {
-        let help = "a box is a whole number of elements from 1 to 256 along each axis";
+        let help = "a box must have from 1 to 256 elements along each axis";
         let mut each = |(at, expr)| self.whole(&format!("{key}[{at}]"), expr, 1..=BOX, help, faults);
         let dims: Vec<Option<u32>> = map.box_dims.iter().enumerate().map(&mut each).collect();
         dims.into_iter().collect()
@@ -61,7 +61,7 @@ impl StepContext<'_> {
         let key = format!("{key}[{}]", box_dims.len() - 1);
         let row = format!("gives a row of {elements} {} = {bytes} bytes", buffer.dtype.name());
         if !bytes.is_multiple_of(CHUNK) {
-            self.fault(faults, &key, row, "the innermost row of a box is a multiple of 16 bytes");
+            self.fault(faults, &key, row, "the innermost row of a box must be a multiple of 16 bytes");
         } else if swizzle != Swizzle::None && bytes > span {
             let message = format!("{row}, with a swizzle of {span}");
             self.fault(faults, &key, message, "a row of a swizzled box cannot be wider than the swizzle");
@@ -81,13 +81,13 @@ impl StepContext<'_> {
                 }
             };
             let fault = if is_outer && !apart.is_multiple_of(CHUNK) {
-                let help = "neighbours on every axis but the innermost are a multiple of 16 bytes apart";
-                Some((format!("{of} has neighbours {apart} bytes apart"), help))
+                let help = "the stride of every axis but the innermost must be a multiple of 16 bytes";
+                Some((format!("{of} has a stride of {apart} bytes"), help))
             } else if is_outer && apart >= STRIDE {
-                let help = "neighbours on an axis are less than 2^40 bytes apart";
-                Some((format!("{of} has neighbours {apart} bytes apart"), help))
+                let help = "the stride of an axis must be less than 2^40 bytes";
+                Some((format!("{of} has a stride of {apart} bytes"), help))
             } else if !(1..=EXTENT).contains(&extent) {
-                Some((format!("{of} has {extent} elements"), "an axis has 1 to 2^32 elements"))
+                Some((format!("{of} has {extent} elements"), "an axis must have from 1 to 2^32 elements"))
             } else {
                 None
             };

@@ -105,7 +105,7 @@ fn one_wrong_expression_is_one_error() {
 fn an_id_that_two_variants_have_is_an_error() {
     let text = without_sweep().replace("name = \"plain\"", "name = \"softmax_rows\"");
     let errors = unroll(&parse(Path::new("softmax.toml"), &text).unwrap()).unwrap_err().0;
-    assert_eq!(errors.problems()[0].message, "`phase` has two variants of the id softmax_rows");
+    assert_eq!(errors.problems()[0].message, "`phase` has two variants with the id `softmax_rows`");
 }
 
 #[test]
@@ -235,21 +235,24 @@ fn steps_that_cannot_be_are_errors() {
     };
     let entry = "[[variant.kernel.launch]]\nentry = \"sdpa_scalar\"\n";
     for (steps, expected) in [
-        ("[[variant.kernel.launch]]\nmemset = \"o\"\n".to_owned(), "`variant[0].launch` launches nothing"),
+        ("[[variant.kernel.launch]]\nmemset = \"o\"\n".to_owned(), "`variant[0].launch` has no launch"),
         (
             format!("{entry}pdl = true\n"),
             "`variant[0].kernel.launch[0].pdl` is true, but the step before it is not a launch",
         ),
         (
             format!("{entry}{entry}pdl = true\ncooperative = true\n"),
-            "`variant[0].kernel.launch[1].pdl` is true beside `cooperative`",
+            "`variant[0].kernel.launch[1].pdl` and `cooperative` are both true",
         ),
         (
             format!("{entry}[[variant.kernel.launch]]\nmemset = \"p\"\n"),
             "`variant[0].kernel.launch[1].memset` is `p`, which is not a buffer",
         ),
-        (format!("{entry}memset = \"o\"\n"), "`variant[0].kernel.launch[0].entry` means nothing beside `memset`"),
-        (format!("{entry}byte = 1\n"), "`variant[0].kernel.launch[0].byte` means nothing without `memset`"),
+        (
+            format!("{entry}memset = \"o\"\n"),
+            "`variant[0].kernel.launch[0].entry` does not apply to a step with `memset`",
+        ),
+        (format!("{entry}byte = 1\n"), "`variant[0].kernel.launch[0].byte` applies only to a step with `memset`"),
     ] {
         let messages = of_config(&steps);
         assert!(messages.iter().any(|message| message.contains(expected)), "{steps}: {messages:?}");

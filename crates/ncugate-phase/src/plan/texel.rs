@@ -25,21 +25,23 @@ impl TexelExtents {
             [outer @ .., last] if last % wide == 0 => [outer, &[last / wide]].concat(),
             _ => {
                 return Err((
-                    format!("whose rows are not texels of {channels} elements"),
-                    "channels are those of the last axis",
+                    format!("whose rows do not divide into texels of {channels} elements"),
+                    "the last axis must have `channels` elements, or a multiple of them",
                 ));
             }
         };
         if !is_narrow(dtype) && !matches!(dtype, Dtype::F32 | Dtype::F16 | Dtype::U32 | Dtype::I32) {
             return Err((
                 format!("whose elements are {}", dtype.name()),
-                "texels are f32, f16, or integers of 8, 16 and 32 bits",
+                "texels must be f32, f16, or integers of 8, 16 or 32 bits",
             ));
         }
         match texels.as_slice() {
             [width] => Ok(Self { width: *width, height: None }),
             [height, width] => Ok(Self { width: *width, height: Some(*height) }),
-            other => Err((format!("which has {} axes of texels", other.len()), "one or two axes are possible")),
+            other => {
+                Err((format!("which has {} axes of texels", other.len()), "a texture or surface has one or two axes"))
+            }
         }
     }
 }

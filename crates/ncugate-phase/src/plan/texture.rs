@@ -38,26 +38,26 @@ fn view(dtype: Dtype, extents: &[u64], texture: &TextureTemplate) -> Result<Text
     if sampling.read == TextureRead::NormalizedFloat && !narrow {
         return Err((
             format!("read as normalized floats, of {}", dtype.name()),
-            "integers of 8 and 16 bits are read so",
+            "only integers of 8 and 16 bits can be read as floats",
         ));
     }
     let is_float = dtype.has_nan() || sampling.read == TextureRead::NormalizedFloat;
     if sampling.filter == TextureFilter::Linear && (!is_float || height.is_none()) {
-        return Err(("with a linear filter".to_owned(), "only floats of two axes have values between them"));
+        return Err(("with a linear filter".to_owned(), "a linear filter needs floats and two axes"));
     }
     if height.is_none() && sampling.normalized {
-        return Err(("of one axis, with normalized coordinates".to_owned(), "`tex1Dfetch` takes whole numbers"));
+        return Err(("of one axis, with normalized coordinates".to_owned(), "`tex1Dfetch` takes integer coordinates"));
     }
     let row = width * u64::from(*channels) * dtype.size() as u64;
     if height.is_some() && !row.is_multiple_of(PITCH) {
-        return Err((format!("whose rows are {row} bytes"), "rows of a texture are multiples of 32 bytes"));
+        return Err((format!("whose rows are {row} bytes"), "rows of a texture must be multiples of 32 bytes"));
     }
     let fits = match height {
         None => width <= LINEAR_WIDTH,
         Some(height) => width <= PITCH_EXTENT[0] && height <= PITCH_EXTENT[1],
     };
     if !fits {
-        let help = "one axis has at most 2^28 texels, two at most 131,072 by 65,000";
+        let help = "a texture has at most 2^28 texels on one axis, or 131,072 by 65,000 on two";
         return Err((format!("of {width} texels by {}", height.unwrap_or(1)), help));
     }
     let memory = TexelMemory::Linear;

@@ -97,8 +97,8 @@ impl Unroller<'_> {
             match space.point(params).filter(|point| space.contains(point)) {
                 Some(point) => chosen.push(space.params(&point)),
                 None => {
-                    let message = format!("is {}, which the axes and the condition do not have", sweep_id(params));
-                    let help = "give every axis one of its values";
+                    let message = format!("is {}, which is not in the sweep", sweep_id(params));
+                    let help = "use one of the values of every axis, and satisfy `where`";
                     self.faults.add(&format!("sweep.points[{at}]"), message, help, "");
                 }
             }
@@ -126,8 +126,8 @@ impl Unroller<'_> {
                 (Ok(true), _) => kept.push(params),
                 (Ok(false), _) | (Err(_), None) => {}
                 (Err(ConditionError::NotTruth(other)), Some(condition)) => {
-                    let message = format!("is \"{condition}\", which gives '{other}'");
-                    faults.add("sweep.where", message, "it has to be true or false", &sweep_id(&params).0);
+                    let message = format!("is \"{condition}\", which gives `{other}`");
+                    faults.add("sweep.where", message, "a condition must be true or false", &sweep_id(&params).0);
                 }
                 (Err(ConditionError::Unevaluated(e)), Some(condition)) => {
                     faults.unevaluated("sweep.where", condition.text(), &e, "", &sweep_id(&params).0);
@@ -140,8 +140,8 @@ impl Unroller<'_> {
         }
         if let Some(condition) = condition.filter(|_| kept.is_empty() && faults.is_empty()) {
             let total = total.map_or_else(String::new, |total| format!("{total} "));
-            let message = format!("is \"{condition}\", which leaves none of the {total}combinations");
-            faults.add("sweep.where", message, "loosen it, or add values that it keeps", "");
+            let message = format!("is \"{condition}\", which excludes all {total}combinations");
+            faults.add("sweep.where", message, "relax it, or add values that satisfy it", "");
         }
         kept
     }
@@ -243,11 +243,11 @@ impl Unroller<'_> {
         if let Some(reason) = programs.iter().map(|program| program.left_out.as_ref()).collect::<Option<Vec<_>>>()
             && let Some(reason) = reason.first()
         {
-            let message = format!("leaves no shape: {reason}");
+            let message = format!("excludes every shape: {reason}");
             self.faults.add(
                 &key("where"),
                 message,
-                "leave such combinations out with `where` of [sweep]",
+                "exclude such combinations with `where` of [sweep]",
                 &format!("variant {id}"),
             );
         }
@@ -277,9 +277,9 @@ impl Unroller<'_> {
         let Some(condition) = &kernel.condition else { return Ok(None) };
         match condition.eval_bool(scope) {
             Ok(true) => Ok(None),
-            Ok(false) => Ok(Some(format!("`where = \"{condition}\"` does not hold"))),
+            Ok(false) => Ok(Some(format!("`where = \"{condition}\"` is false"))),
             Err(error) => {
-                let help = "it has to be true or false";
+                let help = "a condition must be true or false";
                 self.faults.unevaluated(&key("where"), condition.text(), &error, help, subject);
                 Err(ConditionFault)
             }
@@ -295,7 +295,7 @@ impl Unroller<'_> {
                 for (at, (extent, _)) in buffer.shape.iter().zip(axes).enumerate().filter(|(_, (_, varies))| *varies) {
                     let key = format!("workload.buffers.{}.shape[{at}]", buffer.name);
                     let subject = format!("variant {id} at shape {}", shape.name);
-                    let help = "an extent is a whole number of at least 1";
+                    let help = "an extent must be a whole number of at least 1";
                     match extent.eval_int(&scope) {
                         Ok(1..) => {}
                         Ok(value) => {
@@ -416,7 +416,7 @@ fn check_globs(phase: &Phase, plan: &Plan, places: &KeyPlaces<'_>, faults: &mut 
                 .filter(|_| key.ends_with(".on"))
                 .map_or_else(String::new, |word| format!("did you mean \"{word}\"? "));
             let first = plan.candidates().next().map_or("none", |variant| variant.id.0.as_str());
-            let help = format!("{hint}a glob of variant ids; the first id is {first}");
+            let help = format!("{hint}use a glob of variant ids; the first id is `{first}`");
             faults.add(&key, format!("is \"{written}\", which matches no candidate"), &help, "");
         }
     }
@@ -426,7 +426,7 @@ fn check_globs(phase: &Phase, plan: &Plan, places: &KeyPlaces<'_>, faults: &mut 
 fn check_ids(plan: &Plan, faults: &mut Faults) {
     let mut seen = std::collections::HashSet::new();
     for variant in plan.variants.iter().filter(|variant| !seen.insert(&variant.id)) {
-        let message = format!("has two variants of the id {}", variant.id);
+        let message = format!("has two variants with the id `{}`", variant.id);
         faults.add("phase", message, "rename the named one, or change the sweep", "");
     }
 }

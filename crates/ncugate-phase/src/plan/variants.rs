@@ -7,13 +7,13 @@ use ncugate_model::expr::Value;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Whether a variant competes or is compared with.
+/// The role of a variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum VariantRole {
-    /// Can be selected; gates apply to it.
+    /// It can be selected, and gates apply to it.
     Candidate,
-    /// Others are compared with it; never selected.
+    /// Candidates are compared with it; it is never selected.
     Baseline,
 }
 

@@ -1,7 +1,7 @@
 """Compiles a function under `@cute.jit` of CuTe DSL for ncugate. It needs nvidia-cutlass-dsl, and no GPU.
 
-The function is host code: it computes the grid, the block and the kernel's arguments, and launches. Its machine code is run here, on
-the CPU, with addresses of nothing, and what it would launch is written down.
+The function is host code: it computes the grid, the block and the kernel's arguments, and launches. Its machine code runs here, on
+the CPU, with invalid addresses, and its launches are recorded.
 """
 
 import ctypes
@@ -20,7 +20,7 @@ TYPES = {
 }  # fmt: skip
 # Attributes of a launch (cudaLaunchAttributeID): a cooperative one, the blocks of a cluster, a programmatic one.
 COOPERATIVE, CLUSTER, PROGRAMMATIC = 2, 4, 6
-# What the host code calls of the CUDA runtime before it launches; it is answered with success and nothing else.
+# Functions of the CUDA runtime that the host code calls before a launch; they return success and do nothing.
 CALLED = (
     "_cuKernelGetAttribute", "_cudaDeviceGetAttribute", "_cudaFuncSetAttribute", "_cudaGetDevice",
     "_cudaKernelSetAttributeForDevice", "_cudaLibraryGetKernel", "_cudaLibraryLoadData", "_cuTensorMapEncodeTiled",
@@ -31,14 +31,14 @@ CALLED = (
 
 
 def decorated(thing):
-    """The function whose attributes a decorator of CuTe DSL set: of an object that is called, its `__call__`."""
+    """The function with the attributes that a decorator of CuTe DSL sets: for a callable object, its `__call__`."""
     if inspect.ismethod(thing):
         return thing.__func__
     return thing if inspect.isfunction(thing) else getattr(type(thing), "__call__", None)
 
 
 def kind(thing):
-    """`jit` or `kernel`; none of what is not CuTe DSL's."""
+    """`jit` or `kernel`; None for other functions."""
     function = decorated(thing)
     if inspect.isclass(thing) or not hasattr(getattr(function, "__wrapped__", None), "_dsl_object"):
         own = getattr(function, "_decorator_kind", None)
@@ -47,19 +47,19 @@ def kind(thing):
 
 
 def takes(thing):
-    """Whether it is CuTe DSL's."""
+    """Whether CuTe DSL compiles it."""
     return "cutlass" in sys.modules and kind(thing) is not None
 
 
 def signature(thing):
-    """Its parameters, without the object's own."""
+    """Its parameters, without `self`."""
     function = inspect.unwrap(decorated(thing))
     names = list(inspect.signature(function, eval_str=False).parameters.values())
     return names if inspect.isfunction(thing) else names[1:]
 
 
 def parameters(thing):
-    """Names that parameters of a variant bind to; the others are globals of the module."""
+    """Names that a variant's parameters bind to; the others are globals of the module."""
     return OPTIONS | {parameter.name for parameter in signature(thing)}
 
 
@@ -70,7 +70,7 @@ def annotation(parameter):
 
 
 class DLTensor(ctypes.Structure):
-    """A tensor as DLPack has it (https://dmlc.github.io/dlpack/latest/c_api.html), with what manages it."""
+    """DLManagedTensor of DLPack (https://dmlc.github.io/dlpack/latest/c_api.html)."""
 
     _fields_ = [
         ("data", ctypes.c_uint64), ("device", ctypes.c_int32 * 2), ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8),
@@ -80,7 +80,7 @@ class DLTensor(ctypes.Structure):
 
 
 class Buffer:
-    """A buffer at an address on a GPU, of which nothing is read: contiguous."""
+    """A contiguous buffer at a GPU address that is never read."""
 
     alive = []
 
@@ -105,17 +105,17 @@ class Buffer:
 
 
 def base(at, run):
-    """Address of an argument: in the two runs, two whose difference is that of no other argument."""
+    """Address of an argument; the difference between the two runs is unique to the argument."""
     return ((at + 1) << 40) + (((at + 1) ** 3 + 7) << 24) * run
 
 
 def is_static(unit, at):
-    """Whether a buffer has the same extents at every shape, so that they are part of the code."""
+    """Whether a buffer has the same extents at every shape, which are then part of the code."""
     return len({tuple(launch["args"][at]["extents"]) for launch in unit["launches"]}) == 1
 
 
 def argument(unit, at, place, parameter, run):
-    """An argument as the compiled function takes it."""
+    """An argument in the form that the compiled function takes."""
     import cutlass
     from cutlass import cute
     from cutlass.cute.runtime import from_dlpack, make_ptr
@@ -123,7 +123,7 @@ def argument(unit, at, place, parameter, run):
     name = unit["signature"][at].partition(":")[0]
     known = TYPES.get(name.removeprefix("*"))
     if known is None:
-        raise TypeError(f"argument {place['name']}: CuTe DSL is given buffers and numbers, not a {name}")
+        raise TypeError(f"argument {place['name']} is a {name}; CuTe DSL takes only buffers and numbers")
     dtype = getattr(cutlass, known)
     if not name.startswith("*"):
         return dtype(place["value"])
@@ -132,7 +132,7 @@ def argument(unit, at, place, parameter, run):
         align = 16 if unit["signature"][at].endswith(":16") else max(1, dtype.width // 8)
         return make_ptr(dtype, address, cute.AddressSpace.gmem, assumed_align=align)
     if place.get("extents") is None:
-        raise TypeError(f"argument {place['name']} is not a whole buffer: `{parameter.name}` has to be a cute.Pointer")
+        raise TypeError(f"argument {place['name']} is a part of a buffer; declare `{parameter.name}` as cute.Pointer")
     extents = place["extents"] or [1]
     tensor = from_dlpack(Buffer(address, 8 * place["element_bytes"], extents), assumed_align=16)
     tensor.element_type = dtype
@@ -140,7 +140,7 @@ def argument(unit, at, place, parameter, run):
 
 
 def arguments(unit, launch, names, constants, run):
-    """All arguments of a call, with the numbers of those that `args` lists."""
+    """All arguments of a call, with the values of those in `args`."""
     from cuda.bindings.driver import CUstream
 
     passed = iter(enumerate(launch["args"]))
@@ -148,27 +148,27 @@ def arguments(unit, launch, names, constants, run):
     for parameter in names:
         if parameter.name in constants:
             if annotation(parameter) != "Constexpr":
-                raise TypeError(f"{parameter.name}: a parameter that is not a cutlass.Constexpr is passed at a launch: name it in `args`")
+                raise TypeError(f"{parameter.name}: a parameter that is not a cutlass.Constexpr is passed at launch; add it to `args`")
             values.append(constants[parameter.name])
         elif annotation(parameter) == "CUstream":
             values.append(CUstream(0))
         elif annotation(parameter) == "Constexpr":
             if parameter.default is inspect.Parameter.empty:
-                raise TypeError(f"{parameter.name}: a Constexpr without a value; give it as a parameter of the sweep or variant")
+                raise TypeError(f"{parameter.name}: a Constexpr without a value; add it as a parameter of the sweep or variant")
             values.append(parameter.default)
         else:
             at, place = next(passed, (None, None))
             if place is None:
-                raise TypeError(f"`args` has {len(launch['args'])} values, and none for `{parameter.name}`")
+                raise TypeError(f"`args` has {len(launch['args'])} values, but none for `{parameter.name}`")
             values.append(argument(unit, at, place, parameter, run))
     more = [place["name"] for _, place in passed]
     if more:
-        raise TypeError(f"`args` has {len(more)} values more than the function has parameters: {', '.join(more)}")
+        raise TypeError(f"`args` has {len(more)} values too many for the function: {', '.join(more)}")
     return values
 
 
 def named(entry):
-    """Makes the compiler call the kernel what the phase calls it. A second one keeps a name of its own, and is refused later."""
+    """Makes the compiler give the kernel the phase's name for it. A second kernel keeps a different name, and is refused later."""
     from cutlass.base_dsl.dsl import BaseDSL
 
     own = getattr(BaseDSL, "ncugate_own_name", None) or getattr(BaseDSL, "_customize_generated_name", None)
@@ -186,7 +186,7 @@ def parameter_sizes(ptx, entry):
     """Bytes of each parameter of an entry."""
     entries = re.findall(r"\.entry\s+([\w$]+)\s*(?:\(([^)]*)\))?", ptx)
     if [name for name, _ in entries] != [entry]:
-        raise ValueError(f"one kernel named {entry} was expected; the code has {', '.join(name for name, _ in entries) or 'none'}")
+        raise ValueError(f"expected one kernel named {entry}; the code has {', '.join(name for name, _ in entries) or 'none'}")
     sizes = []
     for text in re.findall(r"\.param\s+([^,]*)", entries[0][1]):
         array = re.search(r"\[(\d+)\]", text)
@@ -196,7 +196,7 @@ def parameter_sizes(ptx, entry):
 
 
 class Stack:
-    """A stack that is ours, so that it is known what stands where code stores nothing (padding of structs, for one)."""
+    """A stack with known content, so that unwritten bytes (such as padding of structs) are recognised."""
 
     BYTES = 4 << 20
 
@@ -208,21 +208,21 @@ class Stack:
         self.libc.pthread_attr_init(self.attributes)
         size = ctypes.c_size_t(self.BYTES)
         if self.libc.pthread_attr_setstack(self.attributes, ctypes.c_void_p(self.address), size):
-            raise RuntimeError("no thread can have a stack of its own")
+            raise RuntimeError("cannot create a thread with a separate stack")
 
     def call(self, code, argument, fill):
-        """Calls `void code(void*)` in a thread whose stack is full of a byte."""
+        """Calls `void code(void*)` in a thread whose stack is filled with a byte."""
         ctypes.memset(self.address, fill, self.BYTES)
         thread = ctypes.c_ulong()
         created = self.libc.pthread_create(
             ctypes.byref(thread), self.attributes, ctypes.c_void_p(code), ctypes.c_void_p(argument)
         )
         if created or self.libc.pthread_join(thread, None):
-            raise RuntimeError("the host code cannot be run in a thread")
+            raise RuntimeError("cannot run the host code in a thread")
 
 
 class Config(ctypes.Structure):
-    """How a kernel is launched (cudaLaunchConfig_t)."""
+    """Launch configuration (cudaLaunchConfig_t)."""
 
     _fields_ = [
         ("grid", ctypes.c_uint32 * 3), ("block", ctypes.c_uint32 * 3), ("dynamic_shared", ctypes.c_uint64),
@@ -245,7 +245,7 @@ class Host:
             self.register(name, lambda *_, name=name: self.calls.append(name) or 0, 3)
         self.code = self.engine.raw_lookup("_mlir_ciface_" + function.function_name)
         if not self.code:
-            raise RuntimeError("the host code cannot be run: it calls what ncugate does not have; see the compiler's message")
+            raise RuntimeError("cannot run the host code, because it calls unknown functions; see the compiler's message")
 
     def register(self, name, call, count):
         call = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * count)(call)
@@ -266,16 +266,16 @@ class Host:
         return 0
 
     def defined(self, values):
-        """What a call launches, where bytes of arguments that the code leaves as they were are 0."""
+        """The launches of a call; unwritten bytes of arguments are 0."""
         *first, one = self.run(values, 0)
         *second, other = self.run(values, 0xA5)
         if first != second:
-            raise TypeError("the host function launches by what it never computed")
+            raise TypeError("the host function launches with uninitialised values")
         return *first, [bytes(a if a == b else 0 for a, b in zip(*pair)) for pair in zip(one, other)]
 
     def run(self, values, fill):
-        """What a call launches."""
-        # What the pointers are to lives as long as these two lists.
+        """The launches of a call."""
+        # The pointers' targets live as long as these two lists.
         owners, adapted = self.function.execution_args.generate_execution_args(tuple(values), {})
         status = ctypes.c_int32(0)
         pointers = [getattr(owner, "value", owner) for owner in owners] + [ctypes.addressof(status)]
@@ -284,26 +284,26 @@ class Host:
         self.stack.call(self.code, ctypes.addressof(packed), fill)
         del owners, adapted
         if self.calls:
-            raise TypeError(f"the host function calls {', '.join(sorted(set(self.calls)))}, which is not done before a launch here")
+            raise TypeError(f"the host function calls {', '.join(sorted(set(self.calls)))}, which ncugate does not support")
         if status.value or len(self.launches) != 1:
-            raise TypeError(f"the host function launches {len(self.launches)} kernels (status {status.value}); one is taken")
+            raise TypeError(f"the host function launches {len(self.launches)} kernels (status {status.value}), expected one")
         return self.launches[0]
 
 
 def attributes(found):
-    """The blocks of a cluster; what else a launch may ask for is not taken."""
+    """The blocks of a cluster; other launch attributes are refused."""
     if found.get(COOPERATIVE, [0])[0]:
-        raise TypeError("a cooperative launch is not taken")
+        raise TypeError("cooperative launches are not supported")
     if found.get(PROGRAMMATIC, [0])[0]:
-        raise TypeError("a programmatic dependent launch is not taken")
+        raise TypeError("programmatic dependent launches are not supported")
     others = set(found) - {COOPERATIVE, CLUSTER, PROGRAMMATIC}
     if others:
-        raise TypeError(f"the launch has attributes that are not taken (cudaLaunchAttributeID {', '.join(map(str, sorted(others)))})")
+        raise TypeError(f"the launch has unsupported attributes (cudaLaunchAttributeID {', '.join(map(str, sorted(others)))})")
     return found.get(CLUSTER) or [1, 1, 1]
 
 
 def parts(first, second, places):
-    """An argument of the kernel from its bytes in two runs: what moved as the address of a buffer did is a pointer into it."""
+    """An argument of the kernel from its bytes in two runs: a value that moved with the address of a buffer is a pointer into it."""
     moved = {base(at, 1) - base(at, 0): at for at in range(len(places))}
     found, at = [], 0
     while at < len(first):
@@ -318,19 +318,19 @@ def parts(first, second, places):
             buffer = moved.get(two - one)
             offset = -1 if buffer is None else one - base(buffer, 0)
             if size != 8 or buffer is None or not 0 <= offset < places[buffer]["bytes"]:
-                raise TypeError("the host function computes an argument from an address in a way that is not a pointer into a buffer")
+                raise TypeError("the host function computes an argument from an address, but the argument is not a pointer into a buffer")
             found.append({"into": {"argument": buffer, "bytes": offset}})
         at += size
     return found[0] if len(found) == 1 else {"struct": found}
 
 
 def same(unit, launch, said):
-    """Refuses a phase that says otherwise than the host function how the kernel is launched."""
+    """Refuses a phase whose launch differs from that of the host function."""
     for key in unit["given"]:
         if launch[key] != said[key]:
             raise TypeError(
-                f"the phase gives {key} = {launch[key]} at shape {launch['shape']}, and the host function launches with {said[key]}; "
-                f"leave `{key}` out"
+                f"the phase has {key} = {launch[key]} at shape {launch['shape']}, but the host function launches with {said[key]}; "
+                f"remove `{key}`"
             )
 
 
@@ -339,7 +339,7 @@ def launched(host, unit, launch, names, constants):
     runs = [host.defined(dynamic(unit, launch, names, constants, run)) for run in (0, 1)]
     (grid, block, dynamic_shared, found, values), again = runs
     if (grid, block, dynamic_shared) != again[:3]:
-        raise TypeError("the host function launches differently for other addresses")
+        raise TypeError("the launch depends on the addresses of buffers")
     said = {"grid": grid, "block": block, "cluster": attributes(found), "dynamic_shared": dynamic_shared}
     same(unit, launch, said)
     arguments = [parts(one, two, launch["args"]) for one, two in zip(values, again[4])]
@@ -358,14 +358,14 @@ def compiled(thing, unit, constants, request):
     from cutlass import cute
 
     if kind(thing) == "kernel":
-        raise TypeError("it is a @cute.kernel: name the @cute.jit function that launches it")
+        raise TypeError("it is a @cute.kernel; use the @cute.jit function that launches it")
     names = signature(thing)
     options = {name: value for name, value in constants.items() if name in OPTIONS and name not in {p.name for p in names}}
     constants = {name: value for name, value in constants.items() if name not in options}
     named(unit["function"])
     arch = request["arch"]
     if arch[-1].isdigit() and request["capability"] >= 90:
-        arch += "a"  # as CuTe DSL has it for the GPU that is there
+        arch += "a"  # as CuTe DSL sets it for the GPU of the machine
     text = f"--gpu-arch={arch} --keep-cubin --keep-ptx --generate-line-info"
     text += "".join(f" --{name.replace('_', '-')}={value}" for name, value in options.items())
     with tempfile.TemporaryDirectory() as folder:

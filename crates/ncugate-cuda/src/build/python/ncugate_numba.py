@@ -14,18 +14,18 @@ TYPES = {
 
 
 def takes(thing):
-    """Whether it is Numba's: a kernel that `@cuda.jit` made."""
+    """Whether it is a kernel of `@cuda.jit`."""
     return type(thing).__module__.split(".")[0] == "numba" and hasattr(thing, "py_func")
 
 
 def parameters(thing):
-    """Names that parameters of a variant bind to; the others are globals of the module."""
+    """Names that a variant's parameters bind to; the others are globals of the module."""
     return OPTIONS
 
 
 def deferred():
-    """Keeps signatures of `@cuda.jit("...")` instead of compiling for them, which needs a GPU. False where that is so already, or
-    there is no Numba."""
+    """Keeps signatures of `@cuda.jit("...")` instead of compiling for them, which needs a GPU. False if it already does, or
+    if Numba is not installed."""
     if "numba.cuda" not in sys.modules:
         return False
     from numba.cuda.dispatcher import CUDADispatcher
@@ -42,12 +42,12 @@ def deferred():
 
 
 def element(name):
-    """Numba's type for one in Triton's notation."""
+    """Numba's type for a type in Triton's notation."""
     from numba import types
 
     known = TYPES.get(name)
     if known is None:
-        raise TypeError(f"Numba has no {name}: arrays and numbers of a Numba kernel are {', '.join(sorted(set(TYPES.values())))}")
+        raise TypeError(f"Numba has no {name}; a Numba kernel takes {', '.join(sorted(set(TYPES.values())))}")
     return getattr(types, known)
 
 
@@ -59,19 +59,19 @@ def argument_type(text, place):
     if not name.startswith("*"):
         return element(name)
     if place.get("extents") is None:
-        raise TypeError(f"argument {place['name']} is not a whole buffer, which Numba's arrays are")
+        raise TypeError(f"argument {place['name']} is a part of a buffer; Numba takes only whole buffers")
     return types.Array(element(name[1:]), len(place["extents"]), "C")
 
 
 def argument_types(thing, unit):
-    """The types that the kernel is compiled for: its own signature where it has one, which the arguments have to fit."""
+    """The types that the kernel is compiled for: its own signature if it has one, which must match the arguments."""
     from numba import types
 
     places = unit["launches"][0]["args"]
     given = [argument_type(text, place) for text, place in zip(unit["signature"], places)]
     names = list(inspect.signature(thing.py_func).parameters)
     if len(names) != len(given):
-        raise TypeError(f"`args` has {len(given)} values for the {len(names)} parameters of the kernel ({', '.join(names)})")
+        raise TypeError(f"`args` has {len(given)} values, but the kernel has {len(names)} parameters ({', '.join(names)})")
     written = getattr(thing, "ncugate_signatures", None) or list(getattr(thing, "signatures", None) or [])
     if not written:
         return given
@@ -88,11 +88,11 @@ def argument_types(thing, unit):
         asked, _ = sigutils.normalize_signature(signature)
         if len(asked) == len(given) and all(map(fits, asked, given)):
             return list(asked)
-    raise TypeError(f"the arguments ({', '.join(map(str, given))}) fit no signature of the kernel: {', '.join(map(str, written))}")
+    raise TypeError(f"the arguments ({', '.join(map(str, given))}) match no signature of the kernel: {', '.join(map(str, written))}")
 
 
 def passed(types_of, place, at):
-    """How Numba passes an argument: an array as two pointers to its owner, its elements and their size, a pointer, extents, strides."""
+    """Numba's form of an argument: an array is two pointers to its owner, number and size of elements, pointer, extents, strides."""
     from numba import types
 
     if not isinstance(types_of, types.Array):
@@ -110,17 +110,17 @@ def passed(types_of, place, at):
 
 
 def compiled(thing, unit, constants, request):
-    """PTX whose entry has the function's own name, and the arguments at each shape."""
+    """PTX with the function's name for its entry, and the arguments at each shape."""
     from numba import cuda
 
     missing = [key for key in ("grid", "block") if key not in unit["given"]]
     if missing:
-        raise TypeError(f"a Numba kernel does not say how it is launched: give `{'` and `'.join(missing)}`")
+        raise TypeError(f"a Numba kernel does not determine its launch; add `{'` and `'.join(missing)}`")
     options = {**thing.targetoptions, **constants}
     if options.get("device"):
-        raise TypeError("it is a device function, which is not launched")
+        raise TypeError("it is a device function; use a kernel")
     if options.get("link"):
-        raise TypeError("it is linked with other files (`link`), which is not taken")
+        raise TypeError("kernels linked with other files (`link`) are not supported")
     kinds = argument_types(thing, unit)
     debug = bool(options.get("debug"))
     asked = {"debug": debug, "lineinfo": not debug, "fastmath": bool(options.get("fastmath")), "opt": options.get("opt", True)}
@@ -130,7 +130,7 @@ def compiled(thing, unit, constants, request):
     ptx, _ = cuda.compile(thing.py_func, tuple(kinds), device=False, abi="numba", cc=capability, output="ptx", **asked)
     entries = re.findall(r"\.entry\s+([\w$]+)", ptx)
     if len(entries) != 1:
-        raise ValueError(f"the PTX has {len(entries)} entries, not one")
+        raise ValueError(f"the PTX has {len(entries)} entries, expected one")
     ptx = re.sub(rf"(?<![\w$]){re.escape(entries[0])}(?=_param_\d|(?![\w$]))", unit["function"], ptx)
     if options.get("max_registers"):
         ptx = re.sub(r"(\.entry\s+[\w$]+\s*\([^)]*\))", rf"\1\n.maxnreg {int(options['max_registers'])}", ptx, count=1)

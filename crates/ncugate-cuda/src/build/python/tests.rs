@@ -135,9 +135,9 @@ fn what_triton_refuses_is_the_variants_and_says_why() {
     let unknown = failed(&kernel, "[sweep]\nBLOCK = [256]\nnum_wraps = [4]");
     assert!(unknown.contains("num_wraps: neither a parameter of softmax_row"), "{unknown}");
     let warps = failed(&kernel, "[sweep]\nBLOCK = [256]\nnum_warps = [3]");
-    assert!(warps.contains("num_warps is a power of two from 1 to 32, not 3"), "{warps}");
+    assert!(warps.contains("num_warps is 3, expected a power of two from 1 to 32"), "{warps}");
     let block = failed(&format!("{kernel}\nblock = [128]"), "[sweep]\nBLOCK = [256]");
-    assert!(block.contains("Triton's compiler decides `block`: leave it out"), "{block}");
+    assert!(block.contains("Triton's compiler determines `block`; remove it"), "{block}");
     let constexpr = failed(&kernel, "[sweep]\nnum_warps = [4]");
     assert!(constexpr.contains("BLOCK: a constexpr without a value"), "{constexpr}");
     let power = failed(&kernel, "[sweep]\nBLOCK = [250]");
@@ -227,7 +227,7 @@ fn a_python_without_triton_stops_the_build() {
     let folder = tempfile::tempdir().unwrap();
     let plan = plan(&format!("python = \"{SOFTMAX}:softmax_row\""), "[sweep]\nBLOCK = [256]");
     let error = build(&plan, Path::new("/bin/true"), folder.path()).unwrap_err().to_string();
-    assert!(error.contains("`/bin/true`") && error.contains("did not say its version"), "{error}");
+    assert!(error.contains("`/bin/true`") && error.contains("without printing its version"), "{error}");
     assert!(error.contains("[build] python"), "{error}");
 }
 
@@ -252,7 +252,7 @@ fn a_cubin_of_triton_is_launched_with_a_workspace_for_the_pointers_that_follow()
     let outcome = |(_, plan): &(Phase, Plan)| builder.build(plan, &|_| {}, &mut |_| Ok(())).unwrap().remove(0).outcome;
     let BuildOutcome::Refused { reasons, .. } = outcome(&kernel("")) else { panic!("not refused") };
     assert!(
-        reasons[0].contains("4 arguments; the kernel takes 6; hint") && reasons[0].contains("workspace"),
+        reasons[0].contains("4 arguments, but the kernel takes 6; hint") && reasons[0].contains("workspace"),
         "{reasons:?}"
     );
     let BuildOutcome::Built { launch: None, .. } = outcome(&kernel("workspace = [0, 0]")) else { panic!("not built") };
@@ -353,11 +353,11 @@ fn a_numba_kernel_from_a_factory_or_with_a_signature_is_compiled_and_what_it_can
         let record = outcome(function, more, sweep, dtype);
         assert!(message(&record).contains(said), "{said}: {}", message(&record));
     };
-    wrong("plain", "grid = [1]", "", "f32", "a Numba kernel does not say how it is launched: give `block`");
-    wrong("plain", both, "[sweep]\nSIZE = [16]", "f32", "SIZE: neither a parameter of the function, nor an option");
-    wrong("plain", both, "[sweep]\nSIZES = [16]", "f32", "SIZES: neither a parameter of the function, nor an option");
+    wrong("plain", "grid = [1]", "", "f32", "a Numba kernel does not determine its launch; add `block`");
+    wrong("plain", both, "[sweep]\nSIZE = [16]", "f32", "SIZE: not a parameter of the function, an option");
+    wrong("plain", both, "[sweep]\nSIZES = [16]", "f32", "SIZES: not a parameter of the function, an option");
     wrong("plain", both, "", "bf16", "Numba has no bf16");
-    wrong("signed", both, "", "f64", "fit no signature of the kernel");
+    wrong("signed", both, "", "f64", "match no signature of the kernel");
     wrong("make", both, "", "f32", "missing a required argument: 'COLUMNS'");
     wrong("add", both, "[sweep]\na = [1]\nb = [2]", "f32", "`add(...)` is a int, not a kernel under");
     wrong("plain", "grid = [1]\nblock = [32]\n", "[sweep]\nmax_registers = ['many']", "f32", "invalid literal");
@@ -439,10 +439,10 @@ fn a_cute_function_over_pointers_is_compiled_and_what_it_cannot_be_is_said() {
         let (_, record) = of(function, sweep);
         assert!(message(&record).contains(said), "{said}: {}", message(&record));
     };
-    wrong("kernel", "", "it is a @cute.kernel: name the @cute.jit function that launches it");
-    wrong("twice", "[sweep]\nT = [64]", "one kernel named twice was expected; the code has");
+    wrong("kernel", "", "it is a @cute.kernel; use the @cute.jit function that launches it");
+    wrong("twice", "[sweep]\nT = [64]", "expected one kernel named twice; the code has");
     wrong("twice", "", "T: a Constexpr without a value");
-    wrong("second_half", "[sweep]\nT = [64]", "T: neither a parameter of the function");
+    wrong("second_half", "[sweep]\nT = [64]", "T: not a parameter of the function");
 }
 
 #[test]

@@ -17,6 +17,6 @@ pub enum ExternalError {
     #[error("interrupted")]
     Interrupted,
     /// The measurements could not be stored.
-    #[error("cannot keep what was measured")]
+    #[error("cannot store a measurement")]
     Sink(#[source] SinkError),
 }

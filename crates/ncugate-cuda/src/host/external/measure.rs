@@ -76,14 +76,14 @@ fn result_text(
 ) -> Result<Result<String, String>, ExternalError> {
     let output = match ended {
         None => return Ok(Err("the command is empty".to_owned())),
-        Some(Err(error)) => return Ok(Err(format!("cannot start '{}': {error}", plan.argv.join(" ")))),
+        Some(Err(error)) => return Ok(Err(format!("cannot start `{}`: {error}", plan.argv.join(" ")))),
         Some(Ok(output)) => output,
     };
     let said = tail(&output.stderr);
-    let because = if said.is_empty() { String::new() } else { format!("; it said: {said}") };
+    let because = if said.is_empty() { String::new() } else { format!("; its output: {said}") };
     Ok(match output.ending {
         ProcessExit::Completed => {
-            result(&request.result).map_err(|e| format!("the program wrote no readable result ({e}){because}"))
+            result(&request.result).map_err(|e| format!("the program wrote no valid result ({e}){because}"))
         }
         ProcessExit::Interrupted => return Err(ExternalError::Interrupted),
         ProcessExit::NonZero(_) | ProcessExit::Signaled(_) | ProcessExit::TimedOut => {
@@ -96,7 +96,7 @@ fn result_text(
 fn result(path: &Path) -> io::Result<String> {
     if std::fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.len() > MAX_RESULT_BYTES) {
         std::fs::remove_file(path)?;
-        return Err(io::Error::other(format!("it was larger than {MAX_RESULT_BYTES} bytes")));
+        return Err(io::Error::other(format!("it has more than {MAX_RESULT_BYTES} bytes")));
     }
     String::from_utf8(open::bytes(path, MAX_RESULT_BYTES)?)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 /// Values that Python's `json` writes although JSON does not have them.
 const NOT_JSON: &str =
-    " (NaN and Infinity are not JSON: give differences over finite elements, and count the others as nonfinite)";
+    " (NaN and Infinity are not JSON; report differences over finite elements, and count the others as `nonfinite`)";
 
 /// The records and software of a program.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -100,18 +100,17 @@ impl<'a> ExpectedRecords<'a> {
             Ok(raw) => raw,
             Err(error) => {
                 let hint = if text.contains("NaN") || text.contains("Infinity") { NOT_JSON } else { "" };
-                return self.crashed(&format!("the program's result is not valid: {error}{hint}"));
+                return self.crashed(&format!("the program's result is invalid: {error}{hint}"));
             }
         };
         if raw.version != PROTOCOL {
             return self.crashed(&format!("the program's result has version {}, expected {PROTOCOL}", raw.version));
         }
         if raw.status == RawStatus::Absent {
-            return self
-                .skipped(&format!("absent: {}", raw.reason.as_deref().unwrap_or("the program does not say why")));
+            return self.skipped(&format!("absent: {}", raw.reason.as_deref().unwrap_or("the program gave no reason")));
         }
         if let Some(reason) = self.unknown(&raw) {
-            return self.crashed(&format!("the program's result is not valid: {reason}"));
+            return self.crashed(&format!("the program's result is invalid: {reason}"));
         }
         let checks: Vec<CheckRecord> =
             self.cases.iter().map(|case| self.check(case, self.check_outcome(case, &raw.checks))).collect();
@@ -133,8 +132,8 @@ impl<'a> ExpectedRecords<'a> {
         let check = raw.checks.iter().find(|c| !asked(c));
         let latency = raw.latency.iter().find(|l| !self.cases.iter().any(|case| case.shape == l.shape));
         check
-            .map(|c| format!("a check of shape '{}', seed {} was not asked for", c.shape, c.seed))
-            .or_else(|| latency.map(|l| format!("a latency of shape '{}' was not asked for", l.shape)))
+            .map(|c| format!("it has an unrequested check of shape `{}`, seed {}", c.shape, c.seed))
+            .or_else(|| latency.map(|l| format!("it has an unrequested latency of shape `{}`", l.shape)))
     }
 
     fn check_outcome(&self, case: &CheckCase, raw: &[RawCheck]) -> CheckOutcome {
@@ -145,7 +144,7 @@ impl<'a> ExpectedRecords<'a> {
         };
         let sane = |v: f64| v.is_finite() && v >= 0.0;
         if !sane(check.max_abs) || !sane(check.rel_l2) || !check.allclose.is_none_or(sane) {
-            return crashed("has a difference that is not finite or negative");
+            return crashed("has a difference that is negative or not finite");
         }
         let differences = Differences {
             max_abs: check.max_abs,
@@ -198,13 +197,13 @@ fn latency_outcome(shape: &ShapeName, raw: &[RawLatency]) -> LatencyOutcome {
         return failed("does not have this latency exactly once");
     };
     if latency.unit != "us" {
-        return failed(&format!("gives latency in '{}', expected 'us'", latency.unit));
+        return failed(&format!("has a latency in `{}`, expected `us`", latency.unit));
     }
     if latency.launches == 0 || latency.samples.is_empty() {
         return failed("has no samples");
     }
     if let Some(reason) = unsound_samples(&latency.samples) {
-        return failed(&format!("has no latency: {reason}"));
+        return failed(&format!("has an invalid latency: {reason}"));
     }
     LatencyOutcome::Timed { samples: latency.samples.clone(), launches: latency.launches, audit: None }
 }

@@ -147,8 +147,8 @@ fn a_crash_is_its_variants_result_and_the_rest_goes_on() {
     let (result, seen) = supervise(&first, &(whole("b") + &line(&WorkerEvent::Done)), LONG);
     assert_eq!(result.unwrap(), JobOutcome::Complete);
     assert_eq!(seen[0], "a0 correct");
-    assert_eq!(seen[1], "a1 crashed the worker process was ended by SIGSEGV; it said: oh no");
-    assert!(seen[2].starts_with("a failed not run after it crashed at s"), "{}", seen[2]);
+    assert_eq!(seen[1], "a1 crashed the worker process was killed by SIGSEGV; its output: oh no");
+    assert!(seen[2].starts_with("a failed not run: the variant crashed at s"), "{}", seen[2]);
     assert_eq!(seen[3..], ["b0 correct", "b1 correct", "b timed"]);
 }
 
@@ -163,7 +163,7 @@ fn a_lost_device_skips_the_variants_other_cases() {
     let (result, seen) = supervise(&first, &(whole("b") + &line(&WorkerEvent::Done)), LONG);
     assert_eq!(result.unwrap(), JobOutcome::Complete);
     assert_eq!(seen[0], "a0 crashed ILLEGAL");
-    assert!(seen[1].starts_with("a1 skipped not run, because it made the device unusable"));
+    assert!(seen[1].starts_with("a1 skipped not run: the variant made the device unusable"));
     assert!(seen[2].starts_with("a failed"));
     assert_eq!(seen.len(), 6);
 }
@@ -183,7 +183,7 @@ fn a_crash_while_timed_fails_the_latency_only_of_its_variant() {
     let first = checks("a") + &checks("b") + &started("b", WorkerTask::Sample { round: 3 }) + "kill -TERM $$";
     let (result, seen) = supervise(&first, &(timed("a") + &line(&WorkerEvent::Done)), LONG);
     assert_eq!(result.unwrap(), JobOutcome::Complete);
-    assert_eq!(seen[4], "b failed crashed while it was timed: the worker process was ended by SIGTERM");
+    assert_eq!(seen[4], "b failed crashed during timing: the worker process was killed by SIGTERM");
     assert_eq!(seen[5], "a timed");
 }
 
@@ -195,14 +195,14 @@ fn what_a_worker_was_at_when_it_was_killed_from_outside_is_tried_once_more() {
     assert_eq!(seen, ["a0 correct", "a1 correct", "a timed", "b0 correct", "b1 correct", "b timed"]);
     let (result, seen) = supervise(&(whole("a") + &killed), &killed, LONG);
     assert_eq!(result.unwrap(), JobOutcome::Complete);
-    assert_eq!(seen[3], "b0 crashed the worker process was ended by SIGKILL");
+    assert_eq!(seen[3], "b0 crashed the worker process was killed by SIGKILL");
 }
 
 #[test]
 fn a_worker_that_ends_while_it_runs_no_variant_is_an_error_of_the_environment() {
     let (result, seen) = supervise("echo broken >&2; exit 7", "exit 7", LONG);
     let error = result.unwrap_err().to_string();
-    assert_eq!(error, "the worker process exited with status 7 before it was done; it said: broken");
+    assert_eq!(error, "the worker process exited with status 7 before it was done; its output: broken");
     assert!(seen.is_empty());
     let failed = line(&WorkerEvent::Failed { reason: "no device".into() });
     assert_eq!(supervise(&failed, "exit 9", LONG).0.unwrap_err().to_string(), "no device");

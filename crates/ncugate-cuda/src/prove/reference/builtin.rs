@@ -105,7 +105,7 @@ impl Builtin {
             "copy" => Self::Copy,
             _ => {
                 let hint = nearest(name, Self::NAMES.into_iter())
-                    .map_or_else(String::new, |n| format!("; did you mean '{n}'?"));
+                    .map_or_else(String::new, |n| format!("; did you mean `{n}`?"));
                 return Err(ReferenceError::Unknown { name: name.to_owned(), hint });
             }
         };
@@ -115,11 +115,11 @@ impl Builtin {
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), ReferenceError> {
         let (taken, allowed) = match self {
-            Self::Sdpa { causal } => (key == "causal" && set_bool(causal, value), "only causal = true or false"),
+            Self::Sdpa { causal } => (key == "causal" && set_bool(causal, value), "expected causal = true or false"),
             Self::Gemm { transpose_b } => {
-                (key == "transpose_b" && set_bool(transpose_b, value), "only transpose_b = true or false")
+                (key == "transpose_b" && set_bool(transpose_b, value), "expected transpose_b = true or false")
             }
-            Self::Reduce { op } => (key == "op" && set_op(op, value), "only op = sum, max, min or mean"),
+            Self::Reduce { op } => (key == "op" && set_op(op, value), "expected op = sum, max, min or mean"),
             Self::Softmax | Self::Copy => (false, "it has no options"),
         };
         if taken {

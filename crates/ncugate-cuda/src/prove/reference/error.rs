@@ -9,17 +9,17 @@ pub const BUILT_IN: [&str; 5] = ["sdpa", "gemm", "softmax", "reduce", "copy"];
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReferenceError {
     /// No built-in has that name.
-    #[error("reference '{name}' is not built in{hint}; built in are {}", BUILT_IN.join(", "))]
+    #[error("unknown built-in reference `{name}`{hint}; the built-in ones are {}", BUILT_IN.join(", "))]
     Unknown {
         name: String,
         /// `; did you mean ...?` or empty.
         hint: String,
     },
     /// An unknown option, or a value that the option cannot take.
-    #[error("option {key} = '{value}' of reference '{builtin}': {allowed}")]
+    #[error("option `{key} = {value}` of reference `{builtin}`: {allowed}")]
     Option { builtin: &'static str, key: String, value: String, allowed: &'static str },
     /// A required buffer is missing.
-    #[error("reference '{builtin}' needs an {role} buffer named '{buffer}' (or {needed} {role} buffers in its order)")]
+    #[error("reference `{builtin}` needs an {role} buffer named `{buffer}` (or {needed} {role} buffers in its order)")]
     Missing {
         builtin: &'static str,
         /// The buffer's name.
@@ -29,7 +29,7 @@ pub enum ReferenceError {
         needed: usize,
     },
     /// It has one output, and the workload has more.
-    #[error("reference '{builtin}' gives '{given}' only; output '{other}' would stay unchecked")]
+    #[error("reference `{builtin}` computes only `{given}`; output `{other}` would be unchecked")]
     MoreOutputs {
         builtin: &'static str,
         given: String,
@@ -37,7 +37,7 @@ pub enum ReferenceError {
         other: String,
     },
     /// Extents do not fit each other.
-    #[error("reference '{builtin}' at shape '{shape}': {what}")]
+    #[error("reference `{builtin}` at shape `{shape}`: {what}")]
     Shape {
         builtin: &'static str,
         shape: ShapeName,
@@ -45,6 +45,6 @@ pub enum ReferenceError {
         what: String,
     },
     /// A required scalar differs between variants.
-    #[error("reference '{builtin}' uses scalar '{scalar}', which depends on a variant's parameters")]
+    #[error("reference `{builtin}` uses scalar `{scalar}`, which depends on a variant's parameters")]
     Varying { builtin: &'static str, scalar: &'static str },
 }

@@ -83,7 +83,7 @@ impl Fit<'_> {
             .extents
             .as_slice()
             .try_into()
-            .map_err(|_| self.wrong(format!("'{}' has extents {:?}, expected {layout}", buffer.name, buffer.extents)))
+            .map_err(|_| self.wrong(format!("`{}` has extents {:?}, expected {layout}", buffer.name, buffer.extents)))
     }
 
     /// Requires the extents of a buffer.
@@ -92,7 +92,7 @@ impl Fit<'_> {
         if buffer.extents == extents {
             return Ok(());
         }
-        Err(self.wrong(format!("'{}' has extents {:?}, expected {extents:?}", buffer.name, buffer.extents)))
+        Err(self.wrong(format!("`{}` has extents {:?}, expected {extents:?}", buffer.name, buffer.extents)))
     }
 
     /// The error that extents do not fit.

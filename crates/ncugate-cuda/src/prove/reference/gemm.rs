@@ -44,7 +44,7 @@ impl Gemm {
         let beta = fit.scalar("beta")?.unwrap_or(0.0);
         if beta != 0.0 && c_in.is_none() {
             return Err(fit.wrong(format!(
-                "beta = {beta} needs an input 'c_in', or the role inout for the output, of extents {:?}",
+                "beta = {beta} needs an input `c_in` of extents {:?}, or an output with role `inout`",
                 [rows, columns]
             )));
         }

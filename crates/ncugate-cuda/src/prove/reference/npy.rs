@@ -51,7 +51,7 @@ pub fn write(path: &Path, extents: &[usize], values: &[f64]) -> std::io::Result<
 }
 
 fn parse(bytes: &[u8], extents: &[usize]) -> Result<Vec<f64>, String> {
-    let (header, data) = split(bytes).ok_or("not a .npy file, or one that is cut short")?;
+    let (header, data) = split(bytes).ok_or("not a .npy file, or a truncated one")?;
     let dtype = match value_of(header, "descr").and_then(quoted) {
         Some("<f8") => Dtype::F64,
         Some("<f4") => Dtype::F32,
@@ -70,7 +70,7 @@ fn parse(bytes: &[u8], extents: &[usize]) -> Result<Vec<f64>, String> {
         Some("<c16") => Dtype::F64,
         other => {
             let known = "<f8 <f4 <f2 <i8 <u8 <i4 <u4 <i2 <u2 |i1 |u1 |b1 <c8 <c16";
-            return Err(format!("dtype {other:?} is not one of {known}"));
+            return Err(format!("unsupported dtype {other:?}; supported are {known}"));
         }
     };
     match value_of(header, "fortran_order") {
@@ -82,16 +82,16 @@ fn parse(bytes: &[u8], extents: &[usize]) -> Result<Vec<f64>, String> {
         shape.push(2);
     }
     if shape != extents {
-        return Err(format!("array has shape {shape:?}, the buffer has {extents:?}"));
+        return Err(format!("the array has shape {shape:?}, but the buffer has {extents:?}"));
     }
     let expected = shape.iter().try_fold(dtype.size(), |size, &extent| size.checked_mul(extent));
     if expected != Some(data.len()) {
-        return Err(format!("array of shape {shape:?} does not fit its {} bytes", data.len()));
+        return Err(format!("an array of shape {shape:?} does not match its {} bytes", data.len()));
     }
     let values = element::decode(dtype, data);
     let is_wide = matches!(dtype, Dtype::I64 | Dtype::U64);
     match values.iter().find(|v| is_wide && v.abs() > element::WHOLE) {
-        Some(value) => Err(format!("it has {value:e}; whole numbers beyond 2^53 cannot be held exactly")),
+        Some(value) => Err(format!("it has the value {value:e}; integers beyond 2^53 cannot be represented exactly")),
         None => Ok(values),
     }
 }
@@ -214,7 +214,7 @@ mod tests {
             assert!(parse(&good[..length], &[3]).is_err(), "cut at {length}");
         }
         let wide = file(1, "<i8", "False", "(1,)", &i64::MAX.to_le_bytes());
-        assert!(parse(&wide, &[1]).unwrap_err().contains("2^53"), "what float64 rounds is no exact answer");
+        assert!(parse(&wide, &[1]).unwrap_err().contains("2^53"), "a value that float64 rounds is not exact");
         let huge = file(1, "<f8", "False", "(4294967296, 4294967296)", &[]);
         assert!(parse(&huge, &[4_294_967_296, 4_294_967_296]).is_err());
     }

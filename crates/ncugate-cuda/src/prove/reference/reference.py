@@ -17,9 +17,9 @@ except ImportError as error:
 
 
 def load(path, name):
-    """The function of that name in a file; other files beside it can be imported."""
+    """The function with this name in a file; the file can import others from its folder."""
     if not pathlib.Path(path).is_file():
-        sys.exit(f"there is no file `{path}` (looked in {pathlib.Path.cwd()})")
+        sys.exit(f"no file `{path}` in {pathlib.Path.cwd()}")
     sys.path.insert(0, str(pathlib.Path(path).resolve().parent))
     spec = importlib.util.spec_from_file_location("reference", path)
     module = importlib.util.module_from_spec(spec)
@@ -41,7 +41,7 @@ def asks_for_torch(parameter):
 
 
 def value(parameter, array):
-    """An input as the function asks for it."""
+    """An input, as a tensor if the parameter is annotated as one."""
     if not asks_for_torch(parameter):
         return array
     import torch
@@ -64,21 +64,21 @@ def arguments(function, request, folder):
             given[name] = known[name]
         elif parameter.default is parameter.empty or parameter.kind is parameter.VAR_POSITIONAL:
             names = ", ".join([*inputs, *known])
-            sys.exit(f"`{function.__name__}` takes `{name}`, which is not an input, a dimension or a scalar: there are {names}")
+            sys.exit(f"`{function.__name__}` takes `{name}`, which is not an input, dimension or scalar; known: {names}")
     return given
 
 
 def answers(result, outputs):
-    """What the function returned, by output."""
+    """The returned arrays, by output."""
     if isinstance(result, dict):
         missing = [one["name"] for one in outputs if one["name"] not in result]
         if missing:
-            sys.exit(f"the reference gives no output `{missing[0]}`; it gives {', '.join(map(str, result))}")
+            sys.exit(f"the reference returns no output `{missing[0]}`; it returns {', '.join(map(str, result))}")
         return {one["name"]: result[one["name"]] for one in outputs}
     results = result if isinstance(result, (tuple, list)) else (result,)
     if len(results) != len(outputs):
         names = ", ".join(one["name"] for one in outputs)
-        sys.exit(f"the reference gives {len(results)} arrays; the outputs are {names}")
+        sys.exit(f"the reference returns {len(results)} arrays; the outputs are {names}")
     return {one["name"]: array for one, array in zip(outputs, results)}
 
 
@@ -93,9 +93,9 @@ def main(folder, path, name):
             array = array.detach().cpu().double().numpy()
         array = np.asarray(array)
         if array.dtype.kind not in "fiub":
-            sys.exit(f"the reference gives `{one['name']}` of type {array.dtype}, not of real numbers")
+            sys.exit(f"the reference returns `{one['name']}` of type {array.dtype}, expected real numbers")
         if list(array.shape) != one["extents"]:
-            sys.exit(f"the reference gives `{one['name']}` of shape {list(array.shape)}; the output has {one['extents']}")
+            sys.exit(f"the reference returns `{one['name']}` of shape {list(array.shape)}; the output has {one['extents']}")
         np.save(folder / "outputs" / f"{one['name']}.npy", np.ascontiguousarray(array, dtype="<f8"))
 
 

@@ -40,7 +40,9 @@ impl Sdpa {
         fit.expect(v, &[batch, heads, keys, value_depth])?;
         fit.expect(o, &[batch, heads, queries, value_depth])?;
         if causal && queries != keys {
-            return Err(fit.wrong(format!("causal = true needs as many queries as keys, not {queries} and {keys}")));
+            return Err(
+                fit.wrong(format!("causal = true needs equal numbers of queries and keys, not {queries} and {keys}"))
+            );
         }
         let (k_scale, v_scale) = (fit.optional("k_scale"), fit.optional("v_scale"));
         for scale in [k_scale, v_scale].into_iter().flatten() {

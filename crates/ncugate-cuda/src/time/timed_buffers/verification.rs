@@ -90,7 +90,7 @@ impl TimedBuffers {
         let mut after = device.pinned(layout.bytes())?;
         device.download(&mut after, self.sets[set].memory())?;
         let place = layout.out_of_bounds_write(&self.shape.buffers, &before, after.as_slice());
-        Ok(Some(place.unwrap_or_else(|| "inputs or guard bands were written and restored".to_owned())))
+        Ok(Some(place.unwrap_or_else(|| "inputs or guard bands were written, then restored".to_owned())))
     }
 
     /// Whether inputs or guard bands of the sets that hold `contents`, or of the lead-in, have changed since they

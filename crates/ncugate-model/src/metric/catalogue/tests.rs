@@ -39,11 +39,11 @@ fn an_entry_says_what_it_is_computed_from() {
     };
     for (entry, expected) in [
         ("source = 'latency'", "'m': missing field `statistic`"),
-        ("source = 'latency'\nstatistic = 'p100'", "'m': 'p100' is not a statistic"),
+        ("source = 'latency'\nstatistic = 'p100'", "'m': `p100` is not a statistic"),
         ("source = 'latency'\nstatistic = 'p90'\nform = 'throughput'", "'m': throughput is computed from the median"),
         ("source = 'build'", "'m': missing field `fact`"),
         ("source = 'build'\nfact = 'waves'", "'m': unknown variant `waves`"),
-        ("source = 'check'\nfact = 'correct'\nstatistic = 'p50'", "'m': only latency has a statistic"),
+        ("source = 'check'\nfact = 'correct'\nstatistic = 'p50'", "'m': only a latency has a statistic"),
         ("source = 'ncu'\nncu = 'a__b'\nfact = 'waves'", "'m': a counter is not a fact"),
     ] {
         let error = error(entry);
@@ -107,7 +107,7 @@ fn definitions_follow_the_chip() {
 fn unknown_uncounted_and_verbatim_names() {
     let catalogue = Catalogue::embedded();
     let error = catalogue.definition("eligable_warps", HOPPER).unwrap_err();
-    assert_eq!(error.to_string(), "metric 'eligable_warps' is unknown; did you mean 'eligible_warps'?");
+    assert_eq!(error.to_string(), "unknown metric `eligable_warps`; did you mean `eligible_warps`?");
     assert!(matches!(catalogue.definition("latency_p50", HOPPER), Err(MetricError::NotCounted { .. })));
     let verbatim = catalogue.definition("sm__warps_active.avg", Some(ComputeCapability::new(7, 0))).unwrap();
     assert_eq!(verbatim.metrics(), ["sm__warps_active.avg"]);

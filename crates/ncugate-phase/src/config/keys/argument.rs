@@ -47,7 +47,7 @@ keys! {
     normalized = key(KeyKind::Bool, "Whether coordinates go from 0 to 1.").default("false");
     read = key(
         KeyKind::OneOf(&words(&TextureRead::WORDS)),
-        "How integers of 8 and 16 bits are read: as themselves, or as floats up to 1.",
+        "How integers of 8 and 16 bits are read: unchanged, or as floats up to 1.",
     ).default("\"element\"");
 }
 

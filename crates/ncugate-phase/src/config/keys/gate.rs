@@ -52,7 +52,7 @@ keys! {
 
 keys! {
     FALLBACK: FallbackKeys = "[fallback]", "The variant to use if required gates fail.";
-    variant = key(KeyKind::Text, "Glob of the variants; the best correct one is taken.").required();
+    variant = key(KeyKind::Text, "Glob of the variants; the best correct one is used.").required();
     require = key(GATES, "Gates of the fallback, as in a tier.").required();
 }
 

@@ -19,7 +19,7 @@ keys! {
         "Uniform on [low, high). Integers are rounded to nearest and can be `high`; see `indices`.",
     );
     arange = key(KeyKind::Table(&ARANGE.spec), "start + step * index.");
-    constant = key(AMOUNT, "The same value everywhere, also `-inf`; the word alone is 1.");
+    constant = key(AMOUNT, "The same value everywhere, `-inf` included; the word alone means 1.");
     indices = key(AMOUNT, "Integers from 0 to one less than this, uniformly distributed: valid indices.");
     sorted = key(KeyKind::Table(&UNIFORM.spec), "Uniform on [low, high), ascending in each row.");
     row_pointers = key(

@@ -28,7 +28,7 @@ fn argument(item: &Item<'_>, depth: usize) -> Option<ArgTemplate> {
         return Some(if name == NULL { ArgTemplate::Null } else { ArgTemplate::Named(name) });
     }
     if depth > DEPTH {
-        item.report(format!("`{}` is deeper than {DEPTH} structs", item.place.key), None);
+        item.report(format!("`{}` nests structs more than {DEPTH} deep", item.place.key), None);
         return None;
     }
     let table = item.table()?;
@@ -53,7 +53,7 @@ fn argument(item: &Item<'_>, depth: usize) -> Option<ArgTemplate> {
     let of_texels = Some((&ARGUMENT.channels, &ARGUMENT.texture)).filter(|_| *kind != ARGUMENT.surface);
     for (key, of) in strays.into_iter().chain(of_texels).filter(|(_, of)| *of != kind) {
         if let Some(stray) = table.given(key) {
-            stray.report(format!("`{}` is for `{}`", stray.place.key, of.name), None);
+            stray.report(format!("`{}` applies only to `{}`", stray.place.key, of.name), None);
         }
     }
     if *kind == ARGUMENT.buffer {
@@ -165,7 +165,7 @@ pub fn check(
         }
         if let Some(expr) = part.expr() {
             for (name, _) in expr.names().into_iter().filter(|(name, _)| !scope.names.contains(name)) {
-                let message = format!("`{key}` has \"{expr}\", whose `{name}` is not among {}", scope.who);
+                let message = format!("`{key}` has \"{expr}\"; `{name}` is not among {}", scope.who);
                 at.report_at(&arg.place, message, Some(suggest(&name, scope.names.iter().map(String::as_str))));
             }
         }
@@ -173,7 +173,7 @@ pub fn check(
     let stray =
         arg_pointers(&arg.value).into_iter().find(|name| !names.buffers.iter().any(|buffer| buffer.name == **name));
     if let Some(name) = stray {
-        at.report_at(&arg.place, format!("`{key}` has a pointer to `{name}`, which is not a buffer"), None);
+        at.report_at(&arg.place, format!("`{key}` points to `{name}`, which is not a buffer"), None);
     }
 }
 

@@ -11,7 +11,7 @@ pub fn base(item: &Item<'_>, parse: &dyn Fn(&str) -> Result<Phase, ConfigErrors>
         let text = item.text()?;
         let plain = text.len() >= 12 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         if !plain {
-            item.expected("the digits of a commit", None);
+            item.expected("the hash of a commit", None);
         }
         plain.then_some(text)
     });
@@ -25,7 +25,7 @@ pub fn base(item: &Item<'_>, parse: &dyn Fn(&str) -> Result<Phase, ConfigErrors>
         match parse(&text) {
             Ok(phase) if phase.base.is_none() => Some(BaseKernels::Of(Box::new(phase))),
             Ok(_) => {
-                item.report("the phase of the base has a base of its own", None);
+                item.report("the phase of the base has a `[base]` too", None);
                 None
             }
             Err(_) => {

@@ -54,7 +54,7 @@ impl Vocabulary<'_> {
             return Some(ShapeName(text.into()));
         }
         item.report(
-            format!("`{}` names the shape `{text}`, which is not declared", item.place.key),
+            format!("`{}` names the undeclared shape `{text}`", item.place.key),
             Some(suggest(&text, declared())),
         );
         None
@@ -67,7 +67,7 @@ impl Vocabulary<'_> {
             return Some(text);
         }
         let help = self.unknown(&text, &[]);
-        item.report(format!("`{}` names the metric `{text}`, which is unknown", item.place.key), Some(help));
+        item.report(format!("`{}` names the unknown metric `{text}`", item.place.key), Some(help));
         None
     }
 
@@ -77,7 +77,7 @@ impl Vocabulary<'_> {
         let hint = ncugate_model::nearest(name, all).map_or_else(String::new, |n| format!("did you mean `{n}`? "));
         let known = if values.is_empty() { String::new() } else { format!("; values: {}", values.join(", ")) };
         format!(
-            "{hint}docs/config.md lists the metrics; one of ncu's is written with its unit, as `sm__cycles_active.avg`{known}"
+            "{hint}docs/metrics.md lists the metrics; write a metric of ncu with its suffix, such as `sm__cycles_active.avg`{known}"
         )
     }
 
@@ -96,7 +96,7 @@ impl Vocabulary<'_> {
                 self.check_quantity(item, &requirement, quantity, span);
             }
             if let (Reference::Speedup { .. }, true) = (reference, self.of_reports) {
-                self.report_unseen(item, &requirement, "a speedup, which is of latencies,", span);
+                self.report_unseen(item, &requirement, "a latency, which a speedup compares,", span);
             }
             self.check_owner(item, &requirement, reference.owner(), span);
         }
@@ -110,7 +110,7 @@ impl Vocabulary<'_> {
             }
             Err(e) => {
                 let message = format!("`{}` is \"{requirement}\": {}", item.place.key, e.reason);
-                let help = "a limit without a unit is in the unit of its metric, which docs/config.md lists";
+                let help = "a limit without a unit is in the unit of its metric (docs/metrics.md)";
                 item.report_within(requirement.text(), Some(e.span), message, Some(help.to_owned()));
                 None
             }
@@ -149,7 +149,7 @@ impl Vocabulary<'_> {
             if which.is_empty() { ", which" } else { "" },
             trivial.reason
         );
-        let help = "compare a metric of the variant with a limit that it can miss, as in `latency_p50 <= 30 us`";
+        let help = "compare a metric of the variant with a limit that it can miss, such as `latency_p50 <= 30 us`";
         item.report_within(text, Some(trivial.span), message, Some(help.to_owned()));
     }
 
@@ -171,7 +171,7 @@ impl Vocabulary<'_> {
         let Quantity { owner, name } = quantity;
         let values = self.values_of(owner);
         if !self.metrics.knows(name) && !values.contains(name) {
-            let message = format!("`{}` is \"{requirement}\", whose `{name}` is unknown", item.place.key);
+            let message = format!("`{}` is \"{requirement}\"; `{name}` is unknown", item.place.key);
             item.report_within(requirement.text(), Some(span), message, Some(self.unknown(name, values)));
         }
         let unseen = matches!(self.metrics.source(name), Some(MetricSource::Latency | MetricSource::Check));
@@ -182,8 +182,8 @@ impl Vocabulary<'_> {
 
     /// Reports references that no ncu report contains.
     fn report_unseen(&self, item: &Item<'_>, requirement: &Requirement, what: &str, span: Span) {
-        let message = format!("`{}` is \"{requirement}\": {what} is not in a report of ncu", item.place.key);
-        let help = "reports hold counters; the time under ncu is `duration`".to_owned();
+        let message = format!("`{}` is \"{requirement}\": {what} is not in ncu reports", item.place.key);
+        let help = "ncu reports have counters; use `duration` for the time under ncu".to_owned();
         item.report_within(requirement.text(), Some(span), message, Some(help));
     }
 
@@ -207,8 +207,8 @@ impl Vocabulary<'_> {
         let parsed = item.text()?.parse();
         let scope = parsed.map_err(|e: GlobError| item.expected("a glob of variant ids", Some(e.reason))).ok()?;
         if self.of_reports && scope == Scope::Selected {
-            let help = "name the variant, or a glob; `best:GLOB` takes that with the shortest duration".to_owned();
-            item.report("nothing is selected among launches of ncu reports", Some(help));
+            let help = "name the variant or a glob; `best:GLOB` takes the one with the shortest duration".to_owned();
+            item.report("launches of ncu reports have no selected variant", Some(help));
         }
         Some(scope)
     }
@@ -343,7 +343,7 @@ fn waiver(table: &Table<'_>, gates: &[&str], today: Option<Date>) -> Option<Waiv
     let gate = table.read(&WAIVER.gate, |item| {
         let text = CleanText::from(item.text()?);
         if gates.binary_search(&text.as_str()).is_err() {
-            let message = format!("`{}` names the gate `{text}`, which is not declared", item.place.key);
+            let message = format!("`{}` names the undeclared gate `{text}`", item.place.key);
             item.report(message, Some(suggest(&text, gates.iter().copied())));
         }
         Some(text)
@@ -361,8 +361,8 @@ fn waiver(table: &Table<'_>, gates: &[&str], today: Option<Date>) -> Option<Waiv
     let expires = table.read(&WAIVER.expires, |item| {
         let expires = item.date()?;
         if let Some(last) = today.map(Waiver::latest).filter(|last| expires > *last) {
-            let help = "waive it for a while, and look at it again then".to_owned();
-            item.expected(&format!("a day within {} days, at the latest {last}", Waiver::LONGEST), Some(help));
+            let help = "choose an earlier day, and review the waiver then".to_owned();
+            item.expected(&format!("a day within {} days, no later than {last}", Waiver::LONGEST), Some(help));
         }
         Some(expires)
     });

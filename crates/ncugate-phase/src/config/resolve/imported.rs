@@ -14,7 +14,7 @@ pub fn imported(item: &Item<'_>, shapes: &[Shape]) -> Option<ProblemOrigin> {
     for (name, item) in workloads.iter().map(|(name, _, item)| (name, item)) {
         if !shapes.iter().any(|shape| shape.name.0 == *name) {
             let known = suggest(name, shapes.iter().map(|shape| shape.name.0.as_str()));
-            item.report(format!("`{}` is not of a shape of the workload", item.place.key), Some(known));
+            item.report(format!("`{}` names no shape of the workload", item.place.key), Some(known));
         }
     }
     let solutions = texts(&table, &IMPORTED.solutions);

@@ -49,7 +49,7 @@ fn code<'a>(table: &Table<'a>) -> Option<(CodeForm, Item<'a>)> {
     let first = given.next()?;
     for (code, item) in given {
         let message = format!("`{}` has both `{}` and `{}`", table.place.key, first.0.key().name, code.key().name);
-        item.report(message, Some("a kernel is in one file: keep one".to_owned()));
+        item.report(message, Some("a kernel comes from one file: keep one of them".to_owned()));
     }
     Some(first)
 }
@@ -162,7 +162,7 @@ impl KernelParts {
             own.check_template(at, template);
         }
         for define in self.defines.iter().flatten().filter(|define| !own.names.contains(&define.value)) {
-            let message = format!("`{}` is `{}`, which is not among {whose}", define.place.key, define.value);
+            let message = format!("`{}` is `{}`, not one of {whose}", define.place.key, define.value);
             at.report_at(&define.place, message, Some(suggest(&define.value, given().map(String::as_str))));
         }
         let maps = || self.tensor_maps.iter().flatten();
@@ -183,7 +183,7 @@ impl KernelParts {
         let (foreign, why) = self.form().foreign();
         for key in foreign.iter().filter(|key| self.present.contains(*key)) {
             let message = format!(
-                "`{}.{}` has no meaning for a kernel with `{}`: {why}",
+                "`{}.{}` does not apply to a kernel with `{}`: {why}",
                 at.place.key,
                 key.name,
                 self.form().key().name
@@ -357,7 +357,7 @@ fn variant(table: &Table<'_>, base: Option<&KernelParts>, names: &KernelNames<'_
     if let Some(pattern) = table.get(&VARIANT.r#match) {
         let beside = VARIANT.spec.keys.iter().filter(|key| ![&VARIANT.name, &VARIANT.r#match].contains(key));
         for item in beside.filter_map(|key| table.given(key)) {
-            item.report(format!("`{}` means nothing beside `match`", item.place.key), None);
+            item.report(format!("`{}` does not apply to a variant with `match`", item.place.key), None);
         }
         let kind = VariantSpecKind::Captured(launch_pattern::launch_pattern(&pattern)?);
         return Some(VariantSpec { name: name?, params: Vec::new(), kind, line: table.line() });
@@ -369,8 +369,7 @@ fn variant(table: &Table<'_>, base: Option<&KernelParts>, names: &KernelNames<'_
     let kind = match (&command, table.get(&VARIANT.kernel)) {
         (_, kernel) if function.is_some() => {
             if let Some(kernel) = kernel {
-                let help =
-                    "a Triton kernel is `kernel = { python = \"...\" }`; a function over tensors is `python = \"...\"`";
+                let help = "keep one: `kernel = { python = \"...\" }` for a Triton kernel, `python = \"...\"` for a function over tensors";
                 kernel.report(format!("variant `{shown}` has both `kernel` and `python`"), Some(help.to_owned()));
             }
             let scope = NameScope::new(whose, own);
@@ -392,8 +391,10 @@ fn variant(table: &Table<'_>, base: Option<&KernelParts>, names: &KernelNames<'_
         }
         (None, kernel) => {
             if let Some(filter) = table.get(&VARIANT.kernel_filter) {
-                filter
-                    .report("`kernel_filter` is for functions and external commands", Some("leave it out".to_owned()));
+                filter.report(
+                    "`kernel_filter` applies only to functions and external commands",
+                    Some("leave it out".to_owned()),
+                );
             }
             kernel_of(table, kernel, base, names, &shown).and_then(|parts| {
                 parts.check(table, names, &placed, &whose);

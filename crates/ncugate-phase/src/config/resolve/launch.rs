@@ -216,15 +216,15 @@ fn step(place: usize, item: &Item<'_>) -> Option<StepParts> {
         let own = launch.present.first().copied().or(Some(&PDL).filter(|key| table.has(key)));
         if let Some(stray) = own {
             let what = if memset.is_some() { &MEMSET } else { &MEMCPY };
-            let help = "a step is a launch, a `memset` or a `memcpy`; write each as a step of its own".to_owned();
+            let help = "a step is a launch, a `memset` or a `memcpy`; write them as separate steps".to_owned();
             table.report(
-                format!("`{}.{}` means nothing beside `{}`", item.place.key, stray.name, what.name),
+                format!("`{}.{}` does not apply to a step with `{}`", item.place.key, stray.name, what.name),
                 Some(help),
             );
         }
     }
     if let Some(byte) = table.given(&BYTE).filter(|_| memset.is_none()) {
-        byte.report(format!("`{}` means nothing without `memset`", byte.place.key), None);
+        byte.report(format!("`{}` applies only to a step with `memset`", byte.place.key), None);
     }
     let action = match (memset, memcpy) {
         (Some(_), Some(memcpy)) => {
@@ -259,7 +259,7 @@ pub fn check(at: &Table<'_>, steps: &[StepParts], names: &KernelNames<'_>, scope
         check_mode(at, steps, index, launch);
     }
     if !steps.is_empty() && !steps.iter().any(|step| step.launch().is_some()) {
-        at.report(format!("`{}.launch` launches nothing", at.place.key), Some("add a step with an `entry`".to_owned()));
+        at.report(format!("`{}.launch` has no launch", at.place.key), Some("add a step with an `entry`".to_owned()));
     }
 }
 
@@ -267,14 +267,14 @@ pub fn check(at: &Table<'_>, steps: &[StepParts], names: &KernelNames<'_>, scope
 fn check_mode(at: &Table<'_>, steps: &[StepParts], index: usize, launch: &LaunchParts) {
     let Some(pdl) = launch.pdl.as_ref().filter(|pdl| pdl.value) else { return };
     if launch.cooperative.as_ref().is_some_and(|cooperative| cooperative.value) {
-        let help = "a cooperative launch waits until the GPU is free; leave one of the two out".to_owned();
-        at.report_at(&pdl.place, format!("`{}` is true beside `cooperative`", pdl.place.key), Some(help));
+        let help = "a cooperative launch waits until the GPU is free; remove one of the two".to_owned();
+        at.report_at(&pdl.place, format!("`{}` and `cooperative` are both true", pdl.place.key), Some(help));
     }
     let before = index.checked_sub(1).and_then(|before| steps.get(before));
     if before.and_then(StepParts::launch).is_none() {
         let message = format!("`{}` is true, but the step before it is not a launch", pdl.place.key);
         let help =
-            "a programmatic dependent launch depends on a launch right before it in the same evaluation".to_owned();
+            "a programmatic dependent launch must directly follow another launch of the same evaluation".to_owned();
         at.report_at(&pdl.place, message, Some(help));
     }
 }
@@ -295,7 +295,7 @@ pub fn check_taken(at: &Table<'_>, own: &LaunchParts, steps: &[StepParts]) {
         if steps.is_empty() || launches.any(|launch| !launch.present.contains(key)) {
             continue;
         }
-        let message = format!("`{}.{}` is taken by no launch: each has its own", at.place.key, key.name);
-        at.report(message, Some(format!("leave it out, or the `{}` of a launch", key.name)));
+        let message = format!("`{}.{}` has no effect: each launch overrides it", at.place.key, key.name);
+        at.report(message, Some(format!("remove it, or remove `{}` from a launch", key.name)));
     }
 }

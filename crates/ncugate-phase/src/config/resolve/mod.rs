@@ -37,8 +37,8 @@ pub fn load(path: &Path, here: &Path, today: Date) -> Result<Phase, ConfigErrors
     let text = text_of(&file).map_err(|e| {
         let problem = ConfigError {
             place: None,
-            message: format!("cannot read the config: {e}"),
-            help: Some("give the path of a phase, a TOML file such as configs/phase_d.toml".to_owned()),
+            message: format!("cannot read the phase: {e}"),
+            help: Some("give the path of a phase file, such as configs/phase_d.toml".to_owned()),
         };
         ConfigErrors::new(path, "", vec![problem])
     })?;

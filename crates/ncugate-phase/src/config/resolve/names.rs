@@ -27,7 +27,11 @@ pub fn identifier(key: &PlacedValue<String>, at: &Item<'_>) -> Option<String> {
     if plain && !WORDS.contains(&name) {
         return Some(key.value.clone());
     }
-    let help = if plain { "it is a word of the expression language" } else { "letters, digits and underscores" };
+    let help = if plain {
+        "choose a name that is not a keyword of the expression language"
+    } else {
+        "use letters, digits and underscores, with no digit first"
+    };
     at.report(format!("`{name}` cannot be a name in expressions"), Some(help.to_owned()));
     None
 }
@@ -37,7 +41,7 @@ pub fn no_duplicates<'a>(what: &str, names: impl Iterator<Item = (&'a str, Item<
     let mut seen = std::collections::HashSet::new();
     for (name, item) in names {
         if !seen.insert(name) {
-            item.report(format!("{what} `{name}` is declared twice"), Some("give each its own name".to_owned()));
+            item.report(format!("{what} `{name}` is declared twice"), Some("give each a different name".to_owned()));
         }
     }
 }

@@ -195,8 +195,8 @@ fn swept(
 ) -> Option<KernelTemplate> {
     let Some((table, parts)) = parts else {
         if let Some(sweep) = root.get(&ROOT.sweep) {
-            let help = "declare [kernel], or give [[variant]] tables parameters of their own".to_owned();
-            sweep.report("`sweep` has no kernel to sweep", Some(help));
+            let help = "declare [kernel], or give each [[variant]] its own parameters".to_owned();
+            sweep.report("`sweep` has no kernel to apply to", Some(help));
         }
         if !root.has(&ROOT.kernel) && !root.has(&ROOT.variant) {
             let help = "declare [kernel], or at least one [[variant]]".to_owned();
@@ -233,10 +233,7 @@ fn objective(table: &Table<'_>, vocabulary: &Vocabulary<'_>) -> Option<Objective
             Some(better @ (Better::Higher | Better::Lower)) => (metric, better),
             Some(Better::Context) | None => {
                 let help = format!("objective = {{ minimise = \"{metric}\" }}, or maximise");
-                item.report(
-                    format!("`phase.objective`: whether more or less of `{metric}` is better is not known"),
-                    Some(help),
-                );
+                item.report(format!("`phase.objective` is `{metric}`, a metric without a direction"), Some(help));
                 return None;
             }
         }
@@ -298,10 +295,8 @@ fn bench_settings(table: &Table<'_>, vocabulary: &Vocabulary<'_>, judged: &[Shap
 
 /// Reports a warm cache if launches change their inputs: each launch finds its state at another address.
 fn check_warm_cache(root: &Table<'_>) {
-    let message =
-        "`bench.l2` is \"warm\", but the workload has buffers that a launch changes and the next one needs anew";
-    let help =
-        "each launch of a sample has its own copy of them, which is not a warm cache: use \"rotate\" or \"cold\"";
+    let message = "`bench.l2` is \"warm\", but launches of this workload change their inputs";
+    let help = "each launch gets fresh copies of those buffers, which are not in the cache: use \"rotate\" or \"cold\"";
     match root.get(&ROOT.bench).and_then(|item| item.peek(&BENCH.l2)) {
         Some(item) => item.report(message, Some(help.to_owned())),
         None => root.report(message, Some(help.to_owned())),
@@ -334,7 +329,7 @@ fn measured(given: Option<Item<'_>>, vocabulary: &Vocabulary<'_>, judged: &[Shap
     let Some(item) = given else { return judged.to_vec() };
     let shapes = vocabulary.shape_list(&item);
     for missing in judged.iter().filter(|shape| !shapes.contains(shape)) {
-        let help = "add it, or leave `shapes` out".to_owned();
+        let help = "add it, or remove `shapes`".to_owned();
         item.report(
             format!("`{}` leaves out `{missing}`, which the objective or a gate reads", item.place.key),
             Some(help),
@@ -359,11 +354,11 @@ fn check_collisions(table: &Table<'_>, workload: &Workload, params: &[String]) {
     let mut seen: Vec<(String, &str)> = Vec::new();
     for (name, what) in declared(workload, params) {
         if what != "buffer" && Catalogue::embedded().knows(&name) {
-            let help = "rename it: a requirement cannot use one name for both".to_owned();
+            let help = "rename it: a requirement could not tell them apart".to_owned();
             table.report(format!("the {what} `{name}` has the name of a metric"), Some(help));
         }
         if let Some((_, other)) = seen.iter().find(|(known, _)| *known == name) {
-            let help = "rename one: expressions and arguments cannot use one name for both".to_owned();
+            let help = "rename one: expressions and arguments could not tell them apart".to_owned();
             table.report(format!("`{name}` is both a {other} and a {what}"), Some(help));
         }
         seen.push((name, what));

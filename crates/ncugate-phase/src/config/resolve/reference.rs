@@ -27,7 +27,7 @@ pub fn reference(item: &Item<'_>, dims: &NameScope) -> Option<WorkloadReference>
     let options = table.free();
     let strays = options.iter().map(|(_, item)| item.clone()).filter(|_| *kind != REFERENCE.builtin);
     for stray in of_entry.chain(of_program).filter_map(|key| table.given(key)).chain(strays) {
-        stray.report(format!("`{}` means nothing beside `{}`", stray.place.key, kind.name), None);
+        stray.report(format!("`{}` does not apply to a reference with `{}`", stray.place.key, kind.name), None);
     }
     if is_program {
         let timeout_s = table.read(&REFERENCE.timeout_s, Item::count);
@@ -61,7 +61,7 @@ fn python(item: &Item<'_>) -> Option<ProgramKind> {
     let (file, function) = text.rsplit_once(':').unwrap_or((text.as_str(), ""));
     let named = function.chars().all(|c| c.is_alphanumeric() || c == '_') && !function.is_empty();
     if file.is_empty() || !named {
-        item.expected("a file and a function of it, such as \"ref.py:softmax\"", None);
+        item.expected("a file and its function, such as \"ref.py:softmax\"", None);
         return None;
     }
     Some(ProgramKind::Python { file: file.into(), function: function.to_owned() })
@@ -107,12 +107,12 @@ pub fn check_buffers(table: &Table<'_>, reference: &WorkloadReference, buffers: 
     if let Some(item) = table.get(&WORKLOAD.reference) {
         let listed = |names: &[&str]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         let message = format!(
-            "`workload.reference` is `{name}`, which takes the inputs {} and one output; the file has the inputs {} and the outputs {}",
+            "`workload.reference` is `{name}`, which needs the inputs {} and one output; the phase has the inputs {} and the outputs {}",
             takes.inputs.join(", "),
             listed(&inputs),
             listed(&outputs)
         );
-        item.report(message, Some("buffers are found by name, else by their order".to_owned()));
+        item.report(message, Some("buffers are matched by name, or else by order".to_owned()));
     }
 }
 
@@ -136,12 +136,15 @@ pub fn laws(item: &Item<'_>, reference: Option<&WorkloadReference>) -> Vec<Law> 
     let laws: Vec<Law> = item.some_list().iter().filter_map(|law| law.one_of(&LAWS)).collect();
     for (at, law) in laws.iter().enumerate() {
         if laws[..at].contains(law) {
-            item.report(format!("law {law} is given twice"), Some("give each law once".to_owned()));
+            item.report(format!("`laws` has `{law}` twice"), Some("remove one".to_owned()));
         }
     }
     if matches!(reference, Some(WorkloadReference::Npy { .. })) && laws.iter().any(|law| *law != Law::Declared) {
-        let help = "leave `laws` out: a file holds the answer to the declared inputs alone".to_owned();
-        item.report("`laws` draws other inputs than those that the reference's files answer".to_owned(), Some(help));
+        let help = "remove `laws`: the file has the expected outputs of the declared inputs only".to_owned();
+        item.report(
+            "`laws` draws inputs for which the reference files have no expected outputs".to_owned(),
+            Some(help),
+        );
     }
     laws
 }

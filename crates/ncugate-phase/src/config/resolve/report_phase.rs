@@ -13,19 +13,20 @@ pub fn is_of_reports(root: &Table<'_>) -> bool {
 pub fn workload(root: &Table<'_>) -> Workload {
     for key in [&ROOT.workload, &ROOT.kernel, &ROOT.sweep, &ROOT.build, &ROOT.bench] {
         if let Some(item) = root.get(key) {
-            let message = format!("`{}` means nothing in a phase whose variants are launches of ncu reports", key.name);
-            item.report(message, Some("leave it out, or give every variant a kernel or a command".to_owned()));
+            let message =
+                format!("`{}` does not apply to a phase whose variants are launches of ncu reports", key.name);
+            item.report(message, Some("remove it, or give every variant a kernel or a command".to_owned()));
         }
     }
     for key in [&ROOT.stage, &ROOT.fallback] {
         if let Some(item) = root.get(key) {
-            let help = "nothing is selected among launches of ncu reports: judge variants by [[gate]]".to_owned();
-            item.report(format!("`{}` needs a variant that is selected", key.name), Some(help));
+            let help = "use [[gate]]: launches of ncu reports have no selected variant".to_owned();
+            item.report(format!("`{}` needs a selected variant", key.name), Some(help));
         }
     }
     for item in named(root).filter(|item| item.peek(&VARIANT.r#match).is_none()) {
-        let help = "give it `match = { kernel = \"...\" }`, or no variant `match`".to_owned();
-        item.report(format!("`{}` has no `match`, which others have", item.place.key), Some(help));
+        let help = "give it `match = { kernel = \"...\" }`, or remove `match` from all variants".to_owned();
+        item.report(format!("`{}` has no `match`, but other variants have", item.place.key), Some(help));
     }
     Workload::of_reports()
 }

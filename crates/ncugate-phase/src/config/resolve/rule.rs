@@ -14,7 +14,7 @@ pub fn rules(items: &[Item<'_>], values: &[String]) -> Vec<Rule> {
     let mut read = |item: &Item<'_>| {
         let rule = rule(item, values)?;
         if !ids.insert(rule.id.clone()) {
-            item.report(format!("two rules have the id `{}`", rule.id), Some("rename one of them".to_owned()));
+            item.report(format!("two rules have the id `{}`", rule.id), Some("rename one".to_owned()));
         }
         Some(rule)
     };
@@ -90,5 +90,5 @@ fn check(item: &Item<'_>, name: &str, span: Option<Span>, text: &str, values: &[
     let facts = crate::config::rule::FACTS.iter().map(|fact| fact.name);
     let known = catalogue.names().chain(facts).chain(values.iter().map(String::as_str));
     let help = nearest(metric, known).map(|near| format!("did you mean `{near}`?"));
-    item.report_within(text, span, format!("`{}`: '{name}' is neither a metric nor a fact", item.place.key), help);
+    item.report_within(text, span, format!("`{}`: `{name}` is neither a metric nor a fact", item.place.key), help);
 }

@@ -60,7 +60,7 @@ impl NameScope {
     /// Calls `report` for each name of a text that is not in scope.
     fn check(&self, text: &str, names: Vec<(String, Span)>, key: &str, report: impl Fn(Span, String, String)) {
         for (name, span) in names.into_iter().filter(|(name, _)| !self.names.contains(name)) {
-            let message = format!("`{key}` is \"{text}\", whose `{name}` is not among {}", self.who);
+            let message = format!("`{key}` is \"{text}\"; `{name}` is not among {}", self.who);
             report(span, message, suggest(&name, self.names.iter().map(String::as_str)));
         }
     }

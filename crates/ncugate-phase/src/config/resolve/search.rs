@@ -11,12 +11,12 @@ use std::time::Duration;
 pub fn search(item: &Item<'_>, sweep: &Sweep) -> Option<SearchSettings> {
     let table = item.table()?;
     if sweep.axes.is_empty() {
-        table.report("`search` has no axes to search", Some("declare [sweep]".to_owned()));
+        table.report("`search` needs axes", Some("declare [sweep]".to_owned()));
     }
     let axes = || sweep.axes.iter().map(|(name, _)| name.clone());
     let facts =
         Catalogue::embedded().metrics().iter().filter(|metric| metric.is_static()).map(|metric| metric.name.clone());
-    let facts = NameScope::new("what follows from a build, and the sweep's parameters", facts.chain(axes()));
+    let facts = NameScope::new("the metrics of a build and the sweep's parameters", facts.chain(axes()));
     let strategy = table.read(&SEARCH.strategy, |item| item.one_of(&SearchStrategy::WORDS));
     let budget = table.read(&SEARCH.budget, budget);
     let seed = table.read(&SEARCH.seed, Item::integer);

@@ -31,14 +31,13 @@ impl SymbolParts {
         let key = &self.value.place.key;
         if let Some(what) = self.pointer(names) {
             let help =
-                "a pointer would be to the buffers of one launch, and the variable is that of all; pass it in `args`"
-                    .to_owned();
+                "all launches share the variable, but each has its own buffers; pass the pointer in `args`".to_owned();
             at.report_at(&self.value.place, format!("`{key}` has {what}"), Some(help));
         }
         let named = names.buffers.iter().find(|buffer| self.value.value.name() == Some(&buffer.name));
         if let Some(buffer) = named.filter(|buffer| buffer.role != Role::Input) {
             let message = format!("`{key}` is `{}`, which launches write", buffer.name);
-            at.report_at(&self.value.place, message, Some("name a buffer with role \"input\"".to_owned()));
+            at.report_at(&self.value.place, message, Some("use a buffer with role \"input\"".to_owned()));
         }
     }
 

@@ -42,7 +42,7 @@ impl MapParts {
     /// Reports a name already in use, a missing buffer, and a box that does not match the buffer.
     pub fn declared(&self, at: &Table<'_>, names: &KernelNames<'_>) {
         if let Some((name, what)) = names.taken.iter().find(|(name, _)| *name == self.name.value) {
-            let help = "rename one: expressions and arguments cannot use one name for both".to_owned();
+            let help = "rename one: expressions and arguments could not tell them apart".to_owned();
             at.report_at(&self.name.place, format!("`{name}` is both a {what} and a tensor map"), Some(help));
         }
         let Some(named) = &self.buffer else { return };
@@ -55,11 +55,13 @@ impl MapParts {
         let axes = buffer.shape.len();
         if axes > AXES {
             let message = format!("`{}` is `{}`, which has {axes} axes", named.place.key, buffer.name);
-            at.report_at(&named.place, message, Some(format!("a tensor map has 1 to {AXES} axes")));
+            at.report_at(&named.place, message, Some(format!("a tensor map needs a buffer of 1 to {AXES} axes")));
         } else if let Some(written) = self.box_dims.as_ref().filter(|w| !w.value.is_empty() && w.value.len() != axes) {
             let (key, given) = (&written.place.key, written.value.len());
-            let message = format!("`{key}` is of {given} axes, but buffer `{}` has {axes}", buffer.name);
-            let help = "give elements along each axis of the buffer, 1 where a copy stays at one index".to_owned();
+            let message = format!("`{key}` has {given} axes, but buffer `{}` has {axes}", buffer.name);
+            let help =
+                "give the number of elements along each axis of the buffer, 1 for an axis that a copy does not span"
+                    .to_owned();
             at.report_at(&written.place, message, Some(help));
         }
     }
@@ -78,7 +80,7 @@ impl MapParts {
     /// Reports that no kernel passes it.
     pub fn unused(&self, at: &Table<'_>) {
         let name = &self.name;
-        let help = format!("add `{}` to `args`, or leave the tensor map out", name.value);
+        let help = format!("add `{}` to `args`, or remove the tensor map", name.value);
         at.report_at(&name.place, format!("`{}` is in no `args`", name.place.key), Some(help));
     }
 

@@ -25,10 +25,7 @@ pub fn tolerance(item: &Item<'_>, buffers: &[Buffer], shapes: &[Shape]) -> Optio
     let (atol, rtol) = (bound(&TOLERANCE.atol), bound(&TOLERANCE.rtol));
     let either = atol.or(rtol).is_some();
     if let Some(item) = table.given(&TOLERANCE.mismatches).filter(|_| !either) {
-        item.report(
-            "`mismatches` is of the elements that `atol` and `rtol` bound",
-            Some("give one of them".to_owned()),
-        );
+        item.report("`mismatches` needs `atol` or `rtol`", Some("add one of them".to_owned()));
     }
     let mismatches =
         table.read(&TOLERANCE.mismatches, |item| item.number("a share from 0 to 0.05", |v| (0.0..=0.05).contains(&v)));
@@ -52,9 +49,9 @@ pub fn tolerance(item: &Item<'_>, buffers: &[Buffer], shapes: &[Shape]) -> Optio
     }
     let of_elements = [&TOLERANCE.outputs, &TOLERANCE.shapes];
     if let Some(stray) = of_elements.into_iter().find_map(|key| table.given(key)).filter(|_| !either) {
-        let help = "give `atol` or `rtol` for the others, too".to_owned();
+        let help = "add `atol` or `rtol` to `tolerance` for the others".to_owned();
         stray.report(
-            format!("`{}` bounds single elements, which nothing bounds for all outputs", stray.place.key),
+            format!("`{}` bounds elements, but `tolerance` has no such bound for the others", stray.place.key),
             Some(help),
         );
     }
@@ -88,7 +85,7 @@ fn bounds(
         }
         let table = item.table()?;
         if !OWN_TOLERANCE.spec.keys.iter().any(|key| table.has(key)) {
-            item.expected("`atol`, `rtol` or both", Some("{ atol = 0 } is exact".to_owned()));
+            item.expected("`atol`, `rtol` or both", Some("{ atol = 0 } requires equality".to_owned()));
         }
         let (atol, rtol) = (table.read(&OWN_TOLERANCE.atol, bound), table.read(&OWN_TOLERANCE.rtol, bound));
         Some(OwnBound { of: of(&name.value), atol: atol?, rtol: rtol? })

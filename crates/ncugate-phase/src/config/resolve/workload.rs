@@ -39,9 +39,8 @@ pub fn workload(table: &Table<'_>, params: &[String]) -> Workload {
         Some(WorkloadReference::Entry { .. } | WorkloadReference::Npy { .. } | WorkloadReference::Program(_)),
     ) = (tolerance.as_ref().and_then(|read| read.tolerance.times_error), &reference)
     {
-        let message =
-            format!("`times_error = {times}` asks for a plain evaluation, which only built-in references have");
-        table.report(message, Some("give max_abs, rel_l2, or atol and rtol".to_owned()));
+        let message = format!("`times_error = {times}` needs a plain evaluation, which only built-in references have");
+        table.report(message, Some("use `max_abs`, `rel_l2`, or `atol` and `rtol`".to_owned()));
     }
     let given_reference = reference.clone();
     let reference =
@@ -70,8 +69,8 @@ fn refuse_partial_entry(table: &Table<'_>, reference: Option<&WorkloadReference>
     if let (Some(WorkloadReference::Entry { .. }), Some(partial), Some(item)) =
         (reference, partial, table.get(&WORKLOAD.reference))
     {
-        let message = format!("a reference entry cannot give the partial results of `{}`", partial.name);
-        let help = "use a built-in reference or a NumPy file, which give what the partial results are put together to";
+        let message = format!("a reference entry cannot compute the partial results of `{}`", partial.name);
+        let help = "use a built-in reference or a NumPy file, which have the combined results";
         item.report(message, Some(help.to_owned()));
     }
 }
@@ -87,7 +86,7 @@ fn seeds(item: &Item<'_>) -> Vec<u64> {
     let mut seen = HashSet::new();
     for seed in &seeds {
         if !seen.insert(seed) {
-            item.report(format!("seed {seed} is given twice"), Some("give each seed once".to_owned()));
+            item.report(format!("`seeds` has {seed} twice"), Some("remove one".to_owned()));
         }
     }
     seeds
@@ -118,7 +117,7 @@ fn shapes(item: &Item<'_>) -> Vec<Shape> {
                 first.name,
                 list(&first.dims)
             );
-            entries.report(message, Some("give every shape the same dimensions".to_owned()));
+            entries.report(message, Some("give all shapes the same dimensions".to_owned()));
         }
         shapes.push(Shape { name: ShapeName(name.into()), dims });
     }
@@ -144,7 +143,7 @@ fn plain_name(key: &PlacedValue<String>, at: &Item<'_>) -> Option<String> {
     if plain && !key.value.is_empty() && !key.value.starts_with(['.', '-']) {
         return Some(key.value.clone());
     }
-    at.report(format!("`{}` is not a name of letters, digits and `_ . -`", key.value), None);
+    at.report(format!("`{}` is not a name; use letters, digits and `_ . -`", key.value), None);
     None
 }
 
@@ -186,9 +185,9 @@ fn buffers(item: &Item<'_>, scopes: &BufferScopes<'_>, shapes: &[Shape]) -> Vec<
     let buffers: Vec<Buffer> = entries.iter().filter_map(|(name, item)| buffer(name, item, scopes, shapes)).collect();
     if buffers.len() == entries.len() && !buffers.iter().any(|buffer| buffer.role.is_compared()) {
         let help =
-            "give the buffer that the kernel computes `role = \"output\"`, or `\"inout\"` where it changes it in place"
+            "give the buffer that the kernel computes `role = \"output\"`, or `\"inout\"` if the kernel updates it in place"
                 .to_owned();
-        table.report("no buffer has the role output or inout, so that nothing could be proved correct", Some(help));
+        table.report("no buffer has the role `output` or `inout`, so no result could be checked", Some(help));
     }
     buffers
 }
@@ -223,11 +222,11 @@ fn buffer(name: &PlacedValue<String>, item: &Item<'_>, scopes: &BufferScopes<'_>
 fn check_reduce(item: &Item<'_>, buffer: &Buffer, shapes: &[Shape], has_init: bool) {
     let varies = shapes.first().is_some_and(|shape| buffer.varying_axes(&shape.dims).contains(&true));
     let problem = if buffer.role != Role::Output {
-        "is for outputs"
+        "applies only to buffers with role \"output\""
     } else if !varies {
-        "puts together axes whose extents follow the variant's parameters, and the buffer has none"
+        "combines axes whose extents depend on the variant's parameters, and this buffer has none"
     } else if has_init {
-        "is for partial results that are written whole; leave `init` out"
+        "needs partial results that the kernel writes completely; remove `init`"
     } else {
         return;
     };
@@ -244,7 +243,7 @@ fn extent(item: &Item<'_>, dims: &NameScope, shapes: &[Shape]) -> Option<Expr> {
             Ok(v) => (None, format!("`{key}` is \"{expr}\", which gives {v} at shape `{shape_name}`")),
             Err(e) => (e.span(), format!("`{key}` at shape `{shape_name}`: {e}")),
         };
-        let help = "an extent is a whole number of at least 1".to_owned();
+        let help = "an extent must be a whole number of at least 1".to_owned();
         item.report_within(expr.text(), span, problem, Some(help));
     }
     Some(expr)

@@ -50,7 +50,7 @@ fn keys_that_mean_nothing_for_what_the_file_holds_are_errors() {
     let said = error(&with_kernel(triton, "num_warps = [2]\n"));
     assert!(
         said.contains(
-            "`kernel.cluster` has no meaning for a kernel with `python`: the function's compiler decides that"
+            "`kernel.cluster` does not apply to a kernel with `python`: the function's compiler determines it"
         ),
         "{said}"
     );
@@ -62,7 +62,7 @@ fn keys_that_mean_nothing_for_what_the_file_holds_are_errors() {
     let warps = triton.replace("cluster = [2]\n", "");
     let wide = kernels(&with_kernel(&warps, "num_warps = [3, 8, 64]\n"));
     let threads: Vec<u32> = wide.iter().filter_map(|kernel| Some(kernel.launches().next()?.threads())).collect();
-    assert_eq!(threads, [96, 256, 128], "what the compiler refuses is said by it");
+    assert_eq!(threads, [96, 256, 128], "the compiler reports its own limits");
 }
 
 #[test]

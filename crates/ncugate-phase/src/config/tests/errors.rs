@@ -68,13 +68,13 @@ fn every_error_comes_out_at_once() {
        |
        = help: known: x, y, scale, N
 
-    error: `gate[0].require` is "spils == 0", whose `spils` is unknown
+    error: `gate[0].require` is "spils == 0"; `spils` is unknown
       --> phase.toml:31:12
        |
     31 | require = "spils == 0"
        |            ^^^^^
        |
-       = help: did you mean `spills`? docs/config.md lists the metrics; one of ncu's is written with its unit, as `sm__cycles_active.avg`; values: N, THREADS, CAP, scale, cc, dtype
+       = help: did you mean `spills`? docs/metrics.md lists the metrics; write a metric of ncu with its suffix, such as `sm__cycles_active.avg`; values: N, THREADS, CAP, scale, cc, dtype
     "##);
 }
 
@@ -95,7 +95,7 @@ blok = ["1"]"#)]), @r##"
 #[test]
 fn unknown_table() {
     assert_snapshot!(shown(&[("[sweep]", "[sweeps]")]), @r##"
-    error: `kernel.flags[1]` is "-maxrregcount={{ CAP }}", whose `CAP` is not among the sweep's parameters
+    error: `kernel.flags[1]` is "-maxrregcount={{ CAP }}"; `CAP` is not among the sweep's parameters
       --> phase.toml:19:35
        |
     19 | flags = ["-O3", "-maxrregcount={{ CAP }}"]
@@ -103,7 +103,7 @@ fn unknown_table() {
        |
        = help: none is declared
 
-    error: `kernel.defines[0]` is `THREADS`, which is not among the sweep's parameters
+    error: `kernel.defines[0]` is `THREADS`, not one of the sweep's parameters
       --> phase.toml:20:12
        |
     20 | defines = ["THREADS"]
@@ -111,7 +111,7 @@ fn unknown_table() {
        |
        = help: none is declared
 
-    error: `kernel.grid[0]` is "(N + THREADS - 1) // THREADS", whose `THREADS` is not among the dimensions and the sweep's parameters
+    error: `kernel.grid[0]` is "(N + THREADS - 1) // THREADS"; `THREADS` is not among the dimensions and the sweep's parameters
       --> phase.toml:21:15
        |
     21 | grid = ["(N + THREADS - 1) // THREADS"]
@@ -119,7 +119,7 @@ fn unknown_table() {
        |
        = help: known: N
 
-    error: `kernel.block[0]` is "THREADS", whose `THREADS` is not among the dimensions and the sweep's parameters
+    error: `kernel.block[0]` is "THREADS"; `THREADS` is not among the dimensions and the sweep's parameters
       --> phase.toml:22:11
        |
     22 | block = ["THREADS"]
@@ -188,7 +188,7 @@ fn unknown_word() {
 #[test]
 fn expression_that_does_not_parse() {
     assert_snapshot!(shown(&[(r#"block = ["THREADS"]"#, r#"block = ["THREADS +"]"#)]), @r##"
-    error: `kernel.block[0]`: expression 'THREADS +' does not parse: expected a value, found the end
+    error: `kernel.block[0]`: cannot parse expression `THREADS +`: expected a value, found the end
       --> phase.toml:22:20
        |
     22 | block = ["THREADS +"]
@@ -199,7 +199,7 @@ fn expression_that_does_not_parse() {
 #[test]
 fn expression_with_an_unknown_name() {
     assert_snapshot!(shown(&[(r#"block = ["THREADS"]"#, r#"block = ["THREAD"]"#)]), @r##"
-    error: `kernel.block[0]` is "THREAD", whose `THREAD` is not among the dimensions and the sweep's parameters
+    error: `kernel.block[0]` is "THREAD"; `THREAD` is not among the dimensions and the sweep's parameters
       --> phase.toml:22:11
        |
     22 | block = ["THREAD"]
@@ -221,14 +221,14 @@ fn parameter_with_the_name_of_a_metric() {
     4 | [workload]
       | ^^^^^^^^^^
       |
-      = help: rename it: a requirement cannot use one name for both
+      = help: rename it: a requirement could not tell them apart
     "##);
 }
 
 #[test]
 fn part_of_a_text_with_escapes_keeps_its_caret() {
     assert_snapshot!(shown(&[("require = \"spills == 0\"", r#"require = "ncu(\"a__b.sum\") < 1 < 2 \\ 3""#)]), @r##"
-    error: `gate[0].require`: requirement 'ncu("a__b.sum") < 1 < 2 \ 3' does not parse: `\` is not part of an expression
+    error: `gate[0].require`: cannot parse requirement `ncu("a__b.sum") < 1 < 2 \ 3`: `\` is not part of an expression
       --> phase.toml:31:38
        |
     31 | require = "ncu(\"a__b.sum\") < 1 < 2 \\ 3"

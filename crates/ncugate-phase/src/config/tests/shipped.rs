@@ -23,9 +23,9 @@ fn every_shipped_phase_is_right() {
 fn a_file_that_is_not_there_is_an_error() {
     let errors = load(Path::new("configs/none.toml"), &root(), TODAY).unwrap_err();
     insta::assert_snapshot!(errors, @r##"
-    error: cannot read the config: No such file or directory (os error 2)
+    error: cannot read the phase: No such file or directory (os error 2)
     --> configs/none.toml
-     = help: give the path of a phase, a TOML file such as configs/phase_d.toml
+     = help: give the path of a phase file, such as configs/phase_d.toml
     "##);
 }
 

@@ -31,15 +31,15 @@ c = { box = ["THREDS"] }"#;
        |
        = help: did you mean `x`? known: x, y
 
-    error: `kernel.tensor_maps.b.box` is of 2 axes, but buffer `y` has 1
+    error: `kernel.tensor_maps.b.box` has 2 axes, but buffer `y` has 1
       --> phase.toml:26:27
        |
     26 | b = { buffer = "y", box = [1, 32], swizzle = "SWIZZLE" }
        |                           ^^^^^^^
        |
-       = help: give elements along each axis of the buffer, 1 where a copy stays at one index
+       = help: give the number of elements along each axis of the buffer, 1 for an axis that a copy does not span
 
-    error: `kernel.tensor_maps.b.swizzle` is "SWIZZLE", whose `SWIZZLE` is not among the dimensions and the sweep's parameters
+    error: `kernel.tensor_maps.b.swizzle` is "SWIZZLE"; `SWIZZLE` is not among the dimensions and the sweep's parameters
       --> phase.toml:26:47
        |
     26 | b = { buffer = "y", box = [1, 32], swizzle = "SWIZZLE" }
@@ -55,7 +55,7 @@ c = { box = ["THREDS"] }"#;
        |
        = help: The buffer, which determines shape, strides, type and address of the map.
 
-    error: `kernel.tensor_maps.c.box[0]` is "THREDS", whose `THREDS` is not among the dimensions and the sweep's parameters
+    error: `kernel.tensor_maps.c.box[0]` is "THREDS"; `THREDS` is not among the dimensions and the sweep's parameters
       --> phase.toml:27:15
        |
     27 | c = { box = ["THREDS"] }
@@ -78,7 +78,7 @@ THREADS = { buffer = "x", box = [32] }
     25 | x = { buffer = "x", box = [32] }
        | ^
        |
-       = help: rename one: expressions and arguments cannot use one name for both
+       = help: rename one: expressions and arguments could not tell them apart
 
     error: `N` is both a dimension and a tensor map
       --> phase.toml:26:1
@@ -86,7 +86,7 @@ THREADS = { buffer = "x", box = [32] }
     26 | N = { buffer = "x", box = [32] }
        | ^
        |
-       = help: rename one: expressions and arguments cannot use one name for both
+       = help: rename one: expressions and arguments could not tell them apart
 
     error: `THREADS` is both a parameter and a tensor map
       --> phase.toml:27:1
@@ -94,7 +94,7 @@ THREADS = { buffer = "x", box = [32] }
     27 | THREADS = { buffer = "x", box = [32] }
        | ^^^^^^^
        |
-       = help: rename one: expressions and arguments cannot use one name for both
+       = help: rename one: expressions and arguments could not tell them apart
     "##);
 }
 
@@ -115,7 +115,7 @@ fn tensor_map_that_nothing_passes() {
     25 | x_tile = { buffer = "x", box = [32] }
        | ^^^^^^
        |
-       = help: add `x_tile` to `args`, or leave the tensor map out
+       = help: add `x_tile` to `args`, or remove the tensor map
     "##);
 }
 
@@ -133,7 +133,7 @@ kernel = { tensor_maps = { x_tile = { buffer = "x", box = ["THREADS"] } } }
     32 | kernel = { tensor_maps = { x_tile = { buffer = "x", box = ["THREADS"] } } }
        |                            ^^^^^^
        |
-       = help: add `x_tile` to `args`, or leave the tensor map out
+       = help: add `x_tile` to `args`, or remove the tensor map
     "##);
 }
 
@@ -151,7 +151,7 @@ odd = { buffer = "x", box = [32], swizzle = 48 }"#;
     25 | zero = { buffer = "x", box = ["THREADS - 32"] }
        |                               ^^^^^^^^^^^^^^
        |
-       = help: a box is a whole number of elements from 1 to 256 along each axis
+       = help: a box must have from 1 to 256 elements along each axis
 
     error: `kernel.tensor_maps.wide.box[0]` is "512", which gives 512, for variant THREADS=32,CAP=32 at shape tiny and 7 more
       --> phase.toml:26:31
@@ -159,7 +159,7 @@ odd = { buffer = "x", box = [32], swizzle = 48 }"#;
     26 | wide = { buffer = "x", box = [512] }
        |                               ^^^
        |
-       = help: a box is a whole number of elements from 1 to 256 along each axis
+       = help: a box must have from 1 to 256 elements along each axis
 
     error: `kernel.tensor_maps.ragged.box[0]` gives a row of 30 f32 = 120 bytes, for variant THREADS=32,CAP=32 at shape tiny and 7 more
       --> phase.toml:27:33
@@ -167,7 +167,7 @@ odd = { buffer = "x", box = [32], swizzle = 48 }"#;
     27 | ragged = { buffer = "x", box = [30] }
        |                                 ^^
        |
-       = help: the innermost row of a box is a multiple of 16 bytes
+       = help: the innermost row of a box must be a multiple of 16 bytes
 
     error: `kernel.tensor_maps.swizzled.box[0]` gives a row of 32 f32 = 128 bytes, with a swizzle of 32, for variant THREADS=32,CAP=32 at shape tiny and 7 more
       --> phase.toml:28:35
@@ -183,7 +183,7 @@ odd = { buffer = "x", box = [32], swizzle = 48 }"#;
     29 | odd = { buffer = "x", box = [32], swizzle = 48 }
        |                                             ^^
        |
-       = help: a swizzle is 0, 32, 64 or 128 bytes
+       = help: a swizzle must be 0, 32, 64 or 128 bytes
     "##);
 }
 
@@ -197,7 +197,7 @@ fn tensor_map_of_more_axes_than_there_can_be() {
     24 | tensor_maps = { w_tile = { buffer = "w", box = [8] } }
        |                                     ^^^
        |
-       = help: a tensor map has 1 to 5 axes
+       = help: a tensor map needs a buffer of 1 to 5 axes
     "##);
 }
 
@@ -205,13 +205,13 @@ fn tensor_map_of_more_axes_than_there_can_be() {
 fn tensor_map_of_rows_that_are_not_aligned() {
     let buffer = r#"dtype = "f16", shape = ["N", 3, 12]"#;
     assert_snapshot!(with_map_of(buffer, r#"{ buffer = "w", box = [1, 1, 8] }"#), @r##"
-    error: `kernel.tensor_maps.w_tile.buffer` is `w`, whose axis 1 has neighbours 24 bytes apart, for variant THREADS=32,CAP=32 at shape tiny and 7 more
+    error: `kernel.tensor_maps.w_tile.buffer` is `w`, whose axis 1 has a stride of 24 bytes, for variant THREADS=32,CAP=32 at shape tiny and 7 more
       --> phase.toml:24:37
        |
     24 | tensor_maps = { w_tile = { buffer = "w", box = [1, 1, 8] } }
        |                                     ^^^
        |
-       = help: neighbours on every axis but the innermost are a multiple of 16 bytes apart
+       = help: the stride of every axis but the innermost must be a multiple of 16 bytes
     "##);
 }
 
@@ -225,7 +225,7 @@ fn tensor_map_of_a_buffer_that_is_too_large() {
     24 | tensor_maps = { w_tile = { buffer = "w", box = [1, 16] } }
        |                                     ^^^
        |
-       = help: an axis has 1 to 2^32 elements
+       = help: an axis must have from 1 to 2^32 elements
     "##);
 }
 

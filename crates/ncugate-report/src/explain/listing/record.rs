@@ -155,7 +155,7 @@ mod tests {
         let code = Code { cubin: b"no ELF", entry: "k", functions: &[] };
         let listing =
             listing(code, [0].into_iter(), &SourceTexts::default(), &UserSources::default(), Ok(BTreeMap::new()));
-        assert!(listing.lacks[0].starts_with("the cubin cannot be read"), "{:?}", listing.lacks);
+        assert!(listing.lacks[0].starts_with("cannot read the cubin"), "{:?}", listing.lacks);
         assert_eq!(listing.instructions.len(), 1);
     }
 }

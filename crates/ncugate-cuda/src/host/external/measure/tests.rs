@@ -162,7 +162,7 @@ fn a_program_that_a_pipe_does_not_suit_is_started_at_its_turn() {
     assert_eq!(summary(&measured), ("....".to_owned(), None));
     assert!(before.is_empty(), "the pipe is taken away: {before:?}");
     let (failed, _) = prestarted("echo broken >&2; exit 3");
-    assert_eq!(summary(&failed).1.unwrap(), "the program exited with status 3; it said: broken");
+    assert_eq!(summary(&failed).1.unwrap(), "the program exited with status 3; its output: broken");
 }
 
 #[test]
@@ -205,12 +205,12 @@ fn a_program_reads_its_request_and_leaves_a_result() {
 fn a_program_that_fails_is_a_result() {
     let (measured, _) = program("echo 'CUDA error' >&2; exit 3");
     assert_eq!(summary(&measured).0, "cccc");
-    assert_eq!(summary(&measured).1.unwrap(), "the program exited with status 3; it said: CUDA error");
-    assert!(summary(&program("exit 0").0).1.unwrap().contains("wrote no readable result"));
+    assert_eq!(summary(&measured).1.unwrap(), "the program exited with status 3; its output: CUDA error");
+    assert!(summary(&program("exit 0").0).1.unwrap().contains("wrote no valid result"));
     let plan = CommandPlan { argv: vec!["/nonexistent/program".to_owned()], kernel_filter: None };
     let folder = tempfile::tempdir().unwrap();
     let measured = measure(&phase(), &id(), &plan, folder.path(), None, &mut |_| Ok(())).unwrap();
-    assert!(summary(&measured).1.unwrap().contains("cannot start '/nonexistent/program'"));
+    assert!(summary(&measured).1.unwrap().contains("cannot start `/nonexistent/program`"));
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn alpha_and_beta_scale_the_product() {
     shape.scalars.extend([("alpha".to_owned(), 2.0), ("beta".to_owned(), 10.0)]);
     near(&compute(parse("gemm", &[]).unwrap(), &shape, &[&[3.0], &[5.0], &[1.0]]), &[40.0]);
     shape.buffers.remove(2);
-    assert!(parse("gemm", &[]).unwrap().bind(&shape).unwrap_err().to_string().contains("needs an input 'c_in'"));
+    assert!(parse("gemm", &[]).unwrap().bind(&shape).unwrap_err().to_string().contains("needs an input `c_in`"));
 }
 
 #[test]
@@ -151,14 +151,14 @@ fn misfits_are_named() {
     let bad = shape(vec![input("q", &q), input("k", &[1, 2, 8, 5]), input("v", &q), output("o", &q)]);
     assert_eq!(
         error("sdpa", &bad),
-        "reference 'sdpa' at shape 's': 'k' has extents [1, 2, 8, 5], expected [1, 2, 8, 4]"
+        "reference `sdpa` at shape `s`: `k` has extents [1, 2, 8, 5], expected [1, 2, 8, 4]"
     );
     let flat = shape(vec![input("q", &[8]), input("k", &q), input("v", &q), output("o", &q)]);
     assert!(error("sdpa", &flat).contains("expected [B, H, S, D]"));
     let missing = shape(vec![input("q", &q), output("o", &q)]);
     assert!(error("sdpa", &missing).contains("needs an input buffer named 'k'"));
     let two = shape(vec![input("x", &[2]), output("y", &[2]), output("z", &[2])]);
-    assert!(error("copy", &two).contains("output 'z' would stay unchecked"));
+    assert!(error("copy", &two).contains("output `z` would be unchecked"));
     let mut varying = shape(vec![input("q", &q), input("k", &q), input("v", &q), output("o", &q)]);
     varying.varying.push("scale".to_owned());
     assert!(error("sdpa", &varying).contains("depends on a variant's parameters"));
@@ -166,7 +166,7 @@ fn misfits_are_named() {
 
 #[test]
 fn names_and_options_are_checked() {
-    assert!(parse("spda", &[]).unwrap_err().to_string().contains("did you mean 'sdpa'?"));
+    assert!(parse("spda", &[]).unwrap_err().to_string().contains("did you mean `sdpa`?"));
     assert!(parse("sdpa", &[("causal", "yes")]).unwrap_err().to_string().contains("causal = true or false"));
     assert!(parse("reduce", &[("op", "product")]).is_err());
     assert!(parse("copy", &[("op", "sum")]).unwrap_err().to_string().contains("no options"));

@@ -6,33 +6,33 @@ use insta::assert_snapshot;
 #[test]
 fn unknown_metric() {
     assert_snapshot!(shown(&[("spills == 0", "eligable_warps >= 2")]), @r##"
-    error: `gate[0].require` is "eligable_warps >= 2", whose `eligable_warps` is unknown
+    error: `gate[0].require` is "eligable_warps >= 2"; `eligable_warps` is unknown
       --> phase.toml:31:12
        |
     31 | require = "eligable_warps >= 2"
        |            ^^^^^^^^^^^^^^
        |
-       = help: did you mean `eligible_warps`? docs/config.md lists the metrics; one of ncu's is written with its unit, as `sm__cycles_active.avg`; values: N, THREADS, CAP, scale, cc, dtype
+       = help: did you mean `eligible_warps`? docs/metrics.md lists the metrics; write a metric of ncu with its suffix, such as `sm__cycles_active.avg`; values: N, THREADS, CAP, scale, cc, dtype
     "##);
 }
 
 #[test]
 fn unknown_metric_of_the_baseline() {
     assert_snapshot!(shown(&[("spills == 0", "latency_p50 <= baseline.latencyp50")]), @r##"
-    error: `gate[0].require` is "latency_p50 <= baseline.latencyp50", whose `latencyp50` is unknown
+    error: `gate[0].require` is "latency_p50 <= baseline.latencyp50"; `latencyp50` is unknown
       --> phase.toml:31:27
        |
     31 | require = "latency_p50 <= baseline.latencyp50"
        |                           ^^^^^^^^^^^^^^^^^^^
        |
-       = help: did you mean `latency_p50`? docs/config.md lists the metrics; one of ncu's is written with its unit, as `sm__cycles_active.avg`
+       = help: did you mean `latency_p50`? docs/metrics.md lists the metrics; write a metric of ncu with its suffix, such as `sm__cycles_active.avg`
     "##);
 }
 
 #[test]
 fn requirement_that_compares_nothing() {
     assert_snapshot!(shown(&[("spills == 0", "spills")]), @r##"
-    error: `gate[0].require`: requirement 'spills' compares nothing; write for example 'spills >= 1'
+    error: `gate[0].require`: requirement `spills` has no comparison; write for example `spills >= 1`
       --> phase.toml:31:11
        |
     31 | require = "spills"
@@ -43,7 +43,7 @@ fn requirement_that_compares_nothing() {
 #[test]
 fn chained_comparison() {
     assert_snapshot!(shown(&[("spills == 0", "0 < spills < 2")]), @r##"
-    error: `gate[0].require`: requirement '0 < spills < 2' chains comparisons; write two gates, or join them with 'and'
+    error: `gate[0].require`: requirement `0 < spills < 2` chains comparisons; write two gates, or join them with `and`
       --> phase.toml:31:12
        |
     31 | require = "0 < spills < 2"
@@ -54,7 +54,7 @@ fn chained_comparison() {
 #[test]
 fn requirement_without_a_quantity() {
     assert_snapshot!(shown(&[("spills == 0", "1 < 2")]), @r##"
-    error: `gate[0].require`: requirement '1 < 2' reads no measured quantity, so that it would hold or fail whatever is measured
+    error: `gate[0].require`: requirement `1 < 2` reads no metric, so no measurement could change its verdict
       --> phase.toml:31:11
        |
     31 | require = "1 < 2"
@@ -79,7 +79,7 @@ fn speedup_over_an_unknown_baseline() {
 fn unknown_shape() {
     assert_snapshot!(shown(&[(r#"require = "spills == 0""#, r#"require = "spills == 0"
 shapes = ["tiney"]"#)]), @r##"
-    error: `gate[0].shapes[0]` names the shape `tiney`, which is not declared
+    error: `gate[0].shapes[0]` names the undeclared shape `tiney`
       --> phase.toml:32:11
        |
     32 | shapes = ["tiney"]
@@ -114,7 +114,7 @@ require = "registers < 9""#)]), @r##"
     32 | [[gate]]
        | ^^^^^^^^
        |
-       = help: give each its own name
+       = help: give each a different name
     "##);
 }
 
@@ -144,7 +144,7 @@ fn glob_with_too_many_braces() {
 fn objective_without_a_direction() {
     assert_snapshot!(shown(&[(r#"name = "small""#, r#"name = "small"
 objective = "sm__cycles_active.avg""#)]), @r##"
-    error: `phase.objective`: whether more or less of `sm__cycles_active.avg` is better is not known
+    error: `phase.objective` is `sm__cycles_active.avg`, a metric without a direction
      --> phase.toml:3:13
       |
     3 | objective = "sm__cycles_active.avg"
@@ -166,7 +166,7 @@ shapes = ["tiny"]
     17 | shapes = ["tiny"]
        |          ^^^^^^^^
        |
-       = help: add it, or leave `shapes` out
+       = help: add it, or remove `shapes`
     "##);
 }
 
@@ -179,7 +179,7 @@ owner = "me"
 expires = "2026-12-31"
 
 [[gate]]"#)]), @r##"
-    error: `waiver[0].gate` names the gate `spill`, which is not declared
+    error: `waiver[0].gate` names the undeclared gate `spill`
       --> phase.toml:30:8
        |
     30 | gate = "spill"
@@ -222,7 +222,7 @@ require = ["latency_p50 < "]
     33 | on_failure = "stop"
        |              ^^^^^^
 
-    error: `tier[0].require[0]`: requirement 'latency_p50 <' does not parse: expected a value, found the end
+    error: `tier[0].require[0]`: cannot parse requirement `latency_p50 <`: expected a value, found the end
       --> phase.toml:37:26
        |
     37 | require = ["latency_p50 < "]
@@ -236,7 +236,7 @@ fn precondition_with_an_unknown_name() {
 require = "M % 16 == 0"
 
 [[gate]]"#)]), @r##"
-    error: `precondition[0].require` is "M % 16 == 0", whose `M` is not among the dimensions, `cc` and `dtype`
+    error: `precondition[0].require` is "M % 16 == 0"; `M` is not among the dimensions, `cc` and `dtype`
       --> phase.toml:30:12
        |
     30 | require = "M % 16 == 0"
@@ -256,7 +256,7 @@ on = "selectd""#)]), @r##"
     32 | on = "selectd"
        |      ^^^^^^^^^
        |
-       = help: did you mean "selected"? a glob of variant ids; the first id is THREADS=32,CAP=32
+       = help: did you mean "selected"? use a glob of variant ids; the first id is `THREADS=32,CAP=32`
     "##);
 }
 
@@ -270,6 +270,6 @@ on = "best:CAP=128*""#)]), @r##"
     32 | on = "best:CAP=128*"
        |      ^^^^^^^^^^^^^^^
        |
-       = help: a glob of variant ids; the first id is THREADS=32,CAP=32
+       = help: use a glob of variant ids; the first id is `THREADS=32,CAP=32`
     "##);
 }

@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 #[test]
 fn flag_with_an_unknown_name() {
     assert_snapshot!(shown(&[("{{ CAP }}", "{{ CAPS }}")]), @r##"
-    error: `kernel.flags[1]` is "-maxrregcount={{ CAPS }}", whose `CAPS` is not among the sweep's parameters
+    error: `kernel.flags[1]` is "-maxrregcount={{ CAPS }}"; `CAPS` is not among the sweep's parameters
       --> phase.toml:19:35
        |
     19 | flags = ["-O3", "-maxrregcount={{ CAPS }}"]
@@ -32,7 +32,7 @@ fn parameter_that_nothing_uses() {
 #[test]
 fn define_that_is_not_a_parameter() {
     assert_snapshot!(shown(&[(r#"defines = ["THREADS"]"#, r#"defines = ["THREADS", "TILE"]"#)]), @r##"
-    error: `kernel.defines[1]` is `TILE`, which is not among the sweep's parameters
+    error: `kernel.defines[1]` is `TILE`, not one of the sweep's parameters
       --> phase.toml:20:23
        |
     20 | defines = ["THREADS", "TILE"]
@@ -84,7 +84,7 @@ fn parameter_that_is_also_a_dimension() {
     4 | [workload]
       | ^^^^^^^^^^
       |
-      = help: rename one: expressions and arguments cannot use one name for both
+      = help: rename one: expressions and arguments could not tell them apart
     "##);
 }
 
@@ -115,9 +115,9 @@ kernel_filter = "("
     31 | name = "a"
        |        ^^^
        |
-       = help: give each its own name
+       = help: give each a different name
 
-    error: `variant[1].command[1]` is "{{ Q }}", whose `Q` is not among the parameters of variant `a`
+    error: `variant[1].command[1]` is "{{ Q }}"; `Q` is not among the parameters of variant `a`
       --> phase.toml:32:21
        |
     32 | command = ["x", "{{ Q }}"]
@@ -164,13 +164,13 @@ arch = "90"
        |
        = help: did you mean `variant`? allowed here: phase, build, bench, profile, machine, workload, kernel, sweep, search, variant, baseline, gate, tier, stage, fallback, precondition, waiver, rule, imported, base
 
-    error: `sweep` has no kernel to sweep
+    error: `sweep` has no kernel to apply to
       --> phase.toml:28:1
        |
     28 | [sweep]
        | ^^^^^^^
        |
-       = help: declare [kernel], or give [[variant]] tables parameters of their own
+       = help: declare [kernel], or give each [[variant]] its own parameters
     "##);
 }
 
@@ -178,13 +178,13 @@ arch = "90"
 fn condition_that_leaves_nothing() {
     assert_snapshot!(shown(&[("CAP = [32, 64]", r#"CAP = [32, 64]
 where = "CAP > 64""#)]), @r##"
-    error: `sweep.where` is "CAP > 64", which leaves none of the 4 combinations
+    error: `sweep.where` is "CAP > 64", which excludes all 4 combinations
       --> phase.toml:28:9
        |
     28 | where = "CAP > 64"
        |         ^^^^^^^^^^
        |
-       = help: loosen it, or add values that it keeps
+       = help: relax it, or add values that satisfy it
     "##);
 }
 
@@ -192,13 +192,13 @@ where = "CAP > 64""#)]), @r##"
 fn condition_that_is_a_number() {
     assert_snapshot!(shown(&[("CAP = [32, 64]", r#"CAP = [32, 64]
 where = "CAP + 1""#)]), @r##"
-    error: `sweep.where` is "CAP + 1", which gives '33', for THREADS=32,CAP=32 and 3 more
+    error: `sweep.where` is "CAP + 1", which gives `33`, for THREADS=32,CAP=32 and 3 more
       --> phase.toml:28:9
        |
     28 | where = "CAP + 1"
        |         ^^^^^^^^^
        |
-       = help: it has to be true or false
+       = help: a condition must be true or false
     "##);
 }
 
@@ -211,27 +211,27 @@ fn grid_of_zero() {
     21 | grid = ["N // 128"]
        |         ^^^^^^^^^^
        |
-       = help: grid axis 0 is a whole number from 1 to 2147483647
+       = help: grid axis 0 must be a whole number from 1 to 2147483647
     "##);
 }
 
 #[test]
 fn grid_of_text() {
     assert_snapshot!(shown(&[(r#"grid = ["(N + THREADS - 1) // THREADS"]"#, r#"grid = ["'many'"]"#)]), @r##"
-    error: `kernel.grid[0]` is "'many'", which gives the text 'many', for variant THREADS=32,CAP=32 at shape tiny and 7 more
+    error: `kernel.grid[0]` is "'many'", which gives the text `many`, for variant THREADS=32,CAP=32 at shape tiny and 7 more
       --> phase.toml:21:9
        |
     21 | grid = ["'many'"]
        |         ^^^^^^^^
        |
-       = help: grid axis 0 is a whole number from 1 to 2147483647
+       = help: grid axis 0 must be a whole number from 1 to 2147483647
     "##);
 }
 
 #[test]
 fn block_too_large() {
     assert_snapshot!(shown(&[(r#"block = ["THREADS"]"#, r#"block = ["THREADS", 64]"#)]), @r##"
-    error: `kernel.block` gives 2048 threads a block, for variant THREADS=32,CAP=32 at shape tiny and 7 more
+    error: `kernel.block` gives 2048 threads per block, for variant THREADS=32,CAP=32 at shape tiny and 7 more
       --> phase.toml:22:9
        |
     22 | block = ["THREADS", 64]
@@ -250,6 +250,6 @@ fn division_by_zero() {
     21 | grid = ["N // (THREADS - 32)"]
        |          ^^^^^^^^^^^^^^^^^^^
        |
-       = help: grid axis 0 is a whole number from 1 to 2147483647
+       = help: grid axis 0 must be a whole number from 1 to 2147483647
     "##);
 }

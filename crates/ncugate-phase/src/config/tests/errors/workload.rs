@@ -19,13 +19,13 @@ fn unknown_reference() {
 #[test]
 fn reference_with_other_buffers() {
     assert_snapshot!(shown(&[(r#"reference = "copy""#, r#"reference = "sdpa""#)]), @r##"
-    error: `workload.reference` is `sdpa`, which takes the inputs q, k, v and one output; the file has the inputs x and the outputs y
+    error: `workload.reference` is `sdpa`, which needs the inputs q, k, v and one output; the phase has the inputs x and the outputs y
      --> phase.toml:6:13
       |
     6 | reference = "sdpa"
       |             ^^^^^^
       |
-      = help: buffers are found by name, else by their order
+      = help: buffers are matched by name, or else by order
     "##);
 }
 
@@ -43,7 +43,7 @@ fn reference_of_two_kinds() {
 #[test]
 fn npy_path_with_an_unknown_name() {
     assert_snapshot!(shown(&[(r#"reference = "copy""#, r#"reference = { npy = "a_{{ seeds }}.npy" }"#)]), @r##"
-    error: `workload.reference.npy` is "a_{{ seeds }}.npy", whose `seeds` is not among `shape`, `seed`, `buffer` and the dimensions
+    error: `workload.reference.npy` is "a_{{ seeds }}.npy"; `seeds` is not among `shape`, `seed`, `buffer` and the dimensions
      --> phase.toml:6:27
       |
     6 | reference = { npy = "a_{{ seeds }}.npy" }
@@ -69,13 +69,13 @@ fn no_tolerance() {
 #[test]
 fn no_output() {
     assert_snapshot!(shown(&[(r#", role = "output""#, "")]), @r##"
-    error: no buffer has the role output or inout, so that nothing could be proved correct
+    error: no buffer has the role `output` or `inout`, so no result could be checked
       --> phase.toml:12:1
        |
     12 | [workload.buffers]
        | ^^^^^^^^^^^^^^^^^^
        |
-       = help: give the buffer that the kernel computes `role = "output"`, or `"inout"` where it changes it in place
+       = help: give the buffer that the kernel computes `role = "output"`, or `"inout"` if the kernel updates it in place
     "##);
 }
 
@@ -99,7 +99,7 @@ fn shapes_with_other_dimensions() {
     11 | big = { M = 4096 }
        |       ^^^^^^^^^^^^
        |
-       = help: give every shape the same dimensions
+       = help: give all shapes the same dimensions
     "##);
 }
 
@@ -112,14 +112,14 @@ fn extent_of_a_buffer() {
     13 | x = { dtype = "f32", shape = ["N // 128"] }
        |                               ^^^^^^^^^^
        |
-       = help: an extent is a whole number of at least 1
+       = help: an extent must be a whole number of at least 1
     "##);
 }
 
 #[test]
 fn init_over_names_that_are_no_dimensions() {
     assert_snapshot!(shown(&[(r#"dtype = "f32", shape = ["N"] }"#, r#"dtype = "f32", shape = ["N"], init = { indices = "M - 1" } }"#)]), @r##"
-    error: `workload.buffers.x.init.indices` is "M - 1", whose `M` is not among the dimensions
+    error: `workload.buffers.x.init.indices` is "M - 1"; `M` is not among the dimensions
       --> phase.toml:13:57
        |
     13 | x = { dtype = "f32", shape = ["N"], init = { indices = "M - 1" } }
@@ -132,7 +132,7 @@ fn init_over_names_that_are_no_dimensions() {
 #[test]
 fn init_that_means_nothing_at_a_shape() {
     assert_snapshot!(shown(&[(r#"dtype = "f32", shape = ["N"] }"#, r#"dtype = "f32", shape = ["N"], init = { uniform = { low = "N", high = 4 } } }"#)]), @r##"
-    error: `workload.buffers.x.init` at shape `tiny`: low is 64 and high is 4; low is below high
+    error: `workload.buffers.x.init` at shape `tiny`: low is 64 and high is 4; low must be below high
       --> phase.toml:13:44
        |
     13 | x = { dtype = "f32", shape = ["N"], init = { uniform = { low = "N", high = 4 } } }
@@ -143,13 +143,13 @@ fn init_that_means_nothing_at_a_shape() {
 #[test]
 fn a_warm_cache_for_state() {
     assert_snapshot!(shown(&[(r#"role = "output" }"#, r#"role = "output", init = { constant = 0 } }"#), ("[kernel]", "[bench]\nl2 = \"warm\"\n[kernel]")]), @r##"
-    error: `bench.l2` is "warm", but the workload has buffers that a launch changes and the next one needs anew
+    error: `bench.l2` is "warm", but launches of this workload change their inputs
       --> phase.toml:17:6
        |
     17 | l2 = "warm"
        |      ^^^^^^
        |
-       = help: each launch of a sample has its own copy of them, which is not a warm cache: use "rotate" or "cold"
+       = help: each launch gets fresh copies of those buffers, which are not in the cache: use "rotate" or "cold"
     "##);
 }
 
@@ -162,7 +162,7 @@ fn scalar_out_of_range() {
     8 | scalars = { scale = { type = "u32", value = "N - 100" } }
       |                     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
       |
-      = help: give the scalar another type or value
+      = help: use another type or value for the scalar
     "##);
 }
 
@@ -211,12 +211,12 @@ fn a_wrong_workload_does_not_hide_other_errors() {
        |
        = help: The `.cu` file, or a header with kernels. A kernel has exactly one of `source`, `ptx`, `cubin` and `python`.
 
-    error: `gate[0].require` is "spils == 0", whose `spils` is unknown
+    error: `gate[0].require` is "spils == 0"; `spils` is unknown
       --> phase.toml:29:12
        |
     29 | require = "spils == 0"
        |            ^^^^^
        |
-       = help: did you mean `spills`? docs/config.md lists the metrics; one of ncu's is written with its unit, as `sm__cycles_active.avg`; values: N, THREADS, CAP, scale, cc, dtype
+       = help: did you mean `spills`? docs/metrics.md lists the metrics; write a metric of ncu with its suffix, such as `sm__cycles_active.avg`; values: N, THREADS, CAP, scale, cc, dtype
     "##);
 }
