@@ -8,7 +8,7 @@ fn main() {
     cc::Build::new()
         .file("src/gpu/nvtx.c")
         .include(INCLUDE)
-        // The headers make their callback tables global for other files to share; the compiler may not warn of theirs.
+        // The headers make their callback tables global for other files to share, so the compiler must not warn about them.
         .warnings(false)
         .compile("ncugate_nvtx");
 }
