@@ -80,7 +80,7 @@ mod tests {
     fn what_the_plan_lacks_is_refused() {
         let none = Plan { variants: Vec::new() };
         let error = DeepChoice::Variant(VariantId("x".into())).validate(&none).map_err(|e| e.to_string());
-        assert_eq!(error, Err("the phase has no variant 'x' to profile; write an id, `top:N` or `each`".to_owned()));
+        assert_eq!(error, Err("the phase has no variant `x`; write an id, `top:N` or `each`".to_owned()));
         let ranked = ["a", "b", "c"].map(|id| VariantId(id.into()));
         assert_eq!(DeepChoice::Top(2).variants(&none, &ranked), ranked[..2]);
     }

@@ -116,7 +116,7 @@ mod tests {
         std::os::unix::fs::symlink(place.path().join("secret"), own.join("link.py")).unwrap();
         let find = |name: &str| source(Path::new("task.yml"), &own, name).map_err(|error| error.to_string());
         assert!(find("a.py").is_ok() && find("./a.py").is_ok());
-        assert!(find("../utils.py").unwrap_err().contains("outside of its folder"));
+        assert!(find("../utils.py").unwrap_err().contains("outside its folder"));
         std::fs::create_dir(root.join(".git")).unwrap();
         assert!(find("../utils.py").is_ok(), "of its repository");
         let absolute = place.path().join("secret");

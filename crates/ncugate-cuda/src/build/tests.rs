@@ -219,7 +219,7 @@ fn the_faulty_plan_is_refused_with_its_budget() {
     for arch in ["sm_89", "sm_90"] {
         let message = failure(one(&nvcc, folder.path(), arch, whole.clone()));
         let arrays = "k_all 65536, scores 65536, v_all 65536, out 8192, q_tile 4096, row_sum 128; dynamic";
-        let expected = format!("static shared memory of a block: 209024 bytes, limit 49152, 159872 over: {arrays}");
+        let expected = format!("static shared memory per block: 209024 bytes, limit 49152, 159872 over: {arrays}");
         assert!(message.contains(&expected), "{message}");
     }
 }
@@ -328,7 +328,7 @@ fn launches_that_cannot_work_are_refused() {
     assert!(refusal(on("sm_90", shared(&|l| l.block = [2048, 1, 1]))).contains("at most 1024"));
     assert!(refusal(on("sm_90", shared(&|l| l.grid = [1, 70_000, 1]))).contains("65535"));
     assert!(refusal(on("sm_90", shared(&|l| l.args = args("p")))).contains("1 arguments, but the kernel takes 2"));
-    assert!(refusal(on("sm_90", shared(&|l| l.args = args("pi")))).contains("argument 2 (scalar I32(1)) is 4 bytes"));
+    assert!(refusal(on("sm_90", shared(&|l| l.args = args("pi")))).contains("argument 2 (scalar I32(1)) has 4 bytes"));
     let mut wide = kernel(data("spill.cu"), "spilling", "ppi");
     launch(&mut wide).block = [1024, 1, 1];
     assert!(refusal(on("sm_90", wide)).contains("a block has 65536"));
@@ -435,7 +435,7 @@ fn kernels_are_found_by_their_cpp_names() {
     let undefined = failure(built("scale<float, 128u, true>", "ppi"));
     assert!(undefined.starts_with("entries(2): error: identifier \"scale\" is undefined"), "{undefined}");
     let ambiguous = failure(built("plain", "p"));
-    assert!(ambiguous.contains("names 2 kernels") && ambiguous.contains("narrow::plain(float*)"), "{ambiguous}");
+    assert!(ambiguous.contains("matches 2 kernels") && ambiguous.contains("narrow::plain(float*)"), "{ambiguous}");
     let absent = failure(built("wide::plane", "p"));
     assert!(absent.contains("kernels: ") && absent.contains("wide::plain(float*)"), "{absent}");
 }

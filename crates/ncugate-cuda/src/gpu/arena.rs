@@ -218,9 +218,9 @@ mod tests {
         assert_eq!(found(layout.region(1).start), None, "outputs may be written");
         assert_eq!(found(layout.region(3).start), None, "scratch may be written");
         assert_eq!(found(layout.region(0).start + 4).unwrap(), "input `x` was written (first at byte 4)");
-        assert!(found(layout.region(1).end).unwrap().contains("past the end of 'y' (first 0 bytes"));
+        assert!(found(layout.region(1).end).unwrap().contains("past the end of `y` (first 0 bytes"));
         assert!(found(layout.region(1).start - 1).unwrap().contains("before the start of `y` (1 bytes"));
         assert!(found(0).unwrap().contains("before the start of `x`"));
-        assert!(found(layout.bytes() - 1).unwrap().contains("past the end of 'w'"));
+        assert!(found(layout.bytes() - 1).unwrap().contains("past the end of `w`"));
     }
 }

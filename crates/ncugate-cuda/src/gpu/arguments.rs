@@ -308,7 +308,7 @@ mod tests {
         let arguments = KernelArguments::new(&args, &known, &NoMemory).unwrap();
         assert_eq!(arguments.0, [0x1000, 0x3f80_0000, 0xffff_ffff, u64::MAX].map(Argument::Word));
         let error = KernelArguments::new(&args, &|_| None, &NoMemory).unwrap_err().to_string();
-        assert!(error.contains("no buffer 'x'"), "{error}");
+        assert!(error.contains("no buffer `x`"), "{error}");
     }
 
     #[test]

@@ -99,7 +99,7 @@ mod tests {
         let error = arrays(&phase).unwrap_err();
         assert_eq!(error.to_string(), "no inputs for shape `l`, seed 1");
         let cause = std::error::Error::source(&error).unwrap();
-        assert_eq!(cause.to_string(), "input 'x'");
+        assert_eq!(cause.to_string(), "input `x`");
         assert!(cause.source().unwrap().to_string().ends_with("l/1/x.npy"));
     }
 }

@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(right[0].values, [infinite, -infinite, 65519.0, 0.1], "representable values stay exact");
         let masked = [f64::NAN, 1.0, 2.0, f64::NAN];
         let error = held(&masked, NanRule::Refused).unwrap_err().to_string();
-        assert!(error.starts_with("2 elements of output 'y' are NaN in the reference; `tolerance = {"), "{error}");
+        assert!(error.starts_with("2 elements of output `y` are NaN in the reference; `tolerance = {"), "{error}");
         assert!(held(&masked, NanRule::Allowed).unwrap()[0].values[0].is_nan());
         let short = held(&[1.0], NanRule::Allowed).unwrap_err().to_string();
         assert_eq!(short, "it does not provide every element of output `y`");

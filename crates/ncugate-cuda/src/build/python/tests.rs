@@ -228,7 +228,7 @@ fn a_python_without_triton_stops_the_build() {
     let plan = plan(&format!("python = \"{SOFTMAX}:softmax_row\""), "[sweep]\nBLOCK = [256]");
     let error = build(&plan, Path::new("/bin/true"), folder.path()).unwrap_err().to_string();
     assert!(error.contains("`/bin/true`") && error.contains("without printing its version"), "{error}");
-    assert!(error.contains("[build] python"), "{error}");
+    assert!(error.contains("`python` under [build]"), "{error}");
 }
 
 #[test]
@@ -397,7 +397,7 @@ fn extents_that_are_the_same_at_every_shape_are_part_of_a_cute_kernels_code() {
     let (records, _) = build_with(&nvcc, "nvidia-cutlass-dsl", &other, &python, folder.path()).unwrap();
     let said = message(&records[0]);
     assert!(
-        said.contains("the phase gives grid = [64, 1, 1] at shape s, and the host function launches with [32, 1, 1]"),
+        said.contains("the phase has grid = [64, 1, 1] at shape s, but the host function launches with [32, 1, 1]"),
         "{said}"
     );
 }

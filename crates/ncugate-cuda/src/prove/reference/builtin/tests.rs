@@ -156,7 +156,7 @@ fn misfits_are_named() {
     let flat = shape(vec![input("q", &[8]), input("k", &q), input("v", &q), output("o", &q)]);
     assert!(error("sdpa", &flat).contains("expected [B, H, S, D]"));
     let missing = shape(vec![input("q", &q), output("o", &q)]);
-    assert!(error("sdpa", &missing).contains("needs an input buffer named 'k'"));
+    assert!(error("sdpa", &missing).contains("needs an input buffer named `k`"));
     let two = shape(vec![input("x", &[2]), output("y", &[2]), output("z", &[2])]);
     assert!(error("copy", &two).contains("output `z` would be unchecked"));
     let mut varying = shape(vec![input("q", &q), input("k", &q), input("v", &q), output("o", &q)]);
