@@ -30,7 +30,7 @@ fn a_counter_is_counted_or_the_reason_is_printed() {
     let (_, check) = tried(&place, &variables, &["--probe"]);
     let check = check.unwrap();
     assert_eq!(check["status"], "ok", "{check}");
-    assert!(check["found"].as_str().unwrap().contains("instructions of a kernel"), "{check}");
+    assert!(check["found"].as_str().unwrap().contains("instructions of a test kernel"), "{check}");
 
     variables.push(("NCUGATE_DOUBLE_SCENARIO", "permission".to_owned()));
     let (status, check) = tried(&place, &variables, &["--probe"]);

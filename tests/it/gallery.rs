@@ -55,7 +55,7 @@ fn a_python_function_is_called_by_check_and_its_mistakes_are_errors() {
         ("def rms_norm(x, mask):\n    return x\n", "takes `mask`, which is not an input, dimension or scalar"),
         ("def rms_norm(x):\n    return x[:, 1:]\n", "of shape [5, 999]; the output has [5, 1000]"),
         ("def other(x):\n    return x\n", "has no function `rms_norm`; it has other"),
-        ("def rms_norm(x):\n    return x, x\n", "gives 2 arrays; the outputs are y"),
+        ("def rms_norm(x):\n    return x, x\n", "returns 2 arrays; the outputs are y"),
         ("import absent_module\n", "No module named 'absent_module'"),
     ] {
         code(text);

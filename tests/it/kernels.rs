@@ -154,7 +154,7 @@ fn all_of_k_and_v_in_shared_memory_is_refused_with_its_budget() {
     let config = place.write("whole_kv.toml", &text);
     let Some(ada) = check(&place, &config, &["--arch", "sm_89"]) else { return };
     assert_eq!(ada.status, Some(1), "{ada:?}");
-    let fixed = "static shared memory of a block: 209024 bytes, limit 49152, 159872 over: k_all 65536, scores 65536, v_all 65536, \
+    let fixed = "static shared memory per block: 209024 bytes, limit 49152, 159872 over: k_all 65536, scores 65536, v_all 65536, \
                  out 8192, q_tile 4096, row_sum 128; dynamic shared memory can have 101376 on compute capability 8.9";
     assert!(ada.stdout.contains(fixed), "{}", ada.stdout);
     let dynamic = "compute capability 8.9: 209152 bytes, limit 101376, 107776 over: k_all 65536, v_all 65536, scores 65536, out 8192, \

@@ -140,7 +140,7 @@ fn each_gpu_model_that_a_phase_names_has_its_own_run_and_verdict() {
     named(r#"["Double"]"#);
     let refused = run(&place, &variables, &["--fresh", "--gpus", "all"]);
     assert_eq!(refused.status, Some(3), "{refused:?}");
-    assert!(refused.stderr.contains("it is Other, and the phase names Double"), "{refused:?}");
+    assert!(refused.stderr.contains("it is Other, but the phase allows only Double"), "{refused:?}");
 }
 
 #[test]

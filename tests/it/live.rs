@@ -403,7 +403,7 @@ fn a_module_variable_without_its_contents_is_wrong_or_refused() {
         ("tables = \"x\"", "no variable `tables` in the cubin; variables: ns::table"),
         (
             "\"ns::table\" = { struct = [{ value = 0, type = \"f64\", repeat = 513 }] }",
-            "has 4096 bytes; struct of 513 fields gives it 4104",
+            "has 4096 bytes, but struct of 513 fields has 4104",
         ),
     ] {
         let (place, variables) = machine_of_table(symbols, "rounds = 3");
@@ -516,7 +516,7 @@ fn a_texture_of_a_surface_buffer_reads_the_writes_of_a_launch() {
     assert_eq!(latencies(&place).remove(0).1["status"], "timed", "{finished:?}");
     let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
     for (other, said) in
-        [("\"t\"", "has it as buffer `t` too"), ("{ texture = \"t\", channels = 2 }", "texture over `t` too")]
+        [("\"t\"", "and also as buffer `t`"), ("{ texture = \"t\", channels = 2 }", "also as texture over `t`")]
     {
         place.write("phase.toml", &phase.replace(texture, other));
         let checked = Finished::of(place.ncugate(&["check", "phase.toml", "--no-build"]).envs(variables.clone()));

@@ -199,7 +199,7 @@ fn a_case_that_fails_alone_is_its_own_result_and_the_rest_go_on() {
     assert_eq!((collected.profiled, collected.failed), (39, 1));
     assert!(collected.starts <= 14, "{} starts", collected.starts);
     let reason = bench.reason(&all[17]);
-    assert!(reason.contains("ended with status 7") && reason.contains("CUDA_ERROR_ILLEGAL_ADDRESS"), "{reason}");
+    assert!(reason.contains("exited with status 7") && reason.contains("CUDA_ERROR_ILLEGAL_ADDRESS"), "{reason}");
     let alone = bench.worker.asked.borrow().iter().filter(|asked| **asked == [all[17].clone()]).count();
     assert_eq!(alone, 1);
 }
@@ -242,7 +242,7 @@ fn more_launches_than_asked_for_are_not_believed() {
     bench.reader.launches.insert(all[1].clone(), 2);
     let collected = bench.run(all.clone(), &["sm__cycles_active.avg"]).unwrap();
     assert_eq!((collected.profiled, collected.failed), (2, 1));
-    assert!(bench.reason(&all[1]).contains("holds 2 launches"));
+    assert!(bench.reason(&all[1]).contains("has 2 launches"));
 }
 
 #[test]
