@@ -1,10 +1,11 @@
-"""Runs Python functions over tensors for ncugate, inside of its worker process.
+"""Runs Python functions over tensors for ncugate, inside its worker process.
 
     python3 python_host.py JOB ENTRY [PRELOAD]
 
-JOB is the worker's job, PRELOAD says which functions it will call where it is not there yet; ENTRY is the address of a C function of the process that this interpreter was started in. That function
-does the whole job, and calls back here whenever a variant that is a Python function is to be launched: once eagerly, then while
-it captures a CUDA graph. It alone allocates, fills and compares buffers, replays graphs and takes times.
+JOB is the worker's job; until it exists, PRELOAD lists the functions that it will call. ENTRY is the address of a C function
+in this process. That function does the whole job, and calls back here to launch a variant that is a Python function: once
+eagerly, then while it captures a CUDA graph. Only that function allocates, fills and compares buffers, replays graphs and
+measures time.
 """
 
 import ctypes
@@ -37,7 +38,7 @@ TYPES = {
 
 
 class Absent(Exception):
-    """What is to be run is not on this machine."""
+    """A requirement of the function is missing on this machine."""
 
 
 class Array:
@@ -83,7 +84,7 @@ def module(path):
         spec.loader.exec_module(found)
     except ImportError as error:
         del sys.modules[stem]
-        raise Absent(f"{path} cannot be imported: {error}") from error
+        raise Absent(f"cannot import {path}: {error}") from error
     except BaseException:
         del sys.modules[stem]
         raise
@@ -91,7 +92,7 @@ def module(path):
 
 
 class Function:
-    """A variant's function, with the names that it takes."""
+    """A variant's function, with the names of its parameters."""
 
     def __init__(self, path, name, params):
         self.call = getattr(module(path), name, None)
@@ -103,7 +104,7 @@ class Function:
         try:
             parameters = inspect.signature(self.call).parameters.values()
         except (TypeError, ValueError) as error:
-            raise TypeError(f"the parameters of `{name}` are not known: {error}") from error
+            raise TypeError(f"the parameters of `{name}` are unknown: {error}") from error
         self.names = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
         self.required = [
             p.name
@@ -112,7 +113,7 @@ class Function:
         ]
         unused = sorted(set(params) - set(self.names))
         if unused:
-            raise TypeError(f"`{name}` takes no {', '.join(unused)}, which the phase gives as parameters")
+            raise TypeError(f"`{name}` takes no {', '.join(unused)}, but the phase has these parameters")
 
 
 class Host:
@@ -126,12 +127,12 @@ class Host:
         self.streams = {}
         self.pools = []
         self.open_pool = None
-        # The last result for each output. What a graph gives has to stay where it is; what a call before gave is free again.
+        # The last result for each output. Results of a graph must keep their address; results of earlier calls are free.
         self.kept = {}
 
     @property
     def job(self):
-        """The job, which may come after the interpreter has started."""
+        """The job, which can arrive after the interpreter has started."""
         if self.read is None:
             with open(self.path) as file:
                 self.read = json.load(file)
@@ -183,7 +184,7 @@ class Host:
         return torch.cuda.stream(self.streams[address])
 
     def launch(self, number, shape, addresses, stream):
-        """Calls a function; gives where the result of each buffer is, and its bytes, or 0 where it is in place."""
+        """Calls a function; returns the address and bytes of the result for each buffer, or 0 for a result in place."""
         function = self.function(number)
         values = self.values(shape, addresses)
         missing = [name for name in function.required if name not in values and name not in function.params]
@@ -194,7 +195,7 @@ class Host:
         buffers = self.shapes[shape]["buffers"]
         varying = [buffer["name"] for buffer in buffers if buffer.get("partial")]
         if varying:
-            raise TypeError(f"the extents of {', '.join(varying)} follow parameters, which a function does not have")
+            raise TypeError(f"the extents of {', '.join(varying)} depend on parameters, which a function does not have")
         outputs = [(at, buffer) for at, buffer in enumerate(buffers) if buffer["role"] == "output"]
         with self.stream(stream):
             returned = self.without_gradients(function.call, arguments)
@@ -215,11 +216,11 @@ class Host:
 
     @staticmethod
     def results(returned, names, arguments):
-        """A result for each output, none where the function wrote into the buffer that it was given."""
+        """A result for each output; None if the function wrote into the given buffer."""
         if returned is None:
             absent = [name for name in names if name not in arguments]
             if absent:
-                raise TypeError(f"it returns nothing, and takes no buffer {', '.join(absent)} to write to")
+                raise TypeError(f"it returns nothing, and takes no parameter {', '.join(absent)} to write to")
             return [None] * len(names)
         if isinstance(returned, dict):
             unknown = sorted(set(returned) - set(names))
@@ -234,9 +235,9 @@ class Host:
     def place(self, result, buffer, address):
         torch = sys.modules.get("torch")
         if torch is not None and isinstance(result, torch.Tensor):
-            # What a subclass computes when it is looked at would be outside of what is timed.
+            # A subclass could compute its values on access, outside the timed region.
             if type(result) is not torch.Tensor:
-                raise TypeError(f"it returns a {type(result).__name__}; a plain torch.Tensor is expected")
+                raise TypeError(f"it returns a {type(result).__name__}, expected a plain torch.Tensor")
             wanted = getattr(torch, TYPES[buffer["dtype"]][1])
             if not result.is_cuda or result.dtype != wanted or list(result.shape) != buffer["extents"]:
                 raise TypeError(
@@ -259,7 +260,7 @@ class Host:
         return (0, 0) if where == address else (where, size)
 
     def begin_graph(self):
-        """What is allocated from here on is a graph's own."""
+        """From here on, allocations belong to a graph."""
         torch = sys.modules.get("torch")
         self.kept = {}
         if torch is None:
@@ -294,7 +295,7 @@ def said(error):
 
 
 def preload(path):
-    """Imports modules before they are needed. What fails fails again when it is called, and is said then."""
+    """Imports modules early. A failed import fails again at the call, and is reported then."""
     with open(path) as file:
         functions = json.load(file)["functions"]
     for where, name in functions:
@@ -349,7 +350,7 @@ def main(job, entry, ahead=None):
     callbacks = [ctypes.cast(callback, ctypes.c_void_p) for callback in (launches, graphs, versions)]
     run(*callbacks)
     sys.stdout.flush()
-    # Interpreters of libraries do not always end well; everything has been reported.
+    # Finalization of libraries can crash; everything has been reported.
     os._exit(0)
 
 

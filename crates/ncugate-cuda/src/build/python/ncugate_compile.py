@@ -1,10 +1,10 @@
-"""Compiles kernels that are written in Python, for ncugate, with the compilers that this Python has. It needs no GPU.
+"""Compiles Python kernels for ncugate, with the compilers of this Python. It needs no GPU.
 
     python3 ncugate_compile.py --version            prints one JSON object: the versions of Python and of the compilers' packages
-    python3 ncugate_compile.py REQUEST              compiles what the JSON file REQUEST asks for; prints a JSON object a kernel
+    python3 ncugate_compile.py REQUEST              compiles the kernels of the JSON file REQUEST; prints one JSON object per kernel
 
-A compiler is a module beside this one: `takes` says whether a function is one of its kernels, `compiled` gives machine code or PTX
-and how that is launched.
+A compiler is a module next to this one: `takes` tests whether a function is one of its kernels, `compiled` returns machine code or PTX
+and the launch.
 """
 
 import ast
@@ -23,7 +23,7 @@ import ncugate_numba
 import ncugate_triton
 
 COMPILERS = (ncugate_triton, ncugate_numba, ncugate_cute)
-# Packages of the compilers, and packages that code is made by beside each.
+# Packages of the compilers, and further packages that influence the code.
 PACKAGES = {
     "triton": (),
     "numba-cuda": ("numba", "llvmlite", "nvidia-nvvm", "nvidia-cuda-nvcc-cu12", "nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12"),
@@ -32,7 +32,7 @@ PACKAGES = {
 
 
 def version(package):
-    """The version of a package; none where it is not installed."""
+    """The version of a package; None if it is not installed."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
@@ -87,8 +87,8 @@ def imported(path, values):
         statement = assigned(tree, name)
         if statement is None:
             raise TypeError(
-                f"{name}: neither a parameter of the function, nor an option of its compiler, nor a name that the module "
-                f"assigns once, as `{name} = ...` outside of functions"
+                f"{name}: not a parameter of the function, an option of its compiler, or a global that the module "
+                f"assigns exactly once outside of functions, as `{name} = ...`"
             )
         statement.value = ast.Constant(value)
     ast.fix_missing_locations(tree)
@@ -97,7 +97,7 @@ def imported(path, values):
 
 
 def assigned(tree, name):
-    """The one statement of a module that gives a global its value; none where there is not one."""
+    """The only statement of a module that assigns a global; None if there is none or several."""
 
     def targets(statement):
         return statement.targets if isinstance(statement, ast.Assign) else [statement.target]
@@ -115,7 +115,7 @@ def assigned(tree, name):
 
 
 def sources(found):
-    """Files of the modules that were imported from the folder of the kernel or from the working directory."""
+    """Files of the modules imported from the folder of the kernel or from the working directory."""
     roots = tuple(os.path.join(os.path.realpath(root), "") for root in (os.getcwd(), os.path.dirname(found.__file__)))
     own = os.path.join(os.path.dirname(os.path.realpath(__file__)), "")
     files = {os.path.realpath(found.__file__)}
@@ -129,25 +129,25 @@ def sources(found):
 
 
 def made(thing, name, constants):
-    """What a function or class that is not itself a kernel gives for the parameters that it takes by name, and the other parameters."""
+    """The result of a function or class that is not itself a kernel, called with the parameters that it takes by name; and the others."""
     taken = inspect.signature(thing).parameters
     own = {key: value for key, value in constants.items() if key in taken}
     try:
         inspect.signature(thing).bind(**own)
     except TypeError as error:
         raise TypeError(
-            f"`{name}` is not a kernel (under @triton.jit, @cuda.jit or @cute.jit), and cannot be called for one with "
-            f"the parameters of the variant ({', '.join(own) or 'none of them is its'}): {error}"
+            f"`{name}` is not a kernel under @triton.jit, @cuda.jit or @cute.jit, and does not return one with "
+            f"the variant's parameters ({', '.join(own) or 'none matches'}): {error}"
         ) from None
     return thing(**own), {key: value for key, value in constants.items() if key not in own}
 
 
 def kernel(unit, values):
-    """The module, the kernel with its compiler, and the parameters that nothing took yet."""
+    """The module, the kernel with its compiler, and the unused parameters."""
     try:
         found = module(unit["source"], values)
     except Exception:
-        if not ncugate_numba.deferred():  # a kernel with a signature is compiled where it is written, for the GPU that is there
+        if not ncugate_numba.deferred():  # Numba compiles a kernel with a signature at its definition, for the GPU of the machine
             raise
         found = module(unit["source"], values)
     name = unit["function"]
@@ -189,11 +189,11 @@ def attempt(request, unit):
 
 
 def main(path):
-    sys.path.remove(os.path.dirname(os.path.abspath(__file__)))  # the kernels' modules are not looked for here
+    sys.path.remove(os.path.dirname(os.path.abspath(__file__)))  # modules of kernels are not searched here
     with open(path) as file:
         request = json.load(file)
     out = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what a module prints while it is imported is not an answer
+    os.dup2(2, 1)  # output of a module during its import is not an answer
     units = request["units"]
     processes = min(request["processes"], len(units))
 
@@ -215,7 +215,7 @@ def main(path):
     with concurrent.futures.ProcessPoolExecutor(processes, mp_context=context) as pool:
         started = [pool.submit(attempt, request, unit) for unit in units]
         for done in concurrent.futures.as_completed(started):
-            if done.exception() is None:  # a process that a kernel took down has none: it is tried by itself again
+            if done.exception() is None:  # a crashed process has none: its kernels are compiled again, one at a time
                 say(done.result())
 
 

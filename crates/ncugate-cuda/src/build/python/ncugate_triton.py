@@ -5,17 +5,17 @@ OPTIONS = {"num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion"}
 
 
 def takes(thing):
-    """Whether it is Triton's: a kernel, or one behind decorators such as `triton.autotune` and `triton.heuristics`."""
+    """Whether it is a kernel of Triton, also under decorators such as `triton.autotune` and `triton.heuristics`."""
     return type(thing).__module__.split(".")[0] == "triton"
 
 
 def parameters(thing):
-    """Names that parameters of a variant bind to; none where it does not matter, since what is unknown is told by `compiled`."""
+    """Names that a variant's parameters bind to. None: `compiled` reports unknown names."""
     return None
 
 
 def own_function(fn):
-    """The kernel behind decorators."""
+    """The kernel under the decorators."""
     decorators = []
     while not hasattr(fn, "arg_names") or not hasattr(fn, "params"):
         decorators.append(type(fn).__name__)
@@ -23,12 +23,12 @@ def own_function(fn):
         if fn is None:
             raise TypeError("it is not a function under @triton.jit")
     if decorators:
-        raise TypeError(f"it is decorated with {', '.join(decorators)}: sweep the parameters in the phase instead")
+        raise TypeError(f"it is decorated with {', '.join(decorators)}; sweep the parameters in the phase instead")
     return fn
 
 
 def source(fn, unit, constants):
-    """What Triton compiles: a type for each parameter that is passed, a value for each that is not."""
+    """Triton's input: a type for each passed parameter, a value for each constexpr."""
     if getattr(fn, "is_gluon", bool)():
         from triton.experimental.gluon._runtime import GluonASTSource as ASTSource
     else:
@@ -45,10 +45,10 @@ def source(fn, unit, constants):
     passed = [parameter for parameter in fn.params if parameter.name not in constexprs]
     missing = [parameter.name for parameter in passed if parameter.is_constexpr]
     if missing:
-        raise TypeError(f"{', '.join(missing)}: a constexpr without a value; give it as a parameter of the sweep or variant")
+        raise TypeError(f"{', '.join(missing)}: a constexpr without a value; add it as a parameter of the sweep or variant")
     if len(passed) != len(unit["signature"]):
         names = ", ".join(parameter.name for parameter in passed)
-        raise TypeError(f"`args` has {len(unit['signature'])} values for the {len(passed)} parameters that are passed ({names})")
+        raise TypeError(f"`args` has {len(unit['signature'])} values, but {len(passed)} parameters are passed ({names})")
     signature = {parameter.name: "constexpr" for parameter in fn.params if parameter.name in constexprs}
     attributes = {}
     for parameter, text in zip(passed, unit["signature"]):
@@ -61,25 +61,25 @@ def source(fn, unit, constants):
 
 
 def compiled(fn, unit, constants, request):
-    """The machine code, and how the compiler says that it is launched."""
+    """The machine code, and the launch that the compiler determines."""
     import triton
     from triton.backends.compiler import GPUTarget
 
     decided = [key for key in unit["given"] if key != "grid"]
     if decided:
-        raise TypeError(f"Triton's compiler decides `{'`, `'.join(decided)}`: leave {'it' if len(decided) == 1 else 'them'} out")
+        raise TypeError(f"Triton's compiler determines `{'`, `'.join(decided)}`; remove {'it' if len(decided) == 1 else 'them'}")
     if "grid" not in unit["given"]:
-        raise TypeError("Triton's compiler does not say how many blocks a grid has: give `grid`")
+        raise TypeError("Triton's compiler does not determine the grid; add `grid`")
     ast, options = source(own_function(fn), unit, constants)
     if options.get("num_warps", 4) not in (1, 2, 4, 8, 16, 32):
-        raise ValueError(f"num_warps is a power of two from 1 to 32, not {options['num_warps']}")
+        raise ValueError(f"num_warps is {options['num_warps']}, expected a power of two from 1 to 32")
     kernel = triton.compile(ast, target=GPUTarget("cuda", request["capability"], 32), options=options)
     about = kernel.metadata
     for name in ("launch_cooperative_grid", "launch_pdl"):
         if getattr(about, name, False):
-            raise ValueError(f"the kernel asks for {name}, which ncugate does not launch")
+            raise ValueError(f"the kernel needs {name}, which ncugate does not support")
     if getattr(about, "num_ctas", 1) != 1:
-        raise ValueError("num_ctas is not 1: clusters of Triton kernels are not launched by ncugate")
+        raise ValueError("num_ctas must be 1; ncugate does not launch clusters of Triton kernels")
     launch = {
         "threads": 32 * about.num_warps,
         "dynamic_shared": about.shared,
