@@ -67,7 +67,7 @@ fn every_gpu_checks_and_counts_and_one_times() {
     let checked = |part: &str| fs::read_to_string(folder.join("logs").join(part)).unwrap();
     assert!(checked("check/worker-0.json").contains("copy_") && checked("gpu2/worker-0.json").contains("copy_"));
     let page = fs::read_dir(place.path().join("reports/copy")).unwrap().next().unwrap().unwrap().path();
-    assert!(fs::read_to_string(page.join("report.md")).unwrap().contains("checked and profiled on 2 equal GPUs"));
+    assert!(fs::read_to_string(page.join("report.md")).unwrap().contains("Checked and profiled on 2 equal GPUs"));
 }
 
 #[test]
