@@ -148,7 +148,7 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// The relation of its own part to samples of the variant.
+    /// The relation of the operand to samples of the variant.
     pub fn own_timing(&self) -> Option<Timing> {
         match self {
             Self::Column { timing, .. } => *timing,

@@ -38,7 +38,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     Some(Chart {
         id: "stages".to_owned(),
         title: "What did each stage gain?".to_owned(),
-        note: "Each bar starts where the last accepted stage ended; the outline is what was expected.".to_owned(),
+        note: "Each bar starts where the last accepted stage ended; the outline is the expected gain.".to_owned(),
         x: ChartAxis::new("speedup over the first stage", "×", Scale::Linear),
         y: ChartAxis::new("stage", "", Scale::Names(run.stages.iter().map(|s| s.name.to_string()).collect())),
         series,

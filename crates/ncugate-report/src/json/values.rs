@@ -88,7 +88,7 @@ pub struct StepValues<'a> {
     pub name: &'a str,
     /// How it is launched, or what is filled or copied.
     pub about: &'a str,
-    /// Values by metric, of what is known of single launches.
+    /// Values by metric, as far as single launches have them.
     #[serde(flatten)]
     pub metrics: MetricValues<'a>,
 }
@@ -125,7 +125,7 @@ pub struct DeepProfileValues<'a> {
 pub struct DeltaValues<'a> {
     /// Id of a baseline, or what a stored run is to this one (`previous run`).
     pub against: &'a str,
-    /// Whether that is a program that takes its own time and checks its own results.
+    /// Whether that is a program with a self-reported latency.
     pub self_reported: bool,
     /// Where a stored run comes from; null for a baseline of the phase.
     pub about: Option<&'a str>,
