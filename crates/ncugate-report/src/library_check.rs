@@ -11,8 +11,6 @@ use std::path::Path;
 const SHOWN: usize = 20;
 /// Most changes listed for each kind.
 const LISTED: usize = 50;
-/// Longest name in a table, in characters.
-const NAME: usize = 60;
 
 /// A table of the kernels with the highest resource use, and the number of kernels.
 pub fn kernels(library: &LibraryResources) -> String {
@@ -57,7 +55,7 @@ fn names(kernels: &[&KernelResources]) -> Vec<String> {
         kernels.iter().filter(|other| other.arch == kernel.arch && short(other) == short(kernel)).count() == 1
     };
     let called = |kernel: &&KernelResources| if is_alone(kernel) { short(kernel) } else { kernel.title() };
-    kernels.iter().map(|kernel| text::clip_middle(&called(kernel), NAME)).collect()
+    kernels.iter().map(|kernel| text::line(&called(kernel))).collect()
 }
 
 /// `414 kernels in 12 entries of machine code; 11 entries of PTX are not judged`
@@ -108,7 +106,7 @@ pub fn result(library: &LibraryResources, result: &RatchetResult, baseline: &Pat
 fn list(out: &mut String, word: &str, changes: &[KernelChange]) {
     for change in changes.iter().take(LISTED) {
         let what = if change.changes.is_empty() { String::new() } else { format!(": {}", change.changes.join(", ")) };
-        let _ = writeln!(out, "{word:<7} {} {}{what}", change.arch, text::clip_middle(&change.kernel, 2 * NAME));
+        let _ = writeln!(out, "{word:<7} {} {}{what}", change.arch, text::line(&change.kernel));
     }
     if changes.len() > LISTED {
         let _ = writeln!(out, "{word:<7} {} more; --format json has all", changes.len() - LISTED);

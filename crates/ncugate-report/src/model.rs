@@ -137,7 +137,7 @@ impl MetricColumn {
         let known = Catalogue::embedded().get(name);
         Self {
             name: text::line(name),
-            title: text::clip(known.map_or(name, |m| m.title.as_str()), text::LABEL),
+            title: text::line(known.map_or(name, |m| m.title.as_str())),
             unit: known.map_or_else(String::new, |m| text::clip(&m.unit, 16)),
             better: known.map_or(Better::Context, |m| m.better),
             gated: false,

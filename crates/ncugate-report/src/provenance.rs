@@ -189,7 +189,7 @@ pub fn conditions(fingerprint: &Fingerprint) -> [(&'static str, CleanText); 7] {
 /// Names and versions of the software of an external command.
 fn software((variant, versions): (&String, &BTreeMap<String, String>)) -> (CleanText, CleanText) {
     let each: Vec<String> = versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
-    (format!("software of {}", text::clip(variant, text::LABEL)).into(), each.join(", ").into())
+    (format!("software of {}", text::line(variant)).into(), each.join(", ").into())
 }
 
 /// When the run was continued after it had ended early.
@@ -302,7 +302,7 @@ struct Reasons(BTreeMap<(&'static str, String), Vec<String>>);
 
 impl Reasons {
     fn add(&mut self, what: &'static str, why: &str, variant: &str) {
-        let variants = self.0.entry((what, text::clip(why, 240))).or_default();
+        let variants = self.0.entry((what, text::line(why))).or_default();
         if variants.last().is_none_or(|last| last != variant) {
             variants.push(variant.to_owned());
         }
@@ -310,7 +310,7 @@ impl Reasons {
 
     fn lines(&self) -> Vec<String> {
         let line = |((what, why), variants): (&(&'static str, String), &Vec<String>)| {
-            let first = text::clip(variants.first().map_or("", String::as_str), text::LABEL);
+            let first = text::line(variants.first().map_or("", String::as_str));
             let others = match variants.len() - 1 {
                 0 => String::new(),
                 more => format!(" and {} more", number::plain(more as f64)),

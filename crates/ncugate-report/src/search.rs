@@ -138,7 +138,7 @@ impl Read<'_> {
         for tried in &self.tried {
             if let TriedOutcome::Failed { reason } = &tried.outcome {
                 let reason = reason.split([':', ';', '(']).next().unwrap_or_default().trim();
-                *counts.entry(text::clip(&text::line(reason), text::LABEL)).or_default() += 1;
+                *counts.entry(text::line(reason)).or_default() += 1;
             }
         }
         let mut counts: Vec<(String, u32)> = counts.into_iter().collect();

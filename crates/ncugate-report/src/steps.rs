@@ -59,7 +59,7 @@ fn launch_text(launch: &KernelLaunch) -> String {
 
 fn step_name(step: &Step) -> String {
     match step {
-        Step::Launch(launch) => text::clip(&demangled(&launch.entry), text::LABEL),
+        Step::Launch(launch) => text::line(&demangled(&launch.entry)),
         Step::Memset(_) => "memset".to_owned(),
         Step::Memcpy(_) => "memcpy".to_owned(),
     }

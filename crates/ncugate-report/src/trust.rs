@@ -151,7 +151,7 @@ pub fn launches(one: &CapturedVariant) -> String {
     };
     let places = reports.iter().map(of).collect::<Vec<_>>().join(", ");
     let more = one.kernels.len().saturating_sub(NAMED);
-    let names: Vec<String> = one.kernels.iter().take(NAMED).map(|name| text::clip(&text::line(name), 120)).collect();
+    let names: Vec<String> = one.kernels.iter().take(NAMED).map(|name| text::line(name)).collect();
     let more = if more > 0 { format!(" and {more} other kernels") } else { String::new() };
     let count = one.launches.len();
     let how = if count > 1 { format!("; its metrics are medians over the {count} launches") } else { String::new() };

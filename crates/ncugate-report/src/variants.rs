@@ -83,7 +83,7 @@ fn row(
     let selected = inputs.judgement.selected.as_ref().is_some_and(|s| s.variant == variant.id);
     VariantRow {
         id: variant.id.0.clone(),
-        label: text::clip(&variant.id.0, text::LABEL).into(),
+        label: variant.id.0.clone(),
         name: name(variant),
         short: short(variant, params).into(),
         standing: variant.standing,
@@ -119,7 +119,7 @@ fn row(
 /// The name that the phase gives a variant; none if the id consists of the parameters.
 fn name(variant: &Variant) -> Option<CleanText> {
     let made: Vec<String> = variant.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    (made.is_empty() || made.join(",") != variant.id.0).then(|| text::clip(&variant.id.0, text::LABEL).into())
+    (made.is_empty() || made.join(",") != variant.id.0).then(|| variant.id.0.clone())
 }
 
 fn short(variant: &Variant, params: &[CleanText]) -> String {

@@ -14,7 +14,7 @@ use ncugate_judge::frame::Quantities;
 use ncugate_judge::witness::durations::Durations;
 use ncugate_model::expr::Value;
 use ncugate_model::metric::{Catalogue, id};
-use ncugate_model::number::{self, text};
+use ncugate_model::number;
 use ncugate_model::{ShapeName, VariantId};
 use ncugate_phase::config::{Confidence, Rule, RuleKind};
 use ncugate_phase::plan::{Method, Plan};
@@ -245,7 +245,7 @@ impl Diagnosis<'_> {
         of_rule
             .map(|hot| FindingLine {
                 place: format!("{}:{}", hot.line.file, hot.line.line).into(),
-                source: hot.line.text.as_deref().map(|source| text::clip(source.trim(), SOURCE).into()),
+                source: hot.line.text.as_deref().map(|source| source.trim().into()),
                 share: hot.share,
                 stall: hot.stall.replace('_', " ").into(),
             })
@@ -323,8 +323,6 @@ const SHARES: usize = 4;
 const LEAST_SHARE: f64 = 1.0;
 /// Source lines kept of a finding.
 const LINES: usize = 3;
-/// Longest source line of a finding, in characters.
-const SOURCE: usize = 120;
 
 /// Order: defects worth trying, limits of the algorithm, doubts about the numbers, small findings, remarks.
 fn place(finding: &Finding) -> u8 {

@@ -5,7 +5,6 @@ use super::table::MarkdownTable;
 use crate::deltas::Delta;
 use crate::metric_change::MetricChange;
 use crate::run_report::RunReport;
-use crate::text;
 use std::fmt::Write as _;
 
 /// Most metrics shown.
@@ -22,7 +21,7 @@ pub fn deltas(report: &RunReport) -> Option<String> {
     let shown: Vec<&Delta> = baselines.clone().take(room).chain(stored).collect();
     let first = shown.first()?;
     let mut heads = vec!["metric".to_owned(), "selected".to_owned()];
-    heads.extend(shown.iter().flat_map(|d| [text::clip(&d.marked(), 40), "change".to_owned()]));
+    heads.extend(shown.iter().flat_map(|d| [d.marked(), "change".to_owned()]));
     let mut table = MarkdownTable::new(&heads.iter().map(String::as_str).collect::<Vec<_>>());
     let mut metrics: Vec<&MetricChange> = Vec::new();
     for row in shown.iter().flat_map(|d| &d.rows) {
