@@ -32,23 +32,30 @@ pub fn paragraph(out: &mut String, indent: usize, text: &str, columns: usize) {
 /// Units stay with their number.
 const UNITS: [&str; 7] = ["%", "ns", "µs", "ms", "s", "KiB", "MiB"];
 
-/// The words of a text. A command in backticks is one word, so that it can be copied.
+/// The words of a text. A command in backticks is one word, so that it can be copied; a backtick alone is no command.
 fn words(text: &str) -> Vec<String> {
+    let parts: Vec<&str> = text.split_whitespace().collect();
+    let is_end = |part: &&str| part.matches('`').count() % 2 == 1;
     let mut words: Vec<String> = Vec::new();
-    let mut is_open = false;
-    for part in text.split_whitespace() {
-        let is_unit =
-            UNITS.iter().any(|unit| part.trim_end_matches(|c: char| c.is_ascii_punctuation() && c != '%') == *unit);
-        match words.last_mut().filter(|_| is_open || is_unit) {
-            Some(command) => {
-                command.push(' ');
-                command.push_str(part);
+    let mut at = 0;
+    while let Some(part) = parts.get(at) {
+        let rest = parts.get(at + 1..).unwrap_or_default();
+        let length = if is_end(part) { rest.iter().position(is_end).map_or(1, |end| end + 2) } else { 1 };
+        let word = parts.get(at..at + length).unwrap_or_default().join(" ");
+        at += length;
+        match words.last_mut().filter(|_| is_unit(&word)) {
+            Some(number) => {
+                number.push(' ');
+                number.push_str(&word);
             }
-            None => words.push(part.to_owned()),
+            None => words.push(word),
         }
-        is_open ^= part.matches('`').count() % 2 == 1;
     }
     words
+}
+
+fn is_unit(word: &str) -> bool {
+    UNITS.contains(&word.trim_end_matches(|c: char| c.is_ascii_punctuation() && c != '%'))
 }
 
 #[cfg(test)]
@@ -60,6 +67,7 @@ mod tests {
         assert_eq!(wrapped("one two three", 8), ["one two", "three"]);
         assert_eq!(wrapped("overlongword x", 6), ["overlongword", "x"]);
         assert_eq!(wrapped("run `ncu --set full` again", 10), ["run", "`ncu --set full`", "again"]);
+        assert_eq!(wrapped("a ` alone is no command", 10), ["a ` alone", "is no", "command"]);
         assert_eq!(wrapped("at most 52 %, in 3 ms", 12), ["at most", "52 %, in", "3 ms"]);
         let mut out = String::new();
         paragraph(&mut out, 2, "one two three", 10);
