@@ -331,7 +331,7 @@ fn launches_that_cannot_work_are_refused() {
     assert!(refusal(on("sm_90", shared(&|l| l.args = args("pi")))).contains("argument 2 (scalar I32(1)) has 4 bytes"));
     let mut wide = kernel(data("spill.cu"), "spilling", "ppi");
     launch(&mut wide).block = [1024, 1, 1];
-    assert!(refusal(on("sm_90", wide)).contains("a block has 65536"));
+    assert!(refusal(on("sm_90", wide)).contains("a block has at most 65536"));
     let mut cluster = kernel(data("calls.cu"), "clustered", "p");
     launch(&mut cluster).grid = [3, 1, 1];
     assert!(refusal(on("sm_90", cluster)).contains("not a multiple of the cluster"));
