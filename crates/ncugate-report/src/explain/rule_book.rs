@@ -99,7 +99,7 @@ mod tests {
     fn names_that_mean_nothing_are_refused() {
         let text = "[[rule]]\nid = \"x\"\ncause = \"X\"\ntry = [\"y\"]\n[[rule.case]]\nwhen = \"share_bariers_pct > bank_conflict_pc\"\nsays = \"x\"\n";
         let error = rules(Path::new("own.toml"), text).unwrap_err().render(false);
-        assert!(error.contains("'bank_conflict_pc' is neither a metric nor a fact"), "{error}");
+        assert!(error.contains("`bank_conflict_pc` is neither a metric nor a fact"), "{error}");
         assert!(error.contains("did you mean `bank_conflict_pct`?"), "{error}");
     }
 }
