@@ -102,7 +102,7 @@ fn a_search_is_run_from_its_phase_and_its_winner_is_confirmed() {
     assert_eq!(finalists.len(), 2, "{text}");
     let report = place.path().join("reports/copy").join(run_folder.file_name().unwrap());
     let page = std::fs::read_to_string(report.join("report.html")).unwrap();
-    assert!(page.contains("<section id=\"search\">"), "the search is on the page");
+    assert!(page.contains("<section id=\"search\""), "the search is on the page");
     // A planted journal does not count; that of a killed search does.
     let key = &records[0]["key"].as_str().unwrap()[..16];
     let journal = place.write(&format!("profiles/copy/search/{key}/search.jsonl"), &text);

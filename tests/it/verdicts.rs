@@ -132,11 +132,11 @@ fn a_fallback_reports_its_cost_and_junit_counts_it() {
         gate("g", "latency_p50 <= 9") + "[fallback]\nvariant = \"THREADS=128\"\nrequire = ['latency_p50 <= 12']\n";
     let (taken, texts) = judged(&place, &run, &rules);
     assert_eq!(taken.status, Some(0), "{taken:?}");
-    says_first(&texts, "The fallback THREADS=128 is taken: latency_p50 11");
+    says_first(&texts, "The fallback THREADS=128 is used: latency_p50 11");
     says_first(&texts, "of the rejected 'THREADS=64' (+10.0 %)");
     says_first(&texts, "of the baseline 'twin'");
     let junit = std::fs::read_to_string(place.path().join("reports/copy/run/junit.xml")).unwrap();
-    assert!(junit.contains("failures=\"1\"") && junit.contains("The fallback THREADS=128 is taken"), "{junit}");
+    assert!(junit.contains("failures=\"1\"") && junit.contains("The fallback THREADS=128 is used"), "{junit}");
 }
 
 #[test]

@@ -50,12 +50,15 @@ pub fn weakened_gates(phase: &Phase, today: Date) -> Option<String> {
         said(globs.len(), "judges only", "judge only").map(|what| format!("{what} {}", distinct(globs).join(" and "))),
         said(count(&|g| g.on == Scope::Any), "accepts any variant", "accept any variant"),
         said(count(&|g| g.at_least.is_some()), "needs only some shapes", "need only some shapes"),
-        phase.gate_plan.fallback.as_ref().map(|f| format!("the fallback \"{}\" may be used instead", f.variant)),
     ]
     .into_iter()
     .flatten()
     .collect();
-    (!parts.is_empty()).then(|| format!("of {}, {}", counted(gates.len(), "gate"), parts.join(", ")))
+    let weak = (!parts.is_empty()).then(|| format!("of {}, {}", counted(gates.len(), "gate"), parts.join(", ")));
+    let fallback = phase.gate_plan.fallback.as_ref();
+    let fallback = fallback.map(|f| format!("the fallback \"{}\" may be used if a gate fails", f.variant));
+    let clauses: Vec<String> = weak.into_iter().chain(fallback).collect();
+    (!clauses.is_empty()).then(|| clauses.join("; "))
 }
 
 /// Settings that make a phase's checks weaker, in one line; `None` if there are no such settings.
