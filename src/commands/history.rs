@@ -1,4 +1,7 @@
 //! `ncugate history`: a page over all runs, and a summary of a set of phases.
+//!
+//! Rows of the page can come from the cache of judged runs. The summary states which phases pass, so its runs are judged
+//! from their files.
 
 use super::{CommandError, print};
 use crate::cli::{FolderArgs, HistoryArgs, OutputFormat};
@@ -7,46 +10,74 @@ use crate::exit::Outcome;
 use crate::invocation::Invocation;
 use jiff::civil::Date;
 use ncugate_judge::PhaseRun;
-use ncugate_judge::store;
-use ncugate_model::number::text::{line, logged};
+use ncugate_judge::store::{self, JudgementCache, ListedRun};
+use ncugate_model::CleanText;
+use ncugate_model::number::text::logged;
+use ncugate_ncu::cache_folder;
 use ncugate_phase::config;
 use ncugate_report as report;
-use ncugate_report::history::{self, History, HistoryEntry};
+use ncugate_report::history::{self, History, HistoryEntry, LatestRun, RunSummary};
 use ncugate_report::write::{prove_writable, replace};
+use rayon::prelude::*;
 use serde_json::json;
+use std::env;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
 
-/// Judges every run and writes the page; a run that cannot be judged is named, not fatal.
+/// Writes the page; a run that cannot be judged is named, not fatal.
 pub fn history(args: &HistoryArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let today = invocation.today();
-    let (mut runs, mut problems) = (Vec::new(), Vec::new());
-    for folder in store::runs(&args.folders.profiles)? {
-        match entry(&folder, &args.folders, today) {
-            Ok(Some(run)) => runs.push(run),
-            // A run of a part does not show the state of its phase.
-            Ok(None) => {}
-            Err(error) => problems.push(logged(&line(&format!("{}: {error}", folder.display())))),
-        }
-    }
     let name = |path: &PathBuf| Ok(config::load(path, &invocation.here, today)?.name);
     let names = args.configs.iter().map(name).collect::<Result<Vec<_>, CommandError>>()?;
+    let cache = JudgementCache::open(cache_folder(|name| env::var_os(name)));
+    let is_wanted = |run: &ListedRun| {
+        // A run of a part does not show the state of its phase.
+        run.manifest.narrowed.is_none() && (names.is_empty() || names.contains(&run.manifest.phase))
+    };
+    let listed = store::list(&args.folders.profiles, &program(), today)?;
+    let judged = listed.into_par_iter().map(|run| match run {
+        Ok(run) if is_wanted(&run) => {
+            let folder = run.folder.clone();
+            entry(run, &args.folders, &cache, today).map(Some).map_err(|error| problem(&folder, &error))
+        }
+        Ok(_) => Ok(None),
+        Err((folder, error)) => Err(problem(&folder, &error)),
+    });
+    let (mut runs, mut problems) = (Vec::new(), Vec::new());
+    for run in judged.collect::<Vec<_>>() {
+        match run {
+            Ok(run) => runs.extend(run),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    cache.prune();
     let mut history = History::new(runs, problems);
     if !names.is_empty() {
         let (chosen, missing) = history.of(&names);
         history = chosen;
-        history.problems.extend(missing.iter().map(|name| format!("phase '{name}' has no run")));
+        history.problems.extend(missing.iter().map(|name| format!("phase '{name}' has no run").into()));
     }
     history.phases.iter_mut().for_each(|phase| phase.compare_code(store::source_text));
     prove_writable(&args.folders.reports)?;
     let page = args.folders.reports.join("index.html");
     replace(&page, &history::html(&history)?)?;
+    let mut problems = history.problems.clone();
     if let Some(path) = &args.summary {
-        replace(path, &history::summary(&history, seen_from(path, &args.folders.reports).as_deref()))?;
+        let mut latest = Vec::new();
+        for phase in &history.phases {
+            let Some(entry) = phase.latest() else { continue };
+            match judge(&entry.folder, today) {
+                Ok((report, _)) => latest.push(LatestRun { phase, entry, report }),
+                Err(error) => problems.push(problem(&entry.folder, &error)),
+            }
+        }
+        let reports = relative(path.parent().unwrap_or(Path::new("")), &args.folders.reports);
+        replace(path, &history::summary(&latest, &problems, reports.as_deref()))?;
     }
     match args.format {
         OutputFormat::Json => {
-            let (summary, problems) = (&args.summary, &history.problems);
+            let summary = &args.summary;
             print::json(&json!({ "page": page, "summary": summary, "not_judged": problems }), out)?;
         }
         OutputFormat::Text => {
@@ -54,31 +85,76 @@ pub fn history(args: &HistoryArgs, invocation: &Invocation, out: &mut Output) ->
             args.summary.iter().try_for_each(|path| writeln!(out, "summary: {}", path.display()))?;
         }
     }
-    for problem in &history.problems {
-        // Reported without failing: the other runs are still shown.
-        warn(&format!("not judged: {problem}"));
+    for problem in &problems {
+        // A warning, because the other runs are on the page.
+        warn(&format!("not judged: {}", logged(problem)));
     }
     Ok(Outcome::Passed)
 }
 
-/// The folder of reports relative to a file next to it, in it, or in the working directory.
-fn seen_from(file: &Path, reports: &Path) -> Option<String> {
-    let folder = file.parent().unwrap_or(Path::new(""));
-    if folder == reports {
-        return Some(".".to_owned());
-    }
-    (folder == Path::new("") || folder == Path::new(".")).then(|| reports.display().to_string())
+fn problem(folder: &Path, error: &dyn std::fmt::Display) -> CleanText {
+    format!("{}: {error}", folder.display()).into()
 }
 
-/// A run of a whole phase; `None` for a run of a part.
-fn entry(folder: &Path, folders: &FolderArgs, today: Date) -> Result<Option<HistoryEntry>, CommandError> {
+/// The judging program: its version, and the state of its file, because versions under development share a number.
+fn program() -> String {
+    let file = env::current_exe().and_then(std::fs::metadata);
+    let state = file.map(|file| (file.len(), file.mtime(), file.mtime_nsec(), file.ino())).ok();
+    format!("{} {state:?}", env!("CARGO_PKG_VERSION"))
+}
+
+/// A run with its summary from the cache, or judged.
+fn entry(
+    run: ListedRun,
+    folders: &FolderArgs,
+    cache: &JudgementCache,
+    today: Date,
+) -> Result<HistoryEntry, CommandError> {
+    let summary = match cache.get(&run.key) {
+        Some(summary) => summary,
+        None => {
+            let (report, judged) = judge(&run.folder, today)?;
+            let summary = RunSummary::new(report, &judged.plan);
+            cache.put(&run.key, &summary);
+            summary
+        }
+    };
+    let (phase, id) = (&run.manifest.phase, &run.manifest.run);
+    let page = folders.report(phase, id).join("report.html");
+    let page = page.is_file().then(|| format!("{phase}/{id}/report.html"));
+    Ok(HistoryEntry { folder: run.folder, manifest: run.manifest, summary, page })
+}
+
+fn judge(folder: &Path, today: Date) -> Result<(report::RunReport, PhaseRun), CommandError> {
     let run = PhaseRun::load(folder)?;
-    if run.run.manifest.narrowed.is_some() {
-        return Ok(None);
+    Ok((report::stored(&run, today)?, run))
+}
+
+/// The way from one folder to another; `None` if one of the two does not exist or the way is not text.
+fn relative(from: &Path, to: &Path) -> Option<String> {
+    let from = if from == Path::new("") { Path::new(".") } else { from };
+    let (from, to) = (from.canonicalize().ok()?, to.canonicalize().ok()?);
+    let common = std::iter::zip(from.components(), to.components()).take_while(|(one, other)| one == other).count();
+    let up = from.components().skip(common).map(|_| Component::ParentDir);
+    let way: PathBuf = up.chain(to.components().skip(common)).collect();
+    Some(if way == Path::new("") { ".".to_owned() } else { way.to_str()?.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_to_a_folder_leads_there() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        for folder in ["a/b", "c"] {
+            std::fs::create_dir_all(at(folder)).unwrap();
+        }
+        let ways = [("a/b", "c", "../../c"), ("a", "a/b", "b"), ("a", "a", "."), ("a/b", "a", "..")];
+        for (from, to, way) in ways {
+            assert_eq!(relative(&at(from), &at(to)).as_deref(), Some(way));
+        }
+        assert_eq!(relative(&at("nowhere"), &at("c")), None);
     }
-    let report = report::stored(&run, today)?;
-    let (phase, manifest) = (&run.phase.name, &run.run.manifest);
-    let page = folders.report(phase, &manifest.run).join("report.html");
-    let link = page.is_file().then(|| format!("./{phase}/{}/report.html", manifest.run));
-    Ok(Some(HistoryEntry::of(&report, manifest, &run.plan, &folder.display().to_string(), link)))
 }

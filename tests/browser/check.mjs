@@ -1,7 +1,7 @@
 // Opens and operates rendered pages in a real browser: node check.mjs FOLDER (see run.sh).
 import assert from "node:assert/strict";
-import { readFileSync, readdirSync } from "node:fs";
-import { pathToFileURL } from "node:url";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { launch } from "./browser.mjs";
 
 const folder = process.argv[2];
@@ -528,13 +528,61 @@ try {
       await check(`${name} at ${width} px, ${scheme}: fits, has contrast, runs nothing`, page, async () => {
         assert.ok(await page.evaluate(`document.documentElement.scrollWidth <= ${width}`), "wider than the screen");
         assert.deepEqual(await page.evaluate(`(${faintTexts})()`), []);
-        assert.equal(await page.evaluate(`document.scripts.length + document.querySelectorAll("img").length`), 0);
+        assert.equal(await page.evaluate(`document.scripts.length`), name.startsWith("index") ? 1 : 0);
+        assert.equal(await page.evaluate(`document.querySelectorAll("img").length`), 0);
         assert.ok(await page.evaluate(`document.querySelectorAll("table tbody tr").length`) >= 3);
         assert.deepEqual(await barriers(page), []);
       });
       quiet(page);
       await page.close();
     }
+  }
+
+  const index = pathToFileURL(`${folder}/history/index.html`).href;
+  const shown = (selector, text) => `[...document.querySelectorAll("${selector}")].filter((row) => !row.hidden).map((row) => ${text})`;
+  page = await browser.open(index);
+  await check("the history has the newest run first, and its links lead to pages", page, async () => {
+    const started = await page.evaluate(shown("#runs tbody tr", "row.cells[0].textContent"));
+    assert.ok(started.length >= 20);
+    assert.deepEqual(started, [...started].sort().reverse());
+    const links = await page.evaluate(`[...document.querySelectorAll("main td a, main th a")].map((link) => link.href)`);
+    assert.equal(links.length, 6, "three pages, each linked by its phase and by its run");
+    assert.ok(links.every((link) => existsSync(fileURLToPath(link))), links.join("\n"));
+  });
+  await check("the history is filtered by keyboard", page, async () => {
+    const all = await page.evaluate(shown("#runs tbody tr", "row.dataset.verdict"));
+    await page.evaluate(`document.getElementById("of-verdict").focus()`);
+    await page.key("ArrowDown");
+    const passing = await page.evaluate(shown("#runs tbody tr", "row.dataset.verdict"));
+    assert.deepEqual(passing, all.filter((verdict) => verdict === "Pass"));
+    assert.ok(passing.length > 0 && passing.length < all.length);
+    assert.equal(await page.evaluate(`document.getElementById("shown").textContent`), `${passing.length} of ${all.length} runs`);
+    await page.key("ArrowUp");
+    await page.evaluate(`document.getElementById("of-phase").focus()`);
+    await page.key("ArrowDown");
+    const phase = await page.evaluate(`document.getElementById("of-phase").value`);
+    assert.deepEqual([...new Set(await page.evaluate(shown("[data-phase]", "row.dataset.phase")))], [phase]);
+    await page.key("ArrowUp");
+    assert.equal((await page.evaluate(shown("#runs tbody tr", "1"))).length, all.length);
+  });
+  await check("the history switches between light and dark", page, async () => {
+    const ground = () => page.evaluate(`getComputedStyle(document.body).backgroundColor`);
+    const before = await ground();
+    await page.evaluate(`document.getElementById("theme").click()`);
+    assert.notEqual(await ground(), before);
+  });
+  quiet(page);
+  await page.close();
+  for (const [width, scheme] of [[1440, "light"], [1440, "dark"], [390, "light"], [390, "dark"]]) {
+    page = await browser.open(index, { width, height: 900, scheme });
+    await check(`the history at ${width} px, ${scheme}: fits, has contrast`, page, async () => {
+      assert.ok(await page.evaluate(`document.documentElement.scrollWidth <= ${width}`), "wider than the screen");
+      assert.ok(await page.evaluate(`[...document.querySelectorAll(".scroll")].every((table) => table.scrollWidth <= table.clientWidth)`), "a table scrolls sideways");
+      assert.deepEqual(await page.evaluate(`(${faintTexts})()`), []);
+      assert.deepEqual(await barriers(page), []);
+    });
+    quiet(page);
+    await page.close();
   }
 
   for (const [name, limit] of [["p1000", 1_000], ["p10000", 10_000]]) {

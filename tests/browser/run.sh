@@ -20,4 +20,9 @@ program=${CARGO_TARGET_DIR:-target}/debug/ncugate
 for recording in profiles/*/h200; do
     "$program" page "$recording" --output "$pages/shipped/$(basename "$(dirname "$recording")")" >/dev/null || [ $? -lt 5 ]
 done
+# All runs, some of them with a page.
+for recording in profiles/{phase_d,sdpa_fast,softmax}/h200; do
+    "$program" page "$recording" --reports "$pages/history" >/dev/null || [ $? -lt 5 ]
+done
+NCUGATE_CACHE=$pages/cache "$program" history --reports "$pages/history" >/dev/null
 NCUGATE_PROFILE=$pages/browser timeout 400 node tests/browser/check.mjs "$pages"

@@ -2,7 +2,7 @@
 
 use crate::captures;
 use crate::command::{Finished, Place, is_here, root};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const RECORDING: &str = "profiles/phase_d/h200";
 /// Render time of the committed example, in seconds since 1970.
@@ -155,9 +155,79 @@ fn the_index_links_rendered_reports_and_lists_unjudged_runs() {
     assert_eq!(finished.status, Some(0), "{}", finished.stderr);
     assert!(finished.stderr.contains("not judged: profiles/phase_d/broken"), "{}", finished.stderr);
     let page = read(&place.path().join("reports/index.html"));
-    assert!(page.contains("1 run of 1 phase") && page.contains("report.html") && page.contains("broken"));
+    assert!(page.contains("<h1>1 run of 1 phase</h1>") && page.contains("report.html") && page.contains("broken"));
     let summary = read(&place.path().join("final_summary.md"));
     assert!(summary.contains("](<reports/phase_d/") && summary.contains("| gate"), "{summary}");
+}
+
+/// The page links a report only where it is written, by a path from the page or from the summary.
+#[test]
+fn links_of_the_history_lead_to_pages() {
+    let place = Place::new();
+    let kept = place.path().join("profiles/phase_d/h200");
+    copy(&root().join(RECORDING), &kept);
+    let linked = |file: &str| {
+        let text = read(&place.path().join(file)).replace("&#x2f;", "/");
+        let (start, end) = if file.ends_with(".md") { ("](<", '>') } else { ("<a href=\"", '"') };
+        let links = text.split(start).skip(1).map(|rest| rest.split(end).next().unwrap().to_owned());
+        links.filter(|link| link.ends_with("report.html")).collect::<Vec<_>>()
+    };
+    let history = |reports: &str| {
+        let finished = place.run(&["history", "--reports", reports, "--summary", "notes/state.md"]);
+        assert_eq!(finished.status, Some(0), "{}", finished.stderr);
+    };
+    // A page elsewhere is not in the folder of reports.
+    assert_eq!(place.run(&["page", kept.to_str().unwrap(), "--output", "elsewhere"]).status, Some(1));
+    history("pages");
+    assert!(linked("pages/index.html").is_empty() && linked("notes/state.md").is_empty());
+    assert!(read(&place.path().join("pages/index.html")).contains("20261122T110515Z"), "it is named");
+    assert_eq!(place.run(&["page", kept.to_str().unwrap(), "--reports", "pages"]).status, Some(1));
+    history("pages");
+    for (file, count) in [("pages/index.html", 2), ("notes/state.md", 1)] {
+        let links = linked(file);
+        assert_eq!(links.len(), count, "{file}: {links:?}");
+        let folder = place.path().join(file).parent().unwrap().to_owned();
+        assert!(links.iter().all(|link| folder.join(link).is_file()), "{file}: {links:?}");
+    }
+}
+
+/// A cached judgement is a row of the page and nothing else.
+#[test]
+fn a_forged_cache_passes_no_phase() {
+    let place = Place::new();
+    let kept = place.path().join("profiles/phase_d/h200");
+    copy(&root().join(RECORDING), &kept);
+    let history = || {
+        let finished = place.run(&["history", "--summary", "state.md"]);
+        assert_eq!(finished.status, Some(0), "{}", finished.stderr);
+        (read(&place.path().join("reports/index.html")), read(&place.path().join("state.md")), finished.stderr)
+    };
+    let judged = history();
+    assert!(judged.0.contains("0 of 1 phase passes") && judged.1.starts_with("# 0 of 1 phase passes"), "{}", judged.1);
+    let entries: Vec<PathBuf> =
+        std::fs::read_dir(place.path().join("cache/judged")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let [entry] = entries.as_slice() else { panic!("{entries:?}") };
+    let text = read(entry);
+    assert_eq!(history(), judged, "from the cache");
+    for damaged in ["", "{", "{}", &text.replace("\"Fail\"", "\"Excellent\"")] {
+        std::fs::write(entry, damaged).unwrap();
+        assert_eq!(history(), judged, "judged again: {damaged:.20}");
+        assert_eq!(read(entry), text);
+    }
+    let forged = text.replace("\"verdict\":\"fail\"", "\"verdict\":\"pass\"").replace("\"Fail\"", "\"Pass\"");
+    std::fs::write(entry, &forged).unwrap();
+    let (page, summary, _) = history();
+    assert!(page.contains("1 of 1 phase passes") && page.contains("ncugate gate CONFIG RUN"), "{page}");
+    assert_eq!(summary, judged.1);
+    let config = root().join("configs/phase_d.toml");
+    assert_eq!(place.run(&["gate", config.to_str().unwrap(), kept.to_str().unwrap()]).status, Some(1));
+    // A change of the run makes the entry worthless.
+    let builds = kept.join("builds.jsonl.zst");
+    let bytes = std::fs::read(&builds).unwrap();
+    std::fs::write(&builds, &bytes[..bytes.len() - 1]).unwrap();
+    let (page, summary, warnings) = history();
+    assert!(page.contains("builds.jsonl.zst") && !page.contains("1 of 1 phase passes"), "{page}");
+    assert!(summary.starts_with("# 0 of 0 phases pass") && warnings.contains("builds.jsonl.zst"), "{warnings}");
 }
 
 /// The manifest of a run, with a start date before every recording.

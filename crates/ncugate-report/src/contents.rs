@@ -35,7 +35,7 @@ impl RunReport {
         let mut report = Self {
             title: (&inputs.phase.title).into(),
             phase: (&inputs.phase.name).into(),
-            run: (&inputs.manifest.run).into(),
+            run: (&inputs.run.manifest.run).into(),
             file: inputs.phase.file.display().to_string().into(),
             headline: headline::headline(inputs, &metrics),
             first_screen: FirstScreen::default(),
@@ -57,7 +57,7 @@ impl RunReport {
             params,
             shapes,
             objective_shape,
-            search: search::row(inputs.search),
+            search: search::row(&inputs.run.search),
             speed_of_light: speed_of_light::rows(inputs),
             diagnosis: inputs.diagnosis.to_vec(),
             findings: findings(inputs).into_iter().chain(deep_profile::findings(inputs)).collect(),
@@ -72,7 +72,7 @@ impl RunReport {
                 .untested()
                 .iter()
                 .chain(&inputs.judgement.warnings)
-                .chain(&inputs.manifest.warnings)
+                .chain(&inputs.run.manifest.warnings)
                 .chain(&out_of_reach)
                 .map(CleanText::from)
                 .collect(),
@@ -130,7 +130,7 @@ fn findings(inputs: &ReportInputs<'_>) -> Vec<FindingRow> {
 
 /// Gates that no variant of the phase can pass on the GPU of the run because of its grid.
 fn unreachable_gates(inputs: &ReportInputs<'_>) -> Vec<String> {
-    let gpu = inputs.manifest.fingerprint.gpu.as_ref();
+    let gpu = inputs.run.manifest.fingerprint.gpu.as_ref();
     let target = gpu.map(|gpu| TargetGpu { capability: gpu.compute_capability, sms: Some(gpu.sms) });
     target.map_or_else(Vec::new, |target| out_of_reach(inputs.phase, inputs.plan, target))
 }

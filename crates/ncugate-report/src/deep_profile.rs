@@ -84,7 +84,7 @@ const LONGEST: usize = 260;
 /// Profiles with results, the selected variant's first, each with its displayed id.
 fn profiles<'a>(inputs: &'a ReportInputs<'_>) -> Vec<(&'a VariantId, &'a DeepProfile)> {
     let selected = inputs.judgement.selected.as_ref().map(|selected| &selected.variant);
-    let shares = |id: &VariantId| inputs.builds.iter().find(|b| &b.variant == id).and_then(|b| b.shares.clone());
+    let shares = |id: &VariantId| inputs.run.builds.iter().find(|b| &b.variant == id).and_then(|b| b.shares.clone());
     let stands_for = selected.map(|id| shares(id).unwrap_or_else(|| id.clone()));
     let profiled = |profile: &&DeepProfile| match profile.outcome {
         ProfileOutcome::Profiled { .. } => true,
@@ -94,7 +94,7 @@ fn profiles<'a>(inputs: &'a ReportInputs<'_>) -> Vec<(&'a VariantId, &'a DeepPro
         Some(selected) => (selected, profile),
         None => (&profile.variant, profile),
     };
-    let mut profiles: Vec<_> = inputs.deep.profiles.iter().filter(profiled).map(shown).collect();
+    let mut profiles: Vec<_> = inputs.run.deep_profiles.iter().filter(profiled).map(shown).collect();
     profiles.sort_by_key(|(id, _)| Some(*id) != selected);
     profiles
 }
@@ -174,10 +174,10 @@ fn note(profile: &DeepProfile) -> String {
 /// Why the selected variant has no deep profile, if the phase wants one and something was measured.
 pub fn missing(inputs: &ReportInputs<'_>) -> Option<String> {
     let selected = inputs.judgement.selected.as_ref()?;
-    if inputs.phase.profile.deep_profile == DeepProfileTarget::None || inputs.manifest.stage_seconds.is_empty() {
+    if inputs.phase.profile.deep_profile == DeepProfileTarget::None || inputs.run.manifest.stage_seconds.is_empty() {
         return None;
     }
-    let say = |why: &str| Some(text::line(&format!("no deep profile of the selected variant: {why}")));
+    let say = |why: &str| Some(format!("no deep profile of the selected variant: {why}"));
     if let Some(problem) = inputs.deep.problem {
         return say(problem);
     }
@@ -185,7 +185,7 @@ pub fn missing(inputs: &ReportInputs<'_>) -> Option<String> {
         Some((id, _)) if **id == selected.variant => None,
         Some((id, _)) => say(&format!("the run profiled {id}, which was selected then")),
         None => {
-            let failed = inputs.deep.profiles.iter().find_map(|profile| match &profile.outcome {
+            let failed = inputs.run.deep_profiles.iter().find_map(|profile| match &profile.outcome {
                 ProfileOutcome::Failed { reason } => Some(reason.as_str()),
                 ProfileOutcome::Profiled { .. } | ProfileOutcome::Traced { .. } => None,
             });

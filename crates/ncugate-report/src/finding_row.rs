@@ -64,10 +64,10 @@ pub struct SavingRow {
 impl FindingRow {
     /// A finding, with its shape if that is not `objective`.
     pub fn of(finding: &Finding, objective: &ShapeName) -> Self {
-        let said = text::line(&finding.sentence);
+        let said = CleanText::from(&finding.sentence);
         let sentence = match &finding.shape == objective {
             true => said,
-            false => format!("At shape {}: {}", finding.shape, text::inside(&said)),
+            false => format!("At shape {}: {}", finding.shape, text::inside(&said)).into(),
         };
         let mut advice = finding.advice.iter().map(|advice| text::sentence(advice).into());
         let case = format!("{}@{}", finding.variant, finding.shape);
@@ -75,7 +75,7 @@ impl FindingRow {
             id: finding.id().into(),
             rule: (&finding.rule).into(),
             title: (&finding.cause).into(),
-            sentence: sentence.into(),
+            sentence,
             severity: finding.severity,
             kind: finding.kind,
             confidence: finding.confidence,

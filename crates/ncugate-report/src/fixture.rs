@@ -14,26 +14,21 @@ use crate::explain::{
 use ncu_rep::SpeedupScope;
 use ncugate_judge::frame::Quantities;
 use ncugate_judge::reference_runs::ComparisonRun;
-use ncugate_judge::store::Manifest;
+use ncugate_judge::store::Run;
 use ncugate_judge::{Context, Judgement, correctness, judge};
 use ncugate_model::{
-    BuildOutcome, BuildRecord, Cell, CheckRecord, ComputeCapability, DeepProfile, LatencyRecord, Line, Listing,
-    ProfileOutcome, ProfileRecord, ShapeName, VariantId,
+    BuildOutcome, BuildRecord, Cell, ComputeCapability, DeepProfile, Line, Listing, ProfileOutcome, ShapeName, VariantId,
 };
 use ncugate_phase::config::{Phase, parse};
 use ncugate_phase::plan::{Plan, unroll};
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A run and its judgement.
 pub struct Fixture {
     pub phase: Phase,
     pub plan: Plan,
-    pub manifest: Manifest,
-    pub builds: Vec<BuildRecord>,
-    pub checks: Vec<CheckRecord>,
-    pub latencies: Vec<LatencyRecord>,
-    pub profiles: Vec<ProfileRecord>,
+    pub run: Run,
     pub quantities: Quantities,
     pub judgement: Judgement,
     pub findings: Vec<Finding>,
@@ -42,7 +37,6 @@ pub struct Fixture {
     /// Utilisation of the units.
     pub speed_of_light: Vec<Utilisation>,
     pub said: Vec<NcuObservations>,
-    pub deep_profiles: Vec<DeepProfile>,
     pub deep: Quantities,
 }
 
@@ -115,9 +109,20 @@ impl Fixture {
         };
         let found = diagnosis.findings(std::slice::from_ref(&selected));
         Self {
-            latencies: records::latencies(&phase, &plan, &quantities),
-            profiles: records::profiles(&phase, &plan),
-            manifest: records::manifest(),
+            run: Run {
+                folder: PathBuf::from("profiles/phase_d/example"),
+                manifest: records::manifest(),
+                phase: String::new(),
+                plan: plan.clone(),
+                workload: serde_json::Value::Null,
+                latencies: records::latencies(&phase, &plan, &quantities),
+                profiles: records::profiles(&phase, &plan),
+                confirmations: Vec::new(),
+                deep_profiles: deep_profiles(&selected, &phase),
+                search: Vec::new(),
+                builds,
+                checks,
+            },
             speed_of_light: diagnosis.speed_of_light(&selected, &phase.objective.shape),
             findings: found.clone(),
             subjects: vec![(selected.clone(), phase.objective.shape.clone())],
@@ -129,12 +134,9 @@ impl Fixture {
                 &Collection::Deep(format!("ncugate run configs/phase_d.toml --deep {selected}")),
             )],
             said: said(&selected, &phase),
-            deep_profiles: deep_profiles(&selected, &phase),
             deep: deep(&selected, &phase),
             phase,
             plan,
-            builds,
-            checks,
             quantities,
             judgement,
         }
@@ -144,12 +146,7 @@ impl Fixture {
         RunReport::new(&ReportInputs {
             phase: &self.phase,
             plan: &self.plan,
-            manifest: &self.manifest,
-            builds: &self.builds,
-            checks: &self.checks,
-            latencies: &self.latencies,
-            profiles: &self.profiles,
-            search: &[],
+            run: &self.run,
             quantities: &self.quantities,
             judgement: &self.judgement,
             findings: &self.findings,
@@ -157,7 +154,7 @@ impl Fixture {
             diagnosis: &self.diagnosis,
             speed_of_light: &self.speed_of_light,
             said: &self.said,
-            deep: DeepProfileInputs { profiles: &self.deep_profiles, quantities: &self.deep, problem: None },
+            deep: DeepProfileInputs { quantities: &self.deep, problem: None },
             source: RunSource::Recorded { folder: "profiles/phase_d/example".to_owned() },
             compared: &[],
             earlier: &[ComparisonRun {
@@ -272,7 +269,7 @@ pub fn hostile() -> Fixture {
         said.lines[0].line = Line { file: NAME.to_owned(), line: 1, text: Some(NAME.to_owned()) };
         said.lacks.push(NAME.to_owned());
     }
-    for build in &mut fixture.builds {
+    for build in &mut fixture.run.builds {
         if let BuildOutcome::Built { log, .. } = &mut build.outcome {
             *log = format!("{NAME}\0{}", "w".repeat(20_000));
         }

@@ -68,7 +68,7 @@ fn reason(inputs: &ReportInputs<'_>) -> String {
 /// `no variant can reach 20 % achieved occupancy at mission: 128 blocks of 8 warps on 132 SMs give at most 12.5 %`, for
 /// the first failed gate with such a limit.
 fn unreachable(inputs: &ReportInputs<'_>, failed: &[&GateResult]) -> Option<String> {
-    let gpu = inputs.manifest.fingerprint.gpu.as_ref()?;
+    let gpu = inputs.run.manifest.fingerprint.gpu.as_ref()?;
     let target = TargetGpu { capability: gpu.compute_capability, sms: Some(gpu.sms) };
     let limits = unreachable_limits(inputs.phase, inputs.plan, target);
     let is_failed = |limit: &&UnreachableLimit<'_>| {
@@ -198,7 +198,7 @@ fn scope(inputs: &ReportInputs<'_>) -> String {
         number::counted(gates(inputs.judgement), "gate"),
         number::counted(candidates.len(), "variant"),
         number::plain(proven as f64),
-        number::counted(inputs.checks.len(), "check"),
+        number::counted(inputs.run.checks.len(), "check"),
         number::counted(inputs.plan.baselines().count(), "baseline"),
     )
 }

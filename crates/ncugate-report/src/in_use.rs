@@ -12,11 +12,11 @@ use ncugate_model::{Better, CleanText, Level, Scope, ShapeName, VariantId, Verdi
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::Plan;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Why a variant is the one to use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum UseBasis {
     /// The phase passes with the selected variant.
@@ -28,7 +28,7 @@ pub enum UseBasis {
 }
 
 /// What to use.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InUse {
     /// Why.
     pub basis: UseBasis,
@@ -47,7 +47,7 @@ pub struct InUse {
 }
 
 /// What to use at a shape.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ShapeUse {
     /// The shape.
     pub shape: CleanText,

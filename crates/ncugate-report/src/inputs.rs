@@ -5,11 +5,9 @@ use crate::explain;
 use jiff::Timestamp;
 use ncugate_judge::frame::Quantities;
 use ncugate_judge::reference_runs::ComparisonRun;
-use ncugate_judge::store::Manifest;
+use ncugate_judge::store::Run;
 use ncugate_judge::{CapturedVariant, Judgement};
-use ncugate_model::{
-    BuildRecord, CheckRecord, DeepProfile, LatencyRecord, ProfileRecord, SearchRecord, ShapeName, VariantId,
-};
+use ncugate_model::{ShapeName, VariantId};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::Plan;
 
@@ -36,10 +34,9 @@ pub enum RunSource {
     },
 }
 
-/// Deep profiles, which serve only the report.
+/// Counters of deep profiles, which serve only the report.
 #[derive(Debug, Clone, Copy)]
 pub struct DeepProfileInputs<'a> {
-    pub profiles: &'a [DeepProfile],
     pub quantities: &'a Quantities,
     /// Why they cannot be read.
     pub problem: Option<&'a str>,
@@ -50,13 +47,8 @@ pub struct ReportInputs<'a> {
     /// The phase as it was run.
     pub phase: &'a Phase,
     pub plan: &'a Plan,
-    pub manifest: &'a Manifest,
-    pub builds: &'a [BuildRecord],
-    pub checks: &'a [CheckRecord],
-    pub latencies: &'a [LatencyRecord],
-    pub profiles: &'a [ProfileRecord],
-    /// The search for the candidates; empty for a sweep.
-    pub search: &'a [SearchRecord],
+    /// The run as stored.
+    pub run: &'a Run,
     pub quantities: &'a Quantities,
     pub judgement: &'a Judgement,
     /// Findings from the counters, most severe first (for the selected variant, or for several).

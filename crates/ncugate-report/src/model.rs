@@ -6,10 +6,10 @@ use super::text;
 use ncugate_model::metric::Catalogue;
 use ncugate_model::{Better, CleanText, Verdict};
 use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Headline {
     pub verdict: Verdict,
     /// The verdict, or that the fallback is used.
@@ -34,7 +34,7 @@ pub struct Headline {
 }
 
 /// How a phase ended, in one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Conclusion {
     /// Every required gate holds.
     Pass,
@@ -83,14 +83,8 @@ impl fmt::Display for Conclusion {
     }
 }
 
-impl Serialize for Conclusion {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.label())
-    }
-}
-
 /// The objective of the selection.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ObjectiveRow {
     pub metric: CleanText,
     pub title: CleanText,
@@ -107,7 +101,7 @@ impl ObjectiveRow {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fact {
     pub label: CleanText,
     /// The number with its unit.

@@ -32,6 +32,7 @@ const STYLE: &str = concat!(
     include_str!("../../../templates/style/table.css"),
     include_str!("../../../templates/style/first_screen.css"),
     include_str!("../../../templates/style/kernels.css"),
+    include_str!("../../../templates/style/history.css"),
     include_str!("../../../templates/style/narrow.css"),
     include_str!("../../../templates/style/print.css"),
 );

@@ -52,7 +52,7 @@ pub struct Provenance {
 
 /// Live or replay, in a sentence.
 pub fn origin(inputs: &ReportInputs<'_>) -> RunOrigin {
-    let manifest = inputs.manifest;
+    let manifest = &inputs.run.manifest;
     let gpu = manifest.fingerprint.gpu.as_ref().map_or("an unknown GPU", |g| g.name.as_str());
     let date = manifest.started.strftime("%Y-%m-%d");
     let ncu = manifest.fingerprint.ncu.as_ref().map_or_else(String::new, |v| format!(", ncu {v}"));
@@ -81,9 +81,9 @@ pub fn origin(inputs: &ReportInputs<'_>) -> RunOrigin {
 /// `; continued: 14 of 20 records are of 2026-11-24 20:18 to 2026-11-24 20:31 UTC`, if the run was continued after it
 /// had ended early.
 fn continued(inputs: &ReportInputs<'_>) -> String {
-    let Some(last) = inputs.manifest.continued.last() else { return String::new() };
-    let all = (inputs.checks.len() + inputs.latencies.len() + inputs.profiles.len()) as u64;
-    let (from, to) = (minute(inputs.manifest.started), minute(last.written));
+    let Some(last) = inputs.run.manifest.continued.last() else { return String::new() };
+    let all = (inputs.run.checks.len() + inputs.run.latencies.len() + inputs.run.profiles.len()) as u64;
+    let (from, to) = (minute(inputs.run.manifest.started), minute(last.written));
     let kept = number::plain(last.records.min(all) as f64);
     format!("; continued: {kept} of {} records are of {from} to {to} UTC", number::plain(all as f64))
 }
@@ -103,7 +103,7 @@ fn foreign(inputs: &ReportInputs<'_>, made: Option<(Timestamp, Timestamp)>, gpu:
 
 /// Machine, tools, source and command line.
 pub fn provenance(inputs: &ReportInputs<'_>) -> Provenance {
-    let manifest = inputs.manifest;
+    let manifest = &inputs.run.manifest;
     let [gpu, driver, ncu, nvcc, clock_control, cache_control, replay_mode] = conditions(&manifest.fingerprint);
     let (started, finished) = match &inputs.source {
         RunSource::Foreign { made: None, .. } => ("not known".to_owned(), "not known".to_owned()),
@@ -122,8 +122,8 @@ pub fn provenance(inputs: &ReportInputs<'_>) -> Provenance {
         ("started", started.into()),
         ("finished", finished.into()),
         ("state", state(manifest).into()),
-        ("timed at", shapes(inputs, inputs.latencies.iter().map(|l| &l.shape))),
-        ("profiled at", shapes(inputs, inputs.profiles.iter().map(|p| &p.shape))),
+        ("timed at", shapes(inputs, inputs.run.latencies.iter().map(|l| &l.shape))),
+        ("profiled at", shapes(inputs, inputs.run.profiles.iter().map(|p| &p.shape))),
         ("shared measurements", shared(inputs).into()),
         ("commit", manifest.git.as_ref().map_or_else(|| NO_REPOSITORY.into(), commit)),
         ("phase file", inputs.phase.file.display().to_string().into()),
@@ -219,7 +219,7 @@ fn shapes<'a>(inputs: &ReportInputs<'_>, covered: impl Iterator<Item = &'a Shape
 
 /// Variants that share the measurements of one with the same machine code and launches.
 fn shared(inputs: &ReportInputs<'_>) -> String {
-    let shared = inputs.builds.iter().filter(|build| build.shares.is_some()).count();
+    let shared = inputs.run.builds.iter().filter(|build| build.shares.is_some()).count();
     match shared {
         0 => "none".to_owned(),
         _ => format!("{}: same machine code and launches as another variant", number::counted(shared, "variant")),
@@ -238,7 +238,7 @@ fn state(manifest: &Manifest) -> String {
 /// Exclusions from the numbers, by reason, with the number of variants concerned.
 pub fn missing(inputs: &ReportInputs<'_>) -> Vec<String> {
     let mut reasons = Reasons::default();
-    for build in inputs.builds {
+    for build in &inputs.run.builds {
         match &build.outcome {
             BuildOutcome::Failed { message } => {
                 reasons.add("does not compile", message.lines().next().unwrap_or_default(), &build.variant.0);
@@ -255,14 +255,14 @@ pub fn missing(inputs: &ReportInputs<'_>) -> Vec<String> {
             BuildOutcome::NotNeeded => {}
         }
     }
-    for check in inputs.checks {
+    for check in &inputs.run.checks {
         match &check.outcome {
             CheckOutcome::Crashed { reason } => reasons.add("crashed", reason, &check.variant.0),
             CheckOutcome::Skipped { reason } => reasons.add("not checked", reason, &check.variant.0),
             CheckOutcome::Correct { .. } | CheckOutcome::Wrong { .. } => {}
         }
     }
-    for latency in inputs.latencies {
+    for latency in &inputs.run.latencies {
         match &latency.outcome {
             LatencyOutcome::Cheats { reason, .. } => reasons.add("cheats", reason, &latency.variant.0),
             LatencyOutcome::Wrong { reason, .. } => reasons.add("wrong", reason, &latency.variant.0),
@@ -270,7 +270,7 @@ pub fn missing(inputs: &ReportInputs<'_>) -> Vec<String> {
             LatencyOutcome::Timed { .. } => {}
         }
     }
-    for profile in inputs.profiles {
+    for profile in &inputs.run.profiles {
         if let ProfileOutcome::Failed { reason } = &profile.outcome {
             reasons.add("not profiled", reason, &profile.variant.0);
         }
@@ -278,15 +278,15 @@ pub fn missing(inputs: &ReportInputs<'_>) -> Vec<String> {
     let mut lines = reasons.lines();
     lines.extend(unseen(inputs));
     lines.extend(super::deep_profile::missing(inputs));
-    if inputs.manifest.state != RunState::Complete {
-        lines.insert(0, format!("the run is incomplete: {}", state(inputs.manifest)));
+    if inputs.run.manifest.state != RunState::Complete {
+        lines.insert(0, format!("the run is incomplete: {}", state(&inputs.run.manifest)));
     }
     lines
 }
 
 /// Stages of the program without any record for some variants.
 fn unseen(inputs: &ReportInputs<'_>) -> Vec<String> {
-    let built: std::collections::HashSet<_> = inputs.builds.iter().map(|b| &b.variant).collect();
+    let built: std::collections::HashSet<_> = inputs.run.builds.iter().map(|b| &b.variant).collect();
     let absent = inputs.plan.variants.iter().filter(|v| !built.contains(&v.id)).count();
     (absent > 0)
         .then(|| {
@@ -330,7 +330,7 @@ pub fn reproduce(inputs: &ReportInputs<'_>) -> Vec<String> {
     }
     let mut commands = Vec::new();
     // Only a valid commit goes into a command that a reader pastes.
-    if let Some(git) = inputs.manifest.git.as_ref().filter(|git| is_commit(&git.commit)) {
+    if let Some(git) = inputs.run.manifest.git.as_ref().filter(|git| is_commit(&git.commit)) {
         commands.push(format!("git checkout {}", git.commit));
     }
     if let RunSource::Recorded { .. } | RunSource::Unasked { .. } = &inputs.source {

@@ -2,7 +2,6 @@
 
 use super::diagnosis_row::{Collection, DiagnosisRow};
 use super::provenance::quoted;
-use super::text;
 use crate::explain::{
     ChipKnowledge, Compilation, DeclaredWork, Diagnosis, Finding, NcuObservations, RuleAnswers, RuleBook, ShapeFacts,
     UnaskedRules,
@@ -12,7 +11,7 @@ use ncugate_judge::store::Run;
 use ncugate_judge::witness::ChipFacts;
 use ncugate_judge::{Correctness, JudgeError, JudgedRun};
 use ncugate_model::expr::{Expr, Names, Value};
-use ncugate_model::{Cell, ProfileOutcome, ShapeName, VariantId};
+use ncugate_model::{Cell, CleanText, ProfileOutcome, ShapeName, VariantId};
 use ncugate_phase::config::{Phase, Shape};
 use ncugate_phase::plan::Method;
 use std::collections::HashMap;
@@ -127,7 +126,7 @@ fn collection(session: &JudgedRun<'_>, variant: &VariantId, shape: &ShapeName) -
     if !measured.correctness().get(variant).is_some_and(|proof| matches!(proof, Correctness::Proven { .. })) {
         return Collection::Unproven;
     }
-    let file = text::line(&phase.file.display().to_string());
+    let file = CleanText::from(phase.file.display().to_string());
     let is_profiled = run.deep_profiles.iter().any(|deep| {
         &deep.variant == run.measured_as(variant)
             && &deep.shape == shape

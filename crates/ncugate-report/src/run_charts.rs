@@ -40,7 +40,7 @@ pub fn run<'a>(report: &'a RunReport, inputs: &'a ReportInputs<'_>) -> ChartedRu
 fn timeline<'a>(report: &'a RunReport, inputs: &'a ReportInputs<'_>) -> Option<ChartedTimeline<'a>> {
     let first = report.deep_profile.as_ref()?.variants.first()?;
     let measured_as = |id: &VariantId| {
-        let shared = inputs.builds.iter().find(|build| &build.variant == id).and_then(|build| build.shares.clone());
+        let shared = inputs.run.builds.iter().find(|build| &build.variant == id).and_then(|build| build.shares.clone());
         shared.unwrap_or_else(|| id.clone())
     };
     let profiled = inputs.plan.variants.iter().map(|v| &v.id).find(|id| id.0 == first.id).map(measured_as)?;

@@ -1,8 +1,7 @@
 //! The results of a search, for people.
 
 use super::number::{self, Number};
-use super::text;
-use ncugate_model::{ProposedPoint, SearchEnd, SearchRecord, SearchStart, TriedOutcome, TriedPoint};
+use ncugate_model::{CleanText, ProposedPoint, SearchEnd, SearchRecord, SearchStart, TriedOutcome, TriedPoint};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,13 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SearchRow {
     /// Number of variants tried, size of the space, method, and why the search stopped.
-    pub summary: String,
+    pub summary: CleanText,
     /// The error of the model.
     pub model: Option<String>,
     /// Reasons for failures, with the number of variants, the most frequent first.
-    pub failures: Vec<(String, u32)>,
+    pub failures: Vec<(CleanText, u32)>,
     /// Importance of each parameter according to the model, in percent; highest first.
-    pub importance: Vec<(String, Number)>,
+    pub importance: Vec<(CleanText, Number)>,
     /// The variants that were measured in full, best first by their few samples.
     pub finalists: Vec<FinalistRow>,
     /// Each new best: variants tried, seconds, microseconds.
@@ -28,7 +27,7 @@ pub struct SearchRow {
 /// A variant that a search measured in full.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FinalistRow {
-    pub variant: String,
+    pub variant: CleanText,
     /// The model's prediction before the trial, in microseconds.
     pub expected: Option<Number>,
     /// The result from few samples, in microseconds.
@@ -75,16 +74,16 @@ impl Read<'_> {
              from {} rounds of each machine code. The search stopped because {}.",
             self.tried.len(),
             ended.seconds,
-            text::line(&began.strategy),
+            began.strategy,
             began.seed,
             began.rounds,
-            text::line(&ended.why),
+            ended.why,
         );
-        let mut importance: Vec<(String, Number)> =
-            ended.importance.iter().map(|(axis, share)| (text::line(axis), Number::new(share * 100.0))).collect();
+        let mut importance: Vec<(CleanText, Number)> =
+            ended.importance.iter().map(|(axis, share)| (axis.into(), Number::new(share * 100.0))).collect();
         importance.sort_by(|a, b| b.1.value.total_cmp(&a.1.value));
         Some(SearchRow {
-            summary,
+            summary: summary.into(),
             model: self.model(),
             failures: self.failures(),
             importance,
@@ -133,15 +132,15 @@ impl Read<'_> {
         ))
     }
 
-    fn failures(&self) -> Vec<(String, u32)> {
-        let mut counts: BTreeMap<String, u32> = BTreeMap::new();
+    fn failures(&self) -> Vec<(CleanText, u32)> {
+        let mut counts: BTreeMap<CleanText, u32> = BTreeMap::new();
         for tried in &self.tried {
             if let TriedOutcome::Failed { reason } = &tried.outcome {
                 let reason = reason.split([':', ';', '(']).next().unwrap_or_default().trim();
-                *counts.entry(text::line(reason)).or_default() += 1;
+                *counts.entry(CleanText::from(reason)).or_default() += 1;
             }
         }
-        let mut counts: Vec<(String, u32)> = counts.into_iter().collect();
+        let mut counts: Vec<(CleanText, u32)> = counts.into_iter().collect();
         counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         counts
     }
@@ -149,7 +148,7 @@ impl Read<'_> {
     fn finalist(&self, variant: &str) -> FinalistRow {
         let tried = self.tried.iter().find(|tried| tried.variant.0 == variant);
         FinalistRow {
-            variant: text::line(variant),
+            variant: variant.into(),
             expected: self.proposed.get(variant).and_then(|point| point.expected_us).map(Number::new),
             tried: tried.and_then(|tried| match tried.outcome {
                 TriedOutcome::Timed { us } => Some(Number::new(us)),

@@ -1,6 +1,6 @@
 //! Effects of the parameters of a run's sweep, and the Pareto front over chosen objectives, as data and as text.
 
-use super::{number, text};
+use super::number;
 use crate::chart::Chart;
 use crate::chart::front::{self, FrontLine, FrontObjective};
 use crate::explain::{
@@ -10,7 +10,7 @@ use ncugate_judge::JudgedRun;
 use ncugate_judge::frame::MetricCells;
 use ncugate_model::metric::Catalogue;
 use ncugate_model::stats::Resampler;
-use ncugate_model::{Better, ShapeName, VariantId};
+use ncugate_model::{Better, CleanText, ShapeName, VariantId};
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -22,8 +22,8 @@ const FRONT: usize = 12;
 /// A sweep, analysed at one shape.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SweepReport {
-    pub phase: String,
-    pub shape: String,
+    pub phase: CleanText,
+    pub shape: CleanText,
     /// The metric of the effects.
     pub objective: String,
     /// Main effects, interactions, edges of ranges.
@@ -53,7 +53,7 @@ impl SweepReport {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{name}' is not a metric of the run{hint}")]
 pub struct UnknownObjective {
-    name: String,
+    name: CleanText,
     hint: String,
 }
 
@@ -82,7 +82,7 @@ pub fn analyse(
     if let Some(unknown) = names.iter().find(|name| !known(name)) {
         let near = ncugate_model::nearest(unknown, quantities.metrics());
         let hint = near.map_or_else(String::new, |near| format!("; did you mean '{near}'?"));
-        return Err(UnknownObjective { name: text::line(unknown), hint });
+        return Err(UnknownObjective { name: (*unknown).into(), hint });
     }
     let better = |metric: &str| match metric == objective.metric {
         true => objective.better,
@@ -92,7 +92,7 @@ pub fn analyse(
     let objectives = axes.iter().map(|axis| {
         let known = Catalogue::embedded().get(axis.metric);
         FrontObjective {
-            title: known.map_or_else(|| text::line(axis.metric), |metric| metric.title.clone()),
+            title: known.map_or_else(|| CleanText::from(axis.metric).to_string(), |metric| metric.title.clone()),
             unit: known.map_or_else(String::new, |metric| metric.unit.clone()),
             better: axis.better,
         }
@@ -104,8 +104,8 @@ pub fn analyse(
     });
     let values: Vec<_> = values.collect();
     Ok(SweepReport {
-        phase: text::line(&phase.name),
-        shape: shape.to_string(),
+        phase: (&phase.name).into(),
+        shape: shape.0.clone(),
         objective: objective.metric.clone(),
         analysis: explain::sweep(&values, objective.better, resampler),
         front: objective_front(quantities, shape, &ranked, &axes),
@@ -121,8 +121,7 @@ pub fn words(report: &SweepReport) -> String {
         out += "\neffects (everything else equal)\n";
     }
     for effect in analysis.effects.iter().take(LISTED) {
-        let (name, from, to) = (text::line(&effect.parameter), text::line(&effect.from), text::line(&effect.to));
-        let _ = writeln!(out, "  {name} {from} -> {to}: {}", change(&effect.change));
+        let _ = writeln!(out, "  {} {} -> {}: {}", effect.parameter, effect.from, effect.to, change(&effect.change));
     }
     let clear = analysis.interactions.iter().filter(|i| i.change.separation == Separation::Clear);
     let clear: Vec<_> = clear.take(LISTED).collect();
@@ -131,28 +130,29 @@ pub fn words(report: &SweepReport) -> String {
     }
     for found in clear {
         let [first, second] = &found.ends;
-        let step = |name: &str, ends: &[String; 2]| text::line(&format!("{name} {} -> {}", ends[0], ends[1]));
-        let (first, second) = (step(&found.first, first), step(&found.second, second));
-        let _ = writeln!(out, "  {second} changes the effect of {first} by {}", change(&found.change));
+        let _ = writeln!(
+            out,
+            "  {} {} -> {} changes the effect of {} {} -> {} by {}",
+            found.second,
+            second[0],
+            second[1],
+            found.first,
+            first[0],
+            first[1],
+            change(&found.change)
+        );
     }
     if !analysis.edges.is_empty() {
         out += "\nbest at the edge of the range\n";
     }
     for edge in &analysis.edges {
-        let _ = writeln!(
-            out,
-            "  {}: from {} to {} {}",
-            text::line(&edge.advice),
-            text::line(&edge.beside),
-            text::line(&edge.value),
-            change(&edge.change)
-        );
+        let _ = writeln!(out, "  {}: from {} to {} {}", edge.advice, edge.beside, edge.value, change(&edge.change));
     }
     if !analysis.inseparable.is_empty() {
         out += "\ncannot be separated\n";
     }
     for reason in &analysis.inseparable {
-        let _ = writeln!(out, "  {}", text::line(reason));
+        let _ = writeln!(out, "  {reason}");
     }
     let _ = writeln!(
         out,

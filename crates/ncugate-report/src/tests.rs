@@ -335,7 +335,8 @@ fn a_run_without_measurements_renders() {
     fixture.judgement.gates.clear();
     fixture.judgement.variants.clear();
     fixture.judgement.stages.clear();
-    (fixture.builds, fixture.checks, fixture.latencies) = (Vec::new(), Vec::new(), Vec::new());
+    let run = &mut fixture.run;
+    (run.builds, run.checks, run.latencies) = (Vec::new(), Vec::new(), Vec::new());
     let report = fixture.report();
     assert!(report.missing.iter().any(|line| line.contains("8 variants of the plan have no record")));
     html::html(&report).unwrap();
@@ -453,16 +454,25 @@ fn compared(fixture: &Fixture) -> String {
     crate::compare::html(&crate::compare::RunComparison::new(&side, &side, &resampler)).unwrap()
 }
 
-/// Three runs of one phase.
+/// Three runs of one phase with different values, the second without a page.
 fn indexed(fixture: &Fixture) -> String {
-    let report = fixture.report();
+    use crate::history::{History, HistoryEntry, RunSummary, html};
     let entry = |at: i64| {
-        let mut entry =
-            crate::history::HistoryEntry::of(&report, &fixture.manifest, &fixture.plan, &fixture.phase.title, None);
-        entry.run = format!("{} {at}", entry.run).into();
-        entry.started += jiff::SignedDuration::from_hours(at);
-        entry
+        let mut report = fixture.report();
+        let scale = 1.0 + at as f64 / 10.0;
+        let rescaled = |number: &mut crate::number::Number| *number = crate::number::Number::new(number.value * scale);
+        report.objective.iter_mut().filter_map(|row| row.value.as_mut()).for_each(rescaled);
+        report.gates.iter_mut().filter_map(|gate| gate.summary.measured.as_mut()).for_each(rescaled);
+        let mut manifest = fixture.run.manifest.clone();
+        manifest.run = format!("{} {at}", report.run);
+        manifest.started += jiff::SignedDuration::from_hours(24 * at);
+        HistoryEntry {
+            folder: fixture.phase.title.clone().into(),
+            manifest,
+            summary: RunSummary::new(report, &fixture.plan),
+            page: (at != 1).then(|| "report.html".to_owned()),
+        }
     };
-    let history = crate::history::History::new((0..3).map(entry).collect(), vec![fixture.phase.title.clone()]);
-    crate::history::html(&history).unwrap()
+    let history = History::new((0..3).map(entry).collect(), vec![(&fixture.phase.title).into()]);
+    html(&history).unwrap()
 }

@@ -84,13 +84,13 @@ pub struct Audits<'a> {
 impl<'a> Audits<'a> {
     /// Audits of a run.
     pub fn of(inputs: &ReportInputs<'a>) -> Self {
-        let audits = inputs.latencies.iter().filter_map(|record| match &record.outcome {
+        let audits = inputs.run.latencies.iter().filter_map(|record| match &record.outcome {
             LatencyOutcome::Timed { audit, .. }
             | LatencyOutcome::Cheats { audit, .. }
             | LatencyOutcome::Wrong { audit, .. } => Some(((&record.variant, &record.shape), audit.as_ref()?)),
             LatencyOutcome::Failed { .. } => None,
         });
-        let shares = inputs.builds.iter().filter_map(|build| Some((&build.variant, build.shares.as_ref()?)));
+        let shares = inputs.run.builds.iter().filter_map(|build| Some((&build.variant, build.shares.as_ref()?)));
         Self { of: audits.collect(), shares: shares.collect() }
     }
 
@@ -151,7 +151,7 @@ pub fn launches(one: &CapturedVariant) -> String {
     };
     let places = reports.iter().map(of).collect::<Vec<_>>().join(", ");
     let more = one.kernels.len().saturating_sub(NAMED);
-    let names: Vec<String> = one.kernels.iter().take(NAMED).map(|name| text::line(name)).collect();
+    let names: Vec<String> = one.kernels.iter().take(NAMED).map(|name| CleanText::from(name).to_string()).collect();
     let more = if more > 0 { format!(" and {more} other kernels") } else { String::new() };
     let count = one.launches.len();
     let how = if count > 1 { format!("; its metrics are medians over the {count} launches") } else { String::new() };
@@ -178,7 +178,7 @@ fn passed_over(inputs: &ReportInputs<'_>) -> Option<String> {
         Better::Lower | Better::Context => value < selected.value,
     };
     let passed = |result: &&VariantResult| result.rank.is_some() && result.objective.is_some_and(better);
-    let each = |result: &VariantResult| Some(format!("{} ({})", result.variant, text::line(result.doubt.as_deref()?)));
+    let each = |result: &VariantResult| Some(format!("{} ({})", result.variant, CleanText::from(result.doubt.as_deref()?)));
     let all: Vec<String> = judgement.variants.iter().filter(passed).filter_map(each).collect();
     let mut named: Vec<String> = all.iter().take(NAMED).cloned().collect();
     named.extend((all.len() > NAMED).then(|| format!("{} more", all.len() - NAMED)));
@@ -230,7 +230,7 @@ fn verified(inputs: &ReportInputs<'_>) -> Option<String> {
 
 /// ` and 12 profiled launches`: launches verified under a profiler.
 fn profiled(inputs: &ReportInputs<'_>) -> String {
-    let kernels: Vec<_> = inputs.profiles.iter().filter(|record| has_launches(record)).collect();
+    let kernels: Vec<_> = inputs.run.profiles.iter().filter(|record| has_launches(record)).collect();
     let compared = kernels.iter().filter_map(|record| match record.outputs {
         Some(ProfiledOutputs::Right { evaluations, .. }) => Some(evaluations as usize),
         Some(ProfiledOutputs::Wrong { .. }) => Some(1),
@@ -262,12 +262,12 @@ fn not_recorded(inputs: &ReportInputs<'_>) -> Option<String> {
     }
     let audits = Audits::of(inputs);
     let no_unrepeated = !audits.of.is_empty() && audits.of.values().all(|audit| audit.unrepeated.is_none());
-    let mut profiles = inputs.profiles.iter().filter(|record| has_launches(record)).peekable();
+    let mut profiles = inputs.run.profiles.iter().filter(|record| has_launches(record)).peekable();
     let no_outputs = profiles.peek().is_some() && profiles.all(|record| record.outputs.is_none());
     let lacks = [
         (no_unrepeated, "samples without repeats"),
         (no_outputs, "outputs of profiled launches"),
-        (inputs.manifest.null_test.is_none(), "the test of the tolerance with wrong answers"),
+        (inputs.run.manifest.null_test.is_none(), "the test of the tolerance with wrong answers"),
     ];
     let lacks: Vec<&str> = lacks.into_iter().filter_map(|(is_absent, what)| is_absent.then_some(what)).collect();
     (!lacks.is_empty()).then(|| format!("Missing in this recording of an earlier version: {}.", lacks.join(", ")))

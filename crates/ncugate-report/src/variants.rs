@@ -29,7 +29,7 @@ struct VariantIndex<'a> {
 impl<'a> VariantIndex<'a> {
     fn new(inputs: &ReportInputs<'a>) -> Self {
         let mut checks: HashMap<&VariantId, Vec<&CheckRecord>> = HashMap::new();
-        for check in inputs.checks {
+        for check in &inputs.run.checks {
             checks.entry(&check.variant).or_default().push(check);
         }
         let mut said: HashMap<&VariantId, Vec<&NcuObservations>> = HashMap::new();
@@ -39,7 +39,7 @@ impl<'a> VariantIndex<'a> {
         Self {
             said,
             audits: Audits::of(inputs),
-            builds: inputs.builds.iter().map(|b| (&b.variant, b)).collect(),
+            builds: inputs.run.builds.iter().map(|b| (&b.variant, b)).collect(),
             checks,
             results: inputs.judgement.variants.iter().map(|r| (&r.variant, r)).collect(),
             gates: inputs.judgement.gates.iter().map(worst_cases).collect(),

@@ -9,7 +9,9 @@ mod destination;
 mod folder;
 pub mod inputs;
 mod journal;
+mod judgement_cache;
 mod ledger;
+mod listing;
 mod manifest;
 mod merge;
 mod recording;
@@ -27,6 +29,8 @@ pub use coverage::lacks;
 pub use folder::new_folder;
 use inputs::changed_between;
 pub use journal::Journal;
+pub use judgement_cache::JudgementCache;
+pub use listing::{ListedRun, list};
 pub use manifest::{
     Fingerprint, Git, Machine, Manifest, MergedShard, Resumption, RunState, RunVerdict, Seal, SealedFile, ShardOf,
 };

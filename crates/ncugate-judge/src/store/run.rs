@@ -58,11 +58,7 @@ impl Run {
     /// # Errors
     /// A file is missing, damaged, or different from the one in the manifest.
     pub fn load(folder: &Path) -> Result<Self, StoreError> {
-        let (text, manifest): (String, Manifest) = required(folder, "manifest.json")?;
-        if manifest.schema != SCHEMA {
-            return Err(StoreError::Schema { folder: folder.to_owned(), found: manifest.schema, expected: SCHEMA });
-        }
-        named(folder, &manifest)?;
+        let (text, manifest) = Self::manifest_text(folder)?;
         seal::verify(folder, &manifest, &text)?;
         let phase = journal::read_text(folder, "phase.toml")?
             .ok_or_else(|| StoreError::NotARun { folder: folder.to_owned(), missing: "phase.toml" })?
@@ -84,6 +80,19 @@ impl Run {
         reported(folder, "profiles.jsonl", run.profiles.iter().map(|record| &record.outcome))?;
         reported(folder, "deep_profiles.jsonl", run.deep_profiles.iter().map(|deep| &deep.outcome))?;
         Ok(run)
+    }
+
+    /// The manifest in a folder and its text; other files are not read.
+    ///
+    /// # Errors
+    /// It is missing or damaged, or of another layout, or its names do not fit.
+    pub(super) fn manifest_text(folder: &Path) -> Result<(String, Manifest), StoreError> {
+        let (text, manifest): (String, Manifest) = required(folder, "manifest.json")?;
+        if manifest.schema != SCHEMA {
+            return Err(StoreError::Schema { folder: folder.to_owned(), found: manifest.schema, expected: SCHEMA });
+        }
+        named(folder, &manifest)?;
+        Ok((text, manifest))
     }
 
     /// The manifest in a folder, regardless of other files.

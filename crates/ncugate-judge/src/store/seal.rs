@@ -106,7 +106,7 @@ fn unlike(expected: &SealedFile, found: &SealedFile) -> String {
 }
 
 /// Existing files that a run can have, sorted by path.
-fn present(folder: &Path) -> Result<Vec<String>, StoreError> {
+pub(super) fn present(folder: &Path) -> Result<Vec<String>, StoreError> {
     let there = |name: &String| std::fs::symlink_metadata(folder.join(name)).is_ok();
     let mut paths: Vec<String> =
         FILES.iter().flat_map(|name| [(*name).to_owned(), format!("{name}.zst")]).filter(there).collect();

@@ -6,7 +6,7 @@
 //! number of tests (S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
 //! Statistics 6, 1979).
 
-use ncugate_model::Better;
+use ncugate_model::{Better, CleanText};
 use ncugate_model::expr::Value;
 use ncugate_model::stats::{Resampler, Statistic};
 use ncugate_phase::plan::Variant;
@@ -52,9 +52,9 @@ pub struct MatchedChange {
 /// The effect of a parameter between its two values that lie farthest apart.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MainEffect {
-    pub parameter: String,
-    pub from: String,
-    pub to: String,
+    pub parameter: CleanText,
+    pub from: CleanText,
+    pub to: CleanText,
     /// The change of the objective, all other parameters equal.
     pub change: MatchedChange,
 }
@@ -62,10 +62,10 @@ pub struct MainEffect {
 /// How much the effect of one parameter depends on another, between the ends of both.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Interaction {
-    pub first: String,
-    pub second: String,
+    pub first: CleanText,
+    pub second: CleanText,
     /// Their first and last values.
-    pub ends: [[String; 2]; 2],
+    pub ends: [[CleanText; 2]; 2],
     /// By how much the second parameter's step changes the effect of the first's.
     pub change: MatchedChange,
     /// Mean of the objective for each value of the first (rows) and second (columns), relative to the best cell, which is
@@ -80,15 +80,15 @@ pub struct Interaction {
 /// A parameter whose best value is at the end of its range.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RangeEdge {
-    pub parameter: String,
+    pub parameter: CleanText,
     /// The value at the end, which the best variant has.
-    pub value: String,
+    pub value: CleanText,
     /// The neighbouring value.
-    pub beside: String,
+    pub beside: CleanText,
     /// The change from the neighbouring value to the one at the end.
     pub change: MatchedChange,
     /// `extend K_TILE beyond 64`.
-    pub advice: String,
+    pub advice: CleanText,
 }
 
 /// Results of a sweep by parameter.
@@ -102,7 +102,7 @@ pub struct SweepAnalysis {
     /// Ranges worth extending.
     pub edges: Vec<RangeEdge>,
     /// Effects that cannot be separated, and why.
-    pub inseparable: Vec<String>,
+    pub inseparable: Vec<CleanText>,
 }
 
 /// Values of a parameter; numbers are sorted.
@@ -134,12 +134,12 @@ pub fn sweep(measured: &[(&Variant, f64)], better: Better, resampler: &Resampler
         let strongest = of_axis.max_by(|a, b| strength(a.1).total_cmp(&strength(b.1)));
         match strongest {
             Some((Contrast { of: (_, from, to), .. }, change)) => analysis.effects.push(MainEffect {
-                parameter: axis.name.to_owned(),
-                from: axis.values[*from].to_string(),
-                to: axis.values[*to].to_string(),
+                parameter: axis.name.into(),
+                from: axis.values[*from].to_string().into(),
+                to: axis.values[*to].to_string().into(),
                 change: *change,
             }),
-            None => analysis.inseparable.push(grid.unmatched(at)),
+            None => analysis.inseparable.push(grid.unmatched(at).into()),
         }
         analysis.edges.extend(grid.edge(at, better, &steps, &changes));
     }
@@ -147,9 +147,10 @@ pub fn sweep(measured: &[(&Variant, f64)], better: Better, resampler: &Resampler
     analysis.interactions = grid.interactions(resampler);
     analysis.interactions.sort_by(|a, b| strength(&b.change).total_cmp(&strength(&a.change)));
     let noise = analysis.effects.iter().filter(|effect| effect.change.separation == Separation::Noise);
-    let noise: Vec<String> = noise.map(|effect| effect.parameter.clone()).collect();
+    let noise: Vec<&str> = noise.map(|effect| effect.parameter.as_str()).collect();
     if !noise.is_empty() {
-        analysis.inseparable.push(format!("{}: cannot be separated from the other parameters", noise.join(", ")));
+        let noise = format!("{}: cannot be separated from the other parameters", noise.join(", "));
+        analysis.inseparable.push(noise.into());
     }
     analysis
 }
@@ -243,11 +244,11 @@ impl<'v> Grid<'v> {
         let names = |axis: usize| -> Vec<String> { self.axes[axis].values.iter().map(ToString::to_string).collect() };
         let ends = |axis: usize| {
             let names = names(axis);
-            [names.first().cloned().unwrap_or_default(), names.last().cloned().unwrap_or_default()]
+            [names.first(), names.last()].map(|name| name.map(CleanText::from).unwrap_or_default())
         };
         Interaction {
-            first: self.axes[a].name.to_owned(),
-            second: self.axes[b].name.to_owned(),
+            first: self.axes[a].name.into(),
+            second: self.axes[b].name.into(),
             ends: [ends(a), ends(b)],
             change,
             cells: self.cells(a, b),
@@ -302,11 +303,11 @@ impl<'v> Grid<'v> {
         let improves = gain(change.percent) >= WORTH && change.separation == Separation::Clear;
         let (value, name) = (axis.values[end].to_string(), axis.name);
         (is_number && improves).then(|| RangeEdge {
-            parameter: name.to_owned(),
-            beside: axis.values[beside].to_string(),
+            parameter: name.into(),
+            beside: axis.values[beside].to_string().into(),
             change,
-            advice: format!("extend {name} {way} {value}"),
-            value,
+            advice: format!("extend {name} {way} {value}").into(),
+            value: value.into(),
         })
     }
 

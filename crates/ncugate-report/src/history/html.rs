@@ -1,71 +1,136 @@
-//! The index page: one self-contained file without a script.
+//! The index page: one self-contained file. Its script filters and switches the theme; without it the page is complete.
 
 use super::charts::charts;
-use super::entry::{History, HistoryEntry, PhaseHistory};
+use super::entry::{HistoryEntry, RunSummary, to_use};
+use super::phases::{History, PhaseHistory};
 use crate::chart::svg::{self, Setting};
+use crate::chart::{Chart, ChartTable};
+use crate::code_diff::CodeDiff;
 use crate::error::RenderError;
 use crate::{number, page};
-use ncugate_judge::GateResult;
-use serde_json::{Value, json};
+use ncugate_model::{CleanText, Verdict};
+use serde::Serialize;
+use std::collections::BTreeSet;
 
-pub fn html(history: &History) -> Result<String, RenderError> {
-    let newest = |phase: &PhaseHistory| phase.runs.iter().map(|run| run.started).max();
-    let mut phases: Vec<&PhaseHistory> = history.phases.iter().collect();
-    phases.sort_by(|a, b| newest(b).cmp(&newest(a)).then_with(|| a.name.cmp(&b.name)));
-    let phases: Vec<Value> = phases.into_iter().map(phase).collect::<Result<_, _>>()?;
-    let runs: usize = history.phases.iter().map(|p| p.runs.len()).sum();
-    let context = json!({
-        "scope": format!("{} of {}", number::counted(runs, "run"), number::counted(phases.len(), "phase")),
-        "phases": phases,
-        "problems": history.problems,
-    });
-    page::render("index.html", context, None)
+/// The script of the page.
+const SCRIPT: &str = concat!(
+    "\"use strict\";\n(() => {\nconst $ = (id) => document.getElementById(id);\n",
+    include_str!("../../../../templates/script/theme.js"),
+    include_str!("../../../../templates/script/runs.js"),
+    "})();\n",
+);
+
+/// The context of the template.
+#[derive(Serialize)]
+struct IndexPage<'a> {
+    /// `66 runs of 3 phases`.
+    extent: String,
+    /// Phases whose latest run passes.
+    passing: usize,
+    phases: Vec<PhaseState<'a>>,
+    /// Newest first.
+    runs: Vec<RunRow<'a>>,
+    machines: BTreeSet<CleanText>,
+    problems: &'a [CleanText],
 }
 
-fn phase(phase: &PhaseHistory) -> Result<Value, RenderError> {
-    let draw = |chart: &crate::chart::Chart| -> Result<Value, RenderError> {
-        let svg = svg::draw(chart, Setting::Page)?;
-        Ok(json!({ "title": chart.title, "note": chart.note, "svg": svg, "table": chart.table }))
+/// The state of a phase by its latest run.
+#[derive(Serialize)]
+struct PhaseState<'a> {
+    name: &'a str,
+    latest: RunRow<'a>,
+    diffs: Vec<DiffBlock<'a>>,
+    charts: Vec<Drawing<'a>>,
+}
+
+#[derive(Serialize)]
+struct Drawing<'a> {
+    id: &'a str,
+    title: &'a str,
+    note: &'a str,
+    svg: String,
+    table: &'a ChartTable,
+}
+
+/// A difference with its size in words.
+#[derive(Serialize)]
+struct DiffBlock<'a> {
+    size: String,
+    diff: &'a CodeDiff,
+}
+
+/// A run, with the texts of its manifest cleaned.
+#[derive(Serialize)]
+struct RunRow<'a> {
+    phase: CleanText,
+    run: CleanText,
+    folder: CleanText,
+    page: Option<&'a str>,
+    date: String,
+    commit: Option<CleanText>,
+    machine: CleanText,
+    complete: bool,
+    tone: Verdict,
+    /// The objective with its unit.
+    best: Option<String>,
+    to_use: CleanText,
+    summary: &'a RunSummary,
+}
+
+impl<'a> RunRow<'a> {
+    fn new(entry: &'a HistoryEntry) -> Self {
+        let summary = &entry.summary;
+        Self {
+            phase: (&entry.manifest.phase).into(),
+            run: (&entry.manifest.run).into(),
+            folder: entry.folder.display().to_string().into(),
+            page: entry.page.as_deref(),
+            date: entry.date(),
+            commit: entry.commit(),
+            machine: entry.machine(),
+            complete: entry.is_complete(),
+            tone: summary.headline.conclusion.tone(),
+            best: summary.objective.as_ref().and_then(|objective| objective.text()),
+            to_use: to_use(&summary.in_use),
+            summary,
+        }
+    }
+}
+
+/// The page.
+///
+/// # Errors
+/// A template or a chart that fails.
+pub fn html(history: &History) -> Result<String, RenderError> {
+    let phases = history.phases_newest_first();
+    let charts: Vec<Vec<Chart>> = phases.iter().map(|phase| charts(phase)).collect();
+    let states = phases.iter().zip(&charts).filter_map(|(phase, charts)| state(phase, charts).transpose());
+    let states: Vec<PhaseState<'_>> = states.collect::<Result<_, _>>()?;
+    let runs: Vec<RunRow<'_>> = history.newest_first().into_iter().map(RunRow::new).collect();
+    let extent = format!("{} of {}", number::counted(runs.len(), "run"), number::counted(states.len(), "phase"));
+    let context = IndexPage {
+        extent,
+        passing: states.iter().filter(|phase| phase.latest.summary.headline.verdict == Verdict::Pass).count(),
+        machines: runs.iter().map(|run| run.machine.clone()).collect(),
+        phases: states,
+        runs,
+        problems: &history.problems,
     };
-    let latest = phase.latest();
-    Ok(json!({
-        "name": phase.name,
-        "title": latest.map_or(phase.name.as_str(), |run| run.title.as_str()),
-        "label": latest.map(|run| run.conclusion),
-        "verdict": latest.map(|run| run.conclusion.tone()),
-        "use": latest.map(|run| &run.to_use),
-        "cost": latest.map(|run| &run.cost),
-        "best": latest.map(HistoryEntry::best),
-        "beside": latest.and_then(|run| run.objective.as_ref()).map(|objective| &objective.note),
-        "date": latest.map(HistoryEntry::date),
-        "reason": latest.map(|run| &run.reason),
-        "facts": latest.map(|run| &run.facts),
-        "diffs": phase.diffs.iter().map(|diff| json!({ "title": diff.title, "size": diff.size(), "hunks": diff.hunks })).collect::<Vec<_>>(),
-        "gates": phase.gates().iter().map(GateResult::title).collect::<Vec<_>>(),
-        "runs": phase.runs.iter().rev().map(|run| row(phase, run)).collect::<Vec<_>>(),
-        "charts": charts(phase).iter().map(draw).collect::<Result<Vec<_>, _>>()?,
+    page::render("index.html", context, Some(SCRIPT))
+}
+
+/// The state of a phase; none without runs.
+fn state<'a>(phase: &'a PhaseHistory, charts: &'a [Chart]) -> Result<Option<PhaseState<'a>>, RenderError> {
+    let Some(latest) = phase.latest() else { return Ok(None) };
+    Ok(Some(PhaseState {
+        name: &phase.name,
+        latest: RunRow::new(latest),
+        diffs: phase.diffs.iter().map(|diff| DiffBlock { size: diff.size(), diff }).collect(),
+        charts: charts.iter().map(drawing).collect::<Result<_, _>>()?,
     }))
 }
 
-/// A run with the gates of the latest one as columns.
-fn row(phase: &PhaseHistory, run: &HistoryEntry) -> Value {
-    let gates = phase.gates().iter().map(|gate| {
-        let found = run.gates.iter().find(|g| g.name == gate.name)?;
-        let measured = found.summary.measured.as_ref().map(|n| number::with_unit(n.value, &found.unit));
-        Some(json!([found.effective(), measured]))
-    });
-    json!({
-        "run": run.run,
-        "date": run.date(),
-        "commit": run.commit,
-        "gpu": run.gpu,
-        "complete": run.complete,
-        "verdict": run.conclusion.tone(),
-        "label": run.conclusion,
-        "use": run.to_use,
-        "best": run.best(),
-        "gates": gates.collect::<Vec<_>>(),
-        "folder": run.folder,
-        "page": run.page,
-    })
+fn drawing(chart: &Chart) -> Result<Drawing<'_>, RenderError> {
+    let svg = svg::draw(chart, Setting::Page)?;
+    Ok(Drawing { id: &chart.id, title: &chart.title, note: &chart.note, svg, table: &chart.table })
 }

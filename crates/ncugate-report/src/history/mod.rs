@@ -6,13 +6,15 @@
 mod charts;
 mod entry;
 mod html;
+mod phases;
 mod shape_comparison;
 mod summary;
 
-pub use entry::{History, HistoryEntry, PhaseHistory};
+pub use entry::{GateValue, HistoryEntry, RunSummary};
 pub use html::html;
+pub use phases::{History, KernelPair, PhaseHistory};
 pub use shape_comparison::{ShapeComparison, TimedVariant};
-pub use summary::summary;
+pub use summary::{LatestRun, summary};
 
 #[cfg(test)]
 mod tests;

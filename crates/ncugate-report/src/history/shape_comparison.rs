@@ -27,7 +27,7 @@ pub struct TimedVariant {
 }
 
 /// The shapes at which the variant in use, or the selected one, was timed.
-pub fn beside(report: &RunReport) -> Vec<ShapeComparison> {
+pub fn by_shape(report: &RunReport) -> Vec<ShapeComparison> {
     let row = |(at, shape): (usize, &CleanText)| {
         let used = report.in_use.shapes.iter().find(|used| &used.shape == shape).and_then(|used| used.variant.as_ref());
         let ours = report.variants.iter().find(|variant| match used.or(report.in_use.variant.as_ref()) {

@@ -1,81 +1,92 @@
 //! `final_summary.md`: the state of a set of phases, from the latest run of each.
 
-use super::entry::{History, HistoryEntry, PhaseHistory};
+use super::entry::{HistoryEntry, to_use};
+use super::phases::PhaseHistory;
+use super::shape_comparison;
 use crate::code_diff::CodeDiff;
+use crate::finding_row::FindingRow;
 use crate::markdown::{MarkdownTable, code as code_lines, escape};
-use crate::model::Conclusion;
+use crate::model::{Conclusion, ObjectiveRow};
 use crate::number::{self, Number};
 use crate::provenance::quoted;
+use crate::run_report::RunReport;
 use crate::text;
 use ncugate_judge::store::is_commit;
-use ncugate_model::Verdict;
+use ncugate_model::{CleanText, Verdict};
 use std::fmt::Write as _;
 
+/// Findings of a phase in the summary.
+const FINDINGS: usize = 3;
+
+/// The latest run of a phase, judged from its files.
+#[derive(Debug)]
+pub struct LatestRun<'a> {
+    pub phase: &'a PhaseHistory,
+    pub entry: &'a HistoryEntry,
+    pub report: RunReport,
+}
+
 /// The file. `reports` is the folder of reports relative to the file; without it, the file has no links.
-pub fn summary(history: &History, reports: Option<&str>) -> String {
-    let latest: Vec<&HistoryEntry> = history.phases.iter().filter_map(|phase| phase.latest()).collect();
-    let held = latest.iter().filter(|run| run.verdict == Verdict::Pass).count();
+pub fn summary(latest: &[LatestRun<'_>], problems: &[CleanText], reports: Option<&str>) -> String {
+    let held = latest.iter().filter(|run| run.report.headline.verdict == Verdict::Pass).count();
     let verb = if latest.len() == 1 { "passes" } else { "pass" };
-    let fallbacks = latest.iter().filter(|run| run.conclusion == Conclusion::Fallback).count();
+    let fallbacks = latest.iter().filter(|run| run.report.headline.conclusion == Conclusion::Fallback).count();
     let by_fallback = match fallbacks {
         0 => String::new(),
         1 => ", 1 of them only by its fallback".to_owned(),
         many => format!(", {many} of them only by their fallbacks"),
     };
     let mut out = format!("# {held} of {} {verb}{by_fallback}\n\n", number::counted(latest.len(), "phase"));
-    let mut table =
-        MarkdownTable::new(&["phase", "verdict", "in use", "objective", "beside the baseline", "tier", "measured"]);
-    for run in &latest {
-        let best = run.objective.as_ref().zip(run.best());
-        let note = run.objective.as_ref().map_or("", |objective| objective.note.as_str());
-        let measured =
-            [run.gpu.as_deref().unwrap_or("an unknown GPU"), &run.date(), run.commit.as_deref().unwrap_or("")];
+    let head = ["phase", "verdict", "in use", "objective", "compared with the baseline", "tier", "measured"];
+    let mut table = MarkdownTable::new(&head);
+    for run in latest {
+        let (report, entry) = (&run.report, run.entry);
+        let objective = report.objective.as_ref();
+        let best = objective.and_then(|o| Some(format!("{} {}", escape(&o.title), escape(&ObjectiveRow::text(o)?))));
+        let note = objective.map_or("", |objective| objective.note.as_str());
+        let commit = entry.commit();
+        let measured = [&*entry.machine(), &entry.date(), commit.as_deref().unwrap_or("")].join(", ");
         table.row(vec![
             link(run, reports),
-            run.conclusion.label().to_uppercase(),
-            escape(&run.to_use),
-            best.map_or_else(
-                || "not measured".to_owned(),
-                |(o, best)| format!("{} {}", escape(&o.title), escape(&best)),
-            ),
+            report.headline.conclusion.label().to_uppercase(),
+            escape(&to_use(&report.in_use)),
+            best.unwrap_or_else(|| "not measured".to_owned()),
             escape(note),
-            run.tier.as_deref().map_or_else(String::new, escape),
-            escape(measured.join(", ").trim_end_matches(", ")),
+            report.headline.tier.as_deref().map_or_else(String::new, escape),
+            escape(measured.trim_end_matches(", ")),
         ]);
     }
     let _ = writeln!(out, "{table}");
-    for phase in &history.phases {
-        let Some(run) = phase.latest() else { continue };
-        out.push_str(&details(run, phase));
-    }
-    if !history.problems.is_empty() {
+    latest.iter().for_each(|run| out.push_str(&details(run)));
+    if !problems.is_empty() {
         out.push_str("## Not in this summary\n\n");
-        history.problems.iter().for_each(|line| out.push_str(&format!("- {}\n", escape(line))));
+        problems.iter().for_each(|line| out.push_str(&format!("- {}\n", escape(line))));
     }
     out
 }
 
-fn link(run: &HistoryEntry, reports: Option<&str>) -> String {
-    match (&run.page, reports) {
-        (Some(page), Some(reports)) => {
-            format!("[{}](<{reports}/{}>)", escape(&run.title), page.trim_start_matches("./").replace(['<', '>'], ""))
-        }
-        _ => escape(&run.title),
+fn link(run: &LatestRun<'_>, reports: Option<&str>) -> String {
+    let title = escape(&run.report.title);
+    match (&run.entry.page, reports) {
+        (Some(page), Some(reports)) => format!("[{title}](<{}>)", format!("{reports}/{page}").replace(['<', '>'], "")),
+        _ => title,
     }
 }
 
-fn details(run: &HistoryEntry, phase: &PhaseHistory) -> String {
-    let mut out = format!("## {}: {}\n\n{}\n\n", escape(&run.title), run.conclusion, escape(&run.reason));
-    if let Some(cost) = &run.cost {
+fn details(run: &LatestRun<'_>) -> String {
+    let report = &run.report;
+    let (conclusion, reason) = (report.headline.conclusion, escape(&report.headline.reason));
+    let mut out = format!("## {}: {conclusion}\n\n{reason}\n\n", escape(&report.title));
+    if let Some(cost) = &report.in_use.cost {
         let _ = writeln!(out, "The fallback costs: {}.\n", escape(cost));
     }
-    if !run.complete {
+    if !run.entry.is_complete() {
         out.push_str("The run did not finish.\n\n");
     }
-    out.push_str(&shapes(run));
-    if !run.gates.is_empty() {
+    out.push_str(&shapes(report));
+    if !report.gates.is_empty() {
         let mut table = MarkdownTable::new(&["gate", "verdict", "measured", "limit"]);
-        for gate in &run.gates {
+        for gate in &report.gates {
             let written = |number: &Option<Number>| {
                 number.as_ref().map_or_else(String::new, |n| escape(&number::with_unit(n.value, &gate.unit)))
             };
@@ -85,20 +96,21 @@ fn details(run: &HistoryEntry, phase: &PhaseHistory) -> String {
         }
         let _ = writeln!(out, "{table}");
     }
-    out.push_str(&findings(run));
-    out.push_str(&code(run, phase.before_latest()));
-    phase.diffs.iter().for_each(|diff| out.push_str(&difference(diff)));
-    let _ = writeln!(out, "Run {} in {}.\n", escape(&run.run), escape(&run.folder));
+    out.push_str(&findings(&report.findings));
+    out.push_str(&code(run.entry, run.phase.before_latest()));
+    run.phase.diffs.iter().for_each(|diff| out.push_str(&difference(diff)));
+    let _ = writeln!(out, "Run {} in {}.\n", escape(&report.run), escape(&run.entry.folder.display().to_string()));
     out
 }
 
 /// Each shape: the fastest baseline, ours, and how much faster it is.
-fn shapes(run: &HistoryEntry) -> String {
-    if run.beside.is_empty() {
+fn shapes(report: &RunReport) -> String {
+    let rows = shape_comparison::by_shape(report);
+    if rows.is_empty() {
         return String::new();
     }
     let mut table = MarkdownTable::new(&["shape", "baseline", "its p50 / p90", "ours", "p50 / p90", "speedup"]);
-    for row in &run.beside {
+    for row in &rows {
         let baseline = row.baseline.as_ref();
         table.row(vec![
             escape(&row.shape),
@@ -113,31 +125,32 @@ fn shapes(run: &HistoryEntry) -> String {
 }
 
 /// The costliest findings.
-fn findings(run: &HistoryEntry) -> String {
+fn findings(findings: &[FindingRow]) -> String {
     let mut out = String::new();
-    for (at, finding) in run.findings.iter().enumerate() {
+    for (at, finding) in findings.iter().filter(|finding| finding.leading).take(FINDINGS).enumerate() {
         let _ = writeln!(out, "{}. **{}**: {}", at + 1, escape(&finding.title), escape(&finding.sentence));
         if !finding.advice.is_empty() {
             let _ = writeln!(out, "   Try: {}", escape(&finding.advice));
         }
     }
-    if out.is_empty() { out } else { format!("What costs most:\n\n{out}\n") }
+    if out.is_empty() { out } else { format!("Main findings:\n\n{out}\n") }
 }
 
 /// Changes in the kernel sources since the previous run, and how to see them.
 fn code(run: &HistoryEntry, earlier: Option<&HistoryEntry>) -> String {
     let Some(earlier) = earlier else { return String::new() };
-    let changed = run.code.changed_since(&earlier.code);
+    let id = escape(&earlier.manifest.run);
+    let changed: Vec<CleanText> = run.changed_since(earlier).into_iter().map(CleanText::from).collect();
     if changed.is_empty() {
-        return format!("The kernel sources are those of run {}.\n\n", escape(&earlier.run));
+        return format!("Kernel sources are the same as in run {id}.\n\n");
     }
-    let mut out =
-        format!("Sources that changed since run {}: {}.\n\n", escape(&earlier.run), escape(&changed.join(", ")));
-    if let (Some(before), Some(after)) = (&earlier.code.commit, &run.code.commit)
-        && is_commit(before)
-        && is_commit(after)
-    {
-        let files: Vec<String> = changed.iter().map(|file| quoted(&text::line(file))).collect();
+    let mut out = format!("Sources that changed since run {id}: {}.\n\n", escape(&changed.join(", ")));
+    let clean = |run: &HistoryEntry| {
+        let git = run.manifest.git.as_ref().filter(|git| !git.dirty && is_commit(&git.commit))?;
+        Some(git.commit.clone())
+    };
+    if let (Some(before), Some(after)) = (clean(earlier), clean(run)) {
+        let files: Vec<String> = changed.iter().map(|file| quoted(file)).collect();
         let _ = writeln!(out, "{}", code_lines([format!("git diff {before} {after} -- {}", files.join(" ")).as_str()]));
     }
     out
@@ -163,7 +176,7 @@ fn difference(diff: &CodeDiff) -> String {
     if left > 0 {
         let _ = writeln!(
             out,
-            "{} of the difference are left out; the page of all runs has them.\n",
+            "{} omitted; the page of all runs has them.\n",
             number::counted(left, "line")
         );
     }

@@ -1,17 +1,19 @@
 //! Synthetic runs in order.
 
-use super::entry::KernelPair;
 use super::*;
 use crate::code_diff::CodeDiff;
 use crate::fixture::Fixture;
 use crate::model::{Conclusion, ObjectiveRow};
 use crate::number::Number;
+use crate::run_report::RunReport;
+use ncugate_judge::store::Git;
 use ncugate_model::Verdict;
+use std::path::PathBuf;
 
-fn entry(phase: &str, run: &str, seconds: i64, latency: f64) -> HistoryEntry {
+/// The report of a run of phase `phase` with this latency.
+fn report(phase: &str, run: &str, latency: f64) -> RunReport {
     let verdict = if latency < 20.0 { Verdict::Pass } else { Verdict::Fail };
-    let fixture = Fixture::new(6);
-    let mut report = fixture.report();
+    let mut report = Fixture::new(6).report();
     report.phase = phase.into();
     report.title = format!("Phase {phase}").into();
     report.run = run.into();
@@ -22,16 +24,20 @@ fn entry(phase: &str, run: &str, seconds: i64, latency: f64) -> HistoryEntry {
     report.gates[0].verdict = verdict;
     report.gates[0].summary.measured = Some(Number::new(latency));
     report.gates[0].summary.limit = Some(Number::new(20.0));
-    let folder = format!("profiles/{phase}/{run}");
+    report
+}
+
+fn entry(phase: &str, run: &str, seconds: i64, latency: f64) -> HistoryEntry {
+    let fixture = Fixture::new(6);
+    let mut manifest = fixture.run.manifest.clone();
+    manifest.phase = phase.to_owned();
+    manifest.run = run.to_owned();
+    manifest.started = jiff::Timestamp::from_second(1_700_000_000 + seconds).unwrap();
     HistoryEntry {
-        started: jiff::Timestamp::from_second(1_700_000_000 + seconds).unwrap(),
-        ..HistoryEntry::of(
-            &report,
-            &fixture.manifest,
-            &fixture.plan,
-            &folder,
-            Some(format!("{phase}/{run}/report.html")),
-        )
+        folder: PathBuf::from(format!("profiles/{phase}/{run}")),
+        manifest,
+        summary: RunSummary::new(report(phase, run, latency), &fixture.plan),
+        page: Some(format!("{phase}/{run}/report.html")),
     }
 }
 
@@ -42,33 +48,77 @@ fn history() -> History {
         entry("a", "r2", 1, 25.0),
         entry("a", "r2", 1, 25.0),
     ];
-    History::new(runs, vec!["profiles/a/broken: no manifest".to_owned()])
+    History::new(runs, vec!["profiles/a/broken: no manifest".into()])
+}
+
+/// The summary of the latest runs, whose reports `change` edits.
+fn summarised(history: &History, reports: Option<&str>, change: impl Fn(&mut RunReport)) -> String {
+    let latest = history.phases.iter().map(|phase| {
+        let entry = phase.latest().unwrap();
+        let latency = entry.summary.objective.as_ref().unwrap().value.as_ref().unwrap().value;
+        let mut report = report(&phase.name, &entry.manifest.run, latency);
+        report.title = entry.summary.title.clone();
+        change(&mut report);
+        LatestRun { phase, entry, report }
+    });
+    summary(&latest.collect::<Vec<_>>(), &history.problems, reports)
+}
+
+fn commits(history: &mut History, commits: [&str; 2], dirty: bool) {
+    for (run, commit) in history.phases[0].runs.iter_mut().zip(commits) {
+        run.manifest.git = Some(Git { commit: commit.to_owned(), dirty });
+    }
 }
 
 #[test]
 fn runs_are_ordered_by_phase_and_date_and_kept_once() {
     let history = history();
-    let names: Vec<(&str, Vec<&str>)> =
-        history.phases.iter().map(|p| (p.name.as_str(), p.runs.iter().map(|r| r.run.as_str()).collect())).collect();
-    assert_eq!(names, [("a", vec!["r2", "r3"]), ("b", vec!["r1"])]);
-    assert_eq!(history.phases[0].latest().unwrap().run, "r3");
+    let run = |run: &HistoryEntry| run.manifest.run.clone();
+    let names: Vec<(&str, Vec<String>)> =
+        history.phases.iter().map(|p| (p.name.as_str(), p.runs.iter().map(run).collect())).collect();
+    assert_eq!(names, [("a", vec!["r2".into(), "r3".into()]), ("b", vec!["r1".into()])]);
+    assert_eq!(history.phases[0].latest().unwrap().manifest.run, "r3");
+    assert_eq!(history.newest_first().into_iter().map(run).collect::<Vec<_>>(), ["r3", "r1", "r2"]);
+}
+
+#[test]
+fn a_summary_is_stored_and_read_as_it_was() {
+    let summary = entry("a", "r1", 1, 25.0).summary;
+    let stored = serde_json::to_string(&summary).unwrap();
+    assert_eq!(serde_json::from_str::<RunSummary>(&stored).unwrap(), summary);
 }
 
 #[test]
 fn the_page_shows_runs_links_charts_and_problems() {
-    let page = html(&history()).unwrap();
-    assert!(
-        page.contains("href=\"a/r3/report.html\"") || page.contains("href=\"a&#x2f;r3&#x2f;report.html\""),
-        "{page}"
-    );
-    assert!(page.contains("-60.0 %"), "the change from the first run to the last");
-    assert_eq!(page.matches("<figure>").count(), 2, "phase a has two runs, phase b one");
-    assert!(page.contains("broken") && !page.contains("<script"));
+    let mut history = history();
+    commits(&mut history, ["0123456789abcdef", "fedcba9876543210"], true);
+    history.phases[1].runs[0].page = None;
+    let page = html(&history).unwrap().replace("&#x2f;", "/");
+    assert!(page.contains("<h1>3 runs of 2 phases</h1>") && page.contains("1 of 2 phases pass"), "{page}");
+    let body = page.split("Runs, newest first").nth(1).unwrap();
+    let places: Vec<usize> = ["r3", "r1", "r2"].map(|run| body.find(&format!("<bdi>{run}</bdi>")).unwrap()).into();
+    assert!(places.is_sorted(), "{places:?}");
+    assert!(page.contains("href=\"a/r3/report.html\"") && !page.contains("b/r1/report.html"), "{page}");
+    assert_eq!(page.matches("<figure").count(), 2, "phase a has two runs, phase b one");
+    assert!(page.contains("25 µs in the first run, 10 µs in the last (-60.0 %)"), "{page}");
+    for axis in ["2023-11-14 0123456", "2023-11-14 fedcba9"] {
+        assert!(page.contains(&format!(">{axis}</text>")), "{axis}");
+    }
+    assert!(page.contains("<td><code>fedcba9876+</code></td>"), "{page}");
+    assert!(page.contains("broken") && page.matches("<script").count() == 1);
+}
+
+#[test]
+fn a_gate_whose_value_never_changes_has_no_chart() {
+    let runs = vec![entry("a", "r1", 1, 25.0), entry("a", "r2", 2, 25.0)];
+    let page = html(&History::new(runs, Vec::new())).unwrap();
+    assert_eq!(page.matches("<figure").count(), 1, "the objective");
+    assert!(page.contains("(0.0 %)"), "{page}");
 }
 
 #[test]
 fn the_summary_counts_phases_that_pass() {
-    let text = summary(&history(), Some("reports"));
+    let text = summarised(&history(), Some("reports"), |_| {});
     assert!(text.starts_with("# 1 of 2 phases pass\n"), "{text}");
     assert!(text.contains("[Phase a](<reports/a/r3/report.html>)") && text.contains("| Latency p50 10 µs"), "{text}");
     assert!(text.contains("| latency | fail    | 30 µs    | 20 µs |"), "{text}");
@@ -78,19 +128,15 @@ fn the_summary_counts_phases_that_pass() {
 #[test]
 fn the_summary_has_shapes_findings_and_what_changed_in_the_code() {
     let mut history = history();
-    let runs = &mut history.phases[0].runs;
-    let commits = ["aa11", "bb22"].map(|commit| Some(commit.to_owned()));
-    for ((run, commit), hash) in runs.iter_mut().zip(commits).zip(["1", "2"]) {
-        run.code.commit = commit;
-        run.code.sources = vec![("k.cu".to_owned(), hash.to_owned()), ("same.cuh".to_owned(), "0".to_owned())];
+    commits(&mut history, ["aa11", "bb22"], false);
+    for (run, hash) in history.phases[0].runs.iter_mut().zip(["1", "2"]) {
+        run.manifest.sources = vec![("k.cu".to_owned(), hash.to_owned()), ("same.cuh".to_owned(), "0".to_owned())];
     }
-    let findings = Fixture::new(6).report().findings;
-    runs[1].findings = findings.into_iter().take(1).collect();
-    let text = summary(&history, None);
+    let text = summarised(&history, None, |report| report.findings.truncate(1));
     assert!(text.contains("| shape") && text.contains("its p50 / p90") && text.contains("speedup"), "{text}");
-    let beside = &history.phases[0].runs[1].beside;
-    assert!(!beside.is_empty() && beside[0].baseline.is_some() && beside[0].speedup.is_some(), "{beside:?}");
-    assert!(text.contains("What costs most:\n\n1. **"), "{text}");
+    let shapes = shape_comparison::by_shape(&report("a", "r3", 10.0));
+    assert!(!shapes.is_empty() && shapes[0].baseline.is_some() && shapes[0].speedup.is_some(), "{shapes:?}");
+    assert!(text.contains("Main findings:\n\n1. **"), "{text}");
     assert!(text.contains("Sources that changed since run r2: k.cu."), "{text}");
     assert!(text.contains("    git diff aa11 bb22 -- k.cu\n"), "{text}");
     assert!(!text.contains("2. **"), "{text}");
@@ -99,18 +145,17 @@ fn the_summary_has_shapes_findings_and_what_changed_in_the_code() {
 #[test]
 fn the_summary_shows_the_difference_of_the_code() {
     let mut history = history();
+    commits(&mut history, ["aa11", "aa11"], true);
     let phase = &mut history.phases[0];
     for (run, hash) in phase.runs.iter_mut().zip(["1", "2"]) {
-        run.code.near = Some("aa11".to_owned());
-        run.code.sources = vec![("k.cu".to_owned(), hash.to_owned()), ("lost.cu".to_owned(), hash.to_owned())];
+        run.manifest.sources = vec![("k.cu".to_owned(), hash.to_owned()), ("lost.cu".to_owned(), hash.to_owned())];
     }
-    let beside = |used_source: &str| KernelPair {
-        baseline: "good".to_owned(),
-        baseline_source: "k.cu".to_owned(),
-        used: "mine".to_owned(),
-        used_source: used_source.to_owned(),
-    };
-    phase.runs[1].code.beside = Some(beside("k.cu"));
+    phase.runs[1].summary.kernels = Some(KernelPair {
+        baseline: "good".into(),
+        baseline_source: "k.cu".into(),
+        used: "mine".into(),
+        used_source: "k.cu".into(),
+    });
     let lines = (0..100).map(|n| format!("int a{n};\n")).collect::<String>();
     let text = |path: &str, hash: &str, commit: Option<&str>| {
         assert_eq!(commit, Some("aa11"));
@@ -118,11 +163,12 @@ fn the_summary_shows_the_difference_of_the_code() {
     };
     phase.compare_code(text);
     let found: Vec<(&str, usize)> = phase.diffs.iter().map(|diff| (diff.title.as_str(), diff.added)).collect();
-    assert_eq!(found, [("k.cu since run r2", 1), ("k.cu (mine) beside k.cu (good)", 0)]);
+    assert_eq!(found, [("k.cu since run r2", 1), ("k.cu (mine) compared with k.cu (good)", 0)]);
     let page = html(&history).unwrap();
     assert!(page.contains("int a8;") && page.contains("&lt;b&gt;") && !page.contains("<b>```"), "{page}");
-    let markdown = summary(&history, None);
+    let markdown = summarised(&history, None, |_| {});
     assert!(markdown.contains("k.cu since run r2: 1 line added, 1 removed."), "{markdown}");
+    assert!(!markdown.contains("git diff"), "files differed from the commit");
     assert!(
         markdown.contains("````diff\n@@ -5 +5 @@\n int a4;\n") && markdown.contains("\n-int a7;\n+<b>```</b>\n"),
         "{markdown}"
@@ -134,12 +180,9 @@ fn a_long_difference_is_cut_with_a_count() {
     let mut history = history();
     let after = (0..200).map(|n| format!("b{n}\n")).collect::<String>();
     history.phases[0].diffs = vec![CodeDiff::between("k.cu".to_owned(), "", &after)];
-    let markdown = summary(&history, None);
+    let markdown = summarised(&history, None, |_| {});
     assert!(markdown.contains("\n+b58\n") && !markdown.contains("\n+b59\n"), "{markdown}");
-    assert!(
-        markdown.contains("141 lines of the difference are left out; the page of all runs has them."),
-        "{markdown}"
-    );
+    assert!(markdown.contains("141 lines omitted; the page of all runs has them."), "{markdown}");
     assert!(html(&history).unwrap().contains("+b199"), "the page has all of it");
 }
 
@@ -152,9 +195,9 @@ fn phases_can_be_chosen() {
 #[test]
 fn hostile_names_stay_text() {
     let mut run = entry("a", "r1", 1, 30.0);
-    run.title = "</style><img src=x onerror=alert(1)>".into();
-    run.page = Some("./\"><img src=x>".into());
+    run.summary.title = "</style><img src=x onerror=alert(1)>".into();
+    run.page = Some("./\"><img src=x>".to_owned());
     let history = History::new(vec![run], Vec::new());
     assert!(!html(&history).unwrap().contains("<img"));
-    assert!(!summary(&history, Some("reports")).contains("<img src=x onerror"));
+    assert!(!summarised(&history, Some("reports"), |_| {}).contains("<img src=x onerror"));
 }

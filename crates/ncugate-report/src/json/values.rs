@@ -6,48 +6,19 @@ use crate::metric_change::MetricChange;
 use crate::model::Measure;
 use crate::ncu_advice::{HotRow, NcuAdvice, RuleRow};
 use crate::run_report::RunReport;
-use crate::trust::AuditRow;
 use crate::variant_row::{ShapeValues, StepRow, VariantRow};
 use indexmap::IndexMap;
-use ncugate_judge::witness::durations::WitnessBand;
-use ncugate_model::{CleanText, Verdict};
-use ncugate_phase::plan::VariantRole;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A variant.
+/// A variant with its parameters and shapes by name.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct VariantValues<'a> {
-    /// Its id.
-    pub id: &'a str,
-    /// Candidate or baseline.
-    pub standing: VariantRole,
-    /// Whether it is a program that takes its own time and checks its own results; its latency cannot make a gate pass.
-    pub self_reported: bool,
-    /// Whether what was timed is not what was checked.
-    pub cheats: bool,
-    /// What keeps its objective from counting, where that is a latency: then it is selected only where no other's counts.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub doubt: Option<&'a str>,
+    #[serde(flatten)]
+    pub row: &'a VariantRow,
     /// Its parameters.
     #[schemars(with = "std::collections::BTreeMap<String, String>")]
     pub params: IndexMap<&'a str, &'a str>,
-    /// Rank by the objective among correct candidates, from 1.
-    pub rank: Option<usize>,
-    /// Whether every required gate holds for it.
-    pub verdict: Verdict,
-    /// Gates that do not hold for it, worst first.
-    pub stopped_by: &'a [CleanText],
-    /// The variant whose measurements it shares.
-    pub shares: Option<&'a str>,
-    /// Whether it computes the right thing.
-    pub correct: Verdict,
-    /// In words.
-    pub correctness: &'a str,
-    /// How it was built, in words.
-    pub build: &'a str,
-    /// SHA-256 of its machine code; null where there is none.
-    pub code_sha256: Option<&'a str>,
     /// Values by shape.
     #[schemars(with = "std::collections::BTreeMap<String, MeasuredValues<'static>>")]
     pub shapes: IndexMap<&'a str, MeasuredValues<'a>>,
@@ -59,18 +30,12 @@ pub struct MeasuredValues<'a> {
     /// Values by metric.
     #[serde(flatten)]
     pub metrics: MetricValues<'a>,
-    /// Latency samples in microseconds, in the order they were taken.
-    pub samples: &'a [f64],
+    #[serde(flatten)]
+    pub measured: &'a ShapeValues,
     /// The steps of an evaluation that is several, in their order; absent where it is one launch.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(default)]
     pub steps: Vec<StepValues<'a>>,
-    /// What was verified of the launches behind the samples; absent where their outputs were not looked at.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub audit: Option<&'a AuditRow>,
-    /// Durations undisturbed and under a profiler, and how far apart they may be; absent where one of them is not known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub witness: Option<WitnessBand>,
     /// What ncu's own rules say, the largest estimated speedup first; absent where the report holds none.
     #[serde(skip_serializing_if = "is_empty")]
     #[schemars(default)]
@@ -84,11 +49,9 @@ pub struct MeasuredValues<'a> {
 /// A step of an evaluation.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct StepValues<'a> {
-    /// The kernel, `memset` or `memcpy`.
-    pub name: &'a str,
-    /// How it is launched, or what is filled or copied.
-    pub about: &'a str,
-    /// Values by metric, as far as single launches have them.
+    #[serde(flatten)]
+    pub step: &'a StepRow,
+    /// Values by metric, of what is known of single launches.
     #[serde(flatten)]
     pub metrics: MetricValues<'a>,
 }
@@ -159,39 +122,21 @@ pub(super) fn variant<'a>(report: &'a RunReport, row: &'a VariantRow) -> Variant
         let advice = row.advice.iter().find(|advice| &advice.shape == shape);
         (shape.as_str(), at_shape(report, measured, advice))
     });
-    VariantValues {
-        id: &row.id,
-        standing: row.standing,
-        self_reported: row.self_reported,
-        cheats: row.cheats,
-        doubt: row.doubt.as_deref(),
-        params: params.collect(),
-        rank: row.rank,
-        verdict: row.verdict,
-        stopped_by: &row.stopped_by,
-        shares: row.shares.as_deref(),
-        correct: row.correctness.verdict,
-        correctness: &row.correctness.text,
-        build: &row.build.text,
-        code_sha256: row.build.code_sha256.as_deref(),
-        shapes: shapes.collect(),
-    }
+    VariantValues { row, params: params.collect(), shapes: shapes.collect() }
 }
 
 fn step<'a>(report: &'a RunReport, row: &'a StepRow) -> StepValues<'a> {
     let known = report.metrics.iter().zip(&row.values).filter(|(_, value)| value.is_some());
     let measures = known.map(|(metric, value)| (metric.name.as_str(), value.as_ref()));
-    StepValues { name: &row.name, about: &row.about, metrics: MetricValues::new(measures) }
+    StepValues { step: row, metrics: MetricValues::new(measures) }
 }
 
 fn at_shape<'a>(report: &'a RunReport, shape: &'a ShapeValues, advice: Option<&'a NcuAdvice>) -> MeasuredValues<'a> {
     let measures = report.metrics.iter().zip(&shape.values).map(|(m, value)| (m.name.as_str(), Some(value)));
     MeasuredValues {
         metrics: MetricValues::new(measures),
-        samples: &shape.samples,
+        measured: shape,
         steps: shape.steps.iter().map(|row| step(report, row)).collect(),
-        audit: shape.audit.as_ref(),
-        witness: shape.witness,
         rules: advice.map_or(&[], |advice| &advice.rules),
         hot: advice.map_or(&[], |advice| &advice.hot),
     }
