@@ -17,7 +17,8 @@ use ncugate_judge::reference_runs::ComparisonRun;
 use ncugate_judge::store::Run;
 use ncugate_judge::{Context, Judgement, correctness, judge};
 use ncugate_model::{
-    BuildOutcome, BuildRecord, Cell, ComputeCapability, DeepProfile, Line, Listing, ProfileOutcome, ShapeName, VariantId,
+    BuildOutcome, BuildRecord, Cell, ComputeCapability, DeepProfile, Line, Listing, ProfileOutcome, ShapeName,
+    VariantId,
 };
 use ncugate_phase::config::{Phase, parse};
 use ncugate_phase::plan::{Plan, unroll};

@@ -147,7 +147,7 @@ pub fn launches(one: &CapturedVariant) -> String {
         let more = launches.len().saturating_sub(LISTED);
         let shown = launches.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        format!("{word} {shown}{more} of {}", text::line(report))
+        format!("{word} {shown}{more} of {}", CleanText::from(*report))
     };
     let places = reports.iter().map(of).collect::<Vec<_>>().join(", ");
     let more = one.kernels.len().saturating_sub(NAMED);

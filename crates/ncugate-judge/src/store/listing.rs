@@ -42,10 +42,8 @@ pub fn list(
     program: &str,
     today: Date,
 ) -> Result<Vec<Result<ListedRun, (PathBuf, StoreError)>>, StoreError> {
-    let digests: Vec<Result<RunDigest, (PathBuf, StoreError)>> = run::runs(profiles)?
-        .into_par_iter()
-        .map(|folder| digest(&folder).map_err(|error| (folder, error)))
-        .collect();
+    let digests: Vec<Result<RunDigest, (PathBuf, StoreError)>> =
+        run::runs(profiles)?.into_par_iter().map(|folder| digest(&folder).map_err(|error| (folder, error))).collect();
     let earlier = EarlierRuns::new(digests.iter().flatten());
     let listed = |run: RunDigest| {
         let phase = profiles.join(&run.manifest.phase);
@@ -199,7 +197,10 @@ mod tests {
         let phase = at.join("softmax/20260101T000000Z/phase.toml");
         fs::write(&phase, fs::read_to_string(&phase).unwrap() + "\n[[waiver]]\n").unwrap();
         let (now, then) = (keys(at, "p", TODAY), keys(at, "p", tomorrow));
-        assert_eq!(std::iter::zip(&now, &then).map(|(one, other)| one == other).collect::<Vec<_>>(), [false, true, true]);
+        assert_eq!(
+            std::iter::zip(&now, &then).map(|(one, other)| one == other).collect::<Vec<_>>(),
+            [false, true, true]
+        );
     }
 
     #[test]

@@ -6,9 +6,9 @@
 //! number of tests (S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
 //! Statistics 6, 1979).
 
-use ncugate_model::{Better, CleanText};
 use ncugate_model::expr::Value;
 use ncugate_model::stats::{Resampler, Statistic};
+use ncugate_model::{Better, CleanText};
 use ncugate_phase::plan::Variant;
 use serde::Serialize;
 use std::collections::BTreeMap;

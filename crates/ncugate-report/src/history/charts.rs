@@ -29,7 +29,8 @@ pub fn charts(phase: &PhaseHistory) -> Vec<Chart> {
     for (at, gate) in latest.gates.iter().enumerate() {
         let Some(metric) = &gate.metric else { continue };
         let dots = dots(phase, |run| {
-            let is_same = |other: &&super::GateValue| other.title == gate.title && other.metric.as_ref() == Some(metric);
+            let is_same =
+                |other: &&super::GateValue| other.title == gate.title && other.metric.as_ref() == Some(metric);
             let found = run.summary.gates.iter().find(is_same)?;
             Some((found.measured.as_ref()?.value, found.verdict))
         });

@@ -75,7 +75,8 @@ impl PhaseHistory {
         if let Some(before) = self.before_latest() {
             for path in latest.changed_since(before) {
                 if let (Some(then), Some(now)) = (of(before, path), of(latest, path)) {
-                    let title = format!("{} since run {}", CleanText::from(path), CleanText::from(&before.manifest.run));
+                    let title =
+                        format!("{} since run {}", CleanText::from(path), CleanText::from(&before.manifest.run));
                     diffs.push(CodeDiff::between(title, &then, &now));
                 }
             }
@@ -83,10 +84,8 @@ impl PhaseHistory {
         if let Some(two) = &latest.summary.kernels
             && let (Some(other), Some(own)) = (of(latest, &two.baseline_source), of(latest, &two.used_source))
         {
-            let title = format!(
-                "{} ({}) compared with {} ({})",
-                two.used_source, two.used, two.baseline_source, two.baseline
-            );
+            let title =
+                format!("{} ({}) compared with {} ({})", two.used_source, two.used, two.baseline_source, two.baseline);
             let diff = CodeDiff::between(title, &other, &own);
             if diff.kept >= LEAST_COMMON * (diff.added.max(diff.removed) + diff.kept) / 100 {
                 diffs.push(diff);

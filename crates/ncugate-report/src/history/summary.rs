@@ -174,11 +174,7 @@ fn difference(diff: &CodeDiff) -> String {
     let mut out =
         format!("{}: {}.\n\n{fence}diff\n{}\n{fence}\n\n", escape(&diff.title), diff.size(), lines.join("\n"));
     if left > 0 {
-        let _ = writeln!(
-            out,
-            "{} omitted; the page of all runs has them.\n",
-            number::counted(left, "line")
-        );
+        let _ = writeln!(out, "{} omitted; the page of all runs has them.\n", number::counted(left, "line"));
     }
     out
 }

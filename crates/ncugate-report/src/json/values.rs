@@ -51,7 +51,7 @@ pub struct MeasuredValues<'a> {
 pub struct StepValues<'a> {
     #[serde(flatten)]
     pub step: &'a StepRow,
-    /// Values by metric, of what is known of single launches.
+    /// Values by metric, as far as single launches have them.
     #[serde(flatten)]
     pub metrics: MetricValues<'a>,
 }
