@@ -62,7 +62,7 @@ pub enum Collection {
     /// With a deep profile: the command.
     Deep(String),
     /// With `[profile] metrics` of the phase: its file, and the shape if that is not profiled yet.
-    Phase(String, Option<String>),
+    Phase(CleanText, Option<CleanText>),
     /// Impossible: the variant is not proven correct.
     Unproven,
 }

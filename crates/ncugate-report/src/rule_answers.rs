@@ -138,7 +138,7 @@ fn collection(session: &JudgedRun<'_>, variant: &VariantId, shape: &ShapeName) -
         return Collection::Deep(format!("ncugate run {} --deep {variant}", quoted(&file)));
     }
     let is_shape = phase.profile.shapes.contains(shape);
-    Collection::Phase(file, (!is_shape).then(|| shape.to_string()))
+    Collection::Phase(file, (!is_shape).then(|| shape.0.clone()))
 }
 
 /// The report with the launch of each case.

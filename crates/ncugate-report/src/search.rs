@@ -203,7 +203,7 @@ mod tests {
         let row = row(&records).unwrap();
         assert_eq!(row.progress, [(1, 1.0, 8.0), (4, 4.0, 5.0)]);
         assert_eq!(row.trials.len(), 3);
-        assert_eq!(row.failures, [("does not build".to_owned(), 1)]);
+        assert_eq!(row.failures, [("does not build".into(), 1)]);
         assert!(row.summary.contains("4 variants were built"), "{}", row.summary);
         assert!(
             row.summary.starts_with("4 variants (2 different machine codes) of 20,000 combinations"),

@@ -1,5 +1,5 @@
-//! A cache of what was judged, for lists of many runs. No verdict of a command is read from it: an entry that is
-//! missing, damaged or of another key is as good as none.
+//! A cache of judged runs, for long lists. No verdict of a command is read from it. A run whose entry is missing, damaged
+//! or has another key is judged again.
 
 use ncugate_model::disk::{self, Durability, open};
 use ncugate_model::number::finite;
@@ -35,15 +35,14 @@ impl JudgementCache {
         Self { folder: root.and_then(below) }
     }
 
-    /// The entry of a key; `None` if there is none that can be read.
+    /// The entry of a key; `None` if it is missing or damaged.
     pub fn get<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
         let bytes = open::bytes(&self.path(key)?, MAX_ENTRY).ok()?;
         let entry: CachedJudgement<T> = serde_json::from_slice(&bytes).ok()?;
         (entry.key == key).then_some(entry.judged)
     }
 
-    /// Stores an entry. A cache that cannot be written or an entry that is too large is no error: the run is judged
-    /// again.
+    /// Stores an entry. If it is too large or the cache cannot be written, the run is judged again next time.
     pub fn put<T: Serialize>(&self, key: &str, judged: &T) {
         let Some(path) = self.path(key) else { return };
         let entry = CachedJudgement { key: key.to_owned(), judged };

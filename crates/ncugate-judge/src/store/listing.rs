@@ -108,7 +108,7 @@ impl EarlierRuns {
         Self(folders.into_iter().map(|(folder, runs)| (folder, chain(runs))).collect())
     }
 
-    /// The digest of all runs in the folder of a phase that started before a time; empty if there are none.
+    /// The digest of all runs in the folder of a phase that started before a time; empty without such runs.
     fn before(&self, phase: &Path, started: Timestamp) -> &str {
         let Some(runs) = self.0.get(phase) else { return "" };
         let earlier = runs.partition_point(|(other, _)| *other < started);

@@ -242,9 +242,9 @@ fn parameters_that_depend_on_one_another_are_drawn_cell_by_cell() {
     let change =
         MatchedChange { percent: -40.0, low: -45.0, high: -35.0, pairs: 9, p: 0.001, separation: Separation::Clear };
     let interaction = Interaction {
-        first: "TILE".to_owned(),
-        second: "THREADS".to_owned(),
-        ends: [["16", "32"], ["64", "128"]].map(|ends| ends.map(str::to_owned)),
+        first: "TILE".into(),
+        second: "THREADS".into(),
+        ends: [["16", "32"], ["64", "128"]].map(|ends| ends.map(Into::into)),
         change,
         cells: vec![vec![Some(2.0), Some(1.5)], vec![Some(1.8), Some(1.0)]],
         rows: vec!["16".to_owned(), "32".to_owned()],

@@ -14,7 +14,7 @@ const COMMIT: usize = 7;
 /// A value of one run: the run's place from 0, the run, the value, and its verdict.
 type Dot<'a> = (usize, &'a HistoryEntry, f64, Verdict);
 
-/// Charts of a phase. A metric without two values has none, nor a gate whose value never changed.
+/// Charts of a phase. A metric needs two values, and those of a gate must differ.
 pub fn charts(phase: &PhaseHistory) -> Vec<Chart> {
     let Some(latest) = phase.latest().map(|run| &run.summary) else { return Vec::new() };
     let mut charts: Vec<Chart> = Vec::new();

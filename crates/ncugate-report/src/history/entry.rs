@@ -75,7 +75,7 @@ pub struct HistoryEntry {
     pub folder: PathBuf,
     pub manifest: Manifest,
     pub summary: RunSummary,
-    /// The rendered report, relative to the folder of reports; none if there is none.
+    /// The rendered report, relative to the folder of reports, if it exists.
     pub page: Option<String>,
 }
 

@@ -297,7 +297,7 @@ fn search(report: &RunReport) -> Option<String> {
     let decides: Vec<String> = decides.collect();
     let decides = (!decides.is_empty()).then(|| format!("What decides: {}.", decides.join(", ")));
     let lines: Vec<String> =
-        [Some(search.summary.clone()), search.model.clone(), decides].into_iter().flatten().collect();
+        [Some(search.summary.to_string()), search.model.clone(), decides].into_iter().flatten().collect();
     list("Search", &lines)
 }
 
