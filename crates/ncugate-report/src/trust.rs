@@ -178,7 +178,8 @@ fn passed_over(inputs: &ReportInputs<'_>) -> Option<String> {
         Better::Lower | Better::Context => value < selected.value,
     };
     let passed = |result: &&VariantResult| result.rank.is_some() && result.objective.is_some_and(better);
-    let each = |result: &VariantResult| Some(format!("{} ({})", result.variant, CleanText::from(result.doubt.as_deref()?)));
+    let each =
+        |result: &VariantResult| Some(format!("{} ({})", result.variant, CleanText::from(result.doubt.as_deref()?)));
     let all: Vec<String> = judgement.variants.iter().filter(passed).filter_map(each).collect();
     let mut named: Vec<String> = all.iter().take(NAMED).cloned().collect();
     named.extend((all.len() > NAMED).then(|| format!("{} more", all.len() - NAMED)));
