@@ -10,8 +10,6 @@ use ncugate_model::Verdict;
 
 /// Characters of a commit on an axis.
 const COMMIT: usize = 7;
-/// Most runs with a name on an axis.
-const NAMED: usize = 4;
 
 /// A value of one run: the run's place from 0, the run, the value, and its verdict.
 type Dot<'a> = (usize, &'a HistoryEntry, f64, Verdict);
@@ -72,14 +70,6 @@ fn axis_name(run: &HistoryEntry) -> String {
     }
 }
 
-/// A name for each run; only a few evenly spaced ones are not empty, because there is no room for more.
-fn axis_names(runs: &[HistoryEntry]) -> Vec<String> {
-    let stride = runs.len().div_ceil(NAMED).max(1);
-    let is_named = |at: usize| at % stride == stride / 2 && at + stride / 2 < runs.len();
-    let names = runs.iter().enumerate();
-    names.map(|(at, run)| if is_named(at) { axis_name(run) } else { String::new() }).collect()
-}
-
 fn chart(phase: &PhaseHistory, what: ChartLabels<'_>, dots: &[Dot<'_>]) -> Option<Chart> {
     let [(_, _, first, _), .., (_, _, last, _)] = dots else { return None };
     let commit = |run: &HistoryEntry| run.commit().map_or_else(|| "no commit".to_owned(), |commit| commit.to_string());
@@ -118,7 +108,7 @@ fn chart(phase: &PhaseHistory, what: ChartLabels<'_>, dots: &[Dot<'_>]) -> Optio
         id: format!("{}-{}", phase.name, what.id),
         title: what.title.to_owned(),
         note: format!("Selected variant: {from} in the first run, {to} in the last ({change})."),
-        x: ChartAxis::new("run, oldest first", "", Scale::Names(axis_names(&phase.runs))),
+        x: ChartAxis::new("run, oldest first", "", Scale::Names(phase.runs.iter().map(axis_name).collect())),
         y: ChartAxis::new(what.title, what.unit, if is_count { Scale::Count } else { Scale::Linear }),
         series,
         limits: what.limit.into_iter().collect(),

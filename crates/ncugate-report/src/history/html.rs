@@ -14,8 +14,10 @@ use std::collections::BTreeSet;
 
 /// The script of the page.
 const SCRIPT: &str = concat!(
-    "\"use strict\";\n(() => {\nconst $ = (id) => document.getElementById(id);\n",
+    "\"use strict\";\n(() => {\n",
+    include_str!("../../../../templates/script/element.js"),
     include_str!("../../../../templates/script/theme.js"),
+    include_str!("../../../../templates/script/charts.js"),
     include_str!("../../../../templates/script/runs.js"),
     "})();\n",
 );
