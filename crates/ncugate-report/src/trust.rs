@@ -1,7 +1,7 @@
 //! Evidence behind the numbers: cheating variants, self-reported latencies, launches verified while timed.
 
 use super::inputs::{ReportInputs, RunSource};
-use super::{number, text};
+use super::number;
 use ncugate_judge::witness::durations::WitnessBand;
 use ncugate_judge::{CapturedVariant, Correctness, VariantResult};
 use ncugate_model::{

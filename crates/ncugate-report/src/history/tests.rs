@@ -131,7 +131,10 @@ fn the_summary_has_shapes_findings_and_what_changed_in_the_code() {
     for (run, hash) in history.phases[0].runs.iter_mut().zip(["1", "2"]) {
         run.manifest.sources = vec![("k.cu".to_owned(), hash.to_owned()), ("same.cuh".to_owned(), "0".to_owned())];
     }
-    let text = summarised(&history, None, |report| report.findings.truncate(1));
+    let text = summarised(&history, None, |report| {
+        report.findings.truncate(1);
+        report.findings.iter_mut().for_each(|finding| finding.leading = true);
+    });
     assert!(text.contains("| shape") && text.contains("its p50 / p90") && text.contains("speedup"), "{text}");
     let shapes = shape_comparison::by_shape(&report("a", "r3", 10.0));
     assert!(!shapes.is_empty() && shapes[0].baseline.is_some() && shapes[0].speedup.is_some(), "{shapes:?}");
