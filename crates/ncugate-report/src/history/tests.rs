@@ -116,6 +116,15 @@ fn a_gate_whose_value_never_changes_has_no_chart() {
 }
 
 #[test]
+fn the_axis_names_some_of_many_runs() {
+    let run = |at: i64| entry("a", &format!("r{at:02}"), at * 86_400, 25.0 + at as f64);
+    let page = html(&History::new((0..66).map(run).collect(), Vec::new())).unwrap();
+    let drawing = page.split("<svg").find(|part| part.contains("svg-a-objective")).unwrap();
+    let labels = drawing.matches("ffffff").count() - drawing.matches("ffffffffff").count();
+    assert!((3..=20).contains(&labels), "{labels}");
+}
+
+#[test]
 fn the_summary_counts_phases_that_pass() {
     let text = summarised(&history(), Some("reports"), |_| {});
     assert!(text.starts_with("# 1 of 2 phases pass\n"), "{text}");

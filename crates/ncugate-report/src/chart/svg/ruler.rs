@@ -63,7 +63,7 @@ impl Ruler {
     fn thin_out(&mut self, room: i32) {
         let mut taken = i32::MIN;
         let places: Vec<i32> = self.ticks.iter().map(|tick| self.map(&tick.value, (0, room))).collect();
-        for (tick, place) in self.ticks.iter_mut().zip(places) {
+        for (tick, place) in self.ticks.iter_mut().zip(places).filter(|(tick, _)| !tick.text.is_empty()) {
             let half = words::width(&tick.text) / 2;
             match place - half >= taken && place + half <= room + RIGHT {
                 true => taken = place + half + GAP,
