@@ -1,6 +1,6 @@
 //! Line-by-line difference of two texts, with context lines.
 
-use super::text;
+use ncugate_model::CleanText;
 use serde::Serialize;
 
 /// Context lines before and after a change.
@@ -37,8 +37,7 @@ impl LineChange {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DiffLine {
     pub change: LineChange,
-    /// Its text, without control characters.
-    pub text: String,
+    pub text: CleanText,
 }
 
 /// Adjacent changes.
@@ -146,7 +145,7 @@ fn hunks(changes: &[(LineChange, &str)]) -> Vec<DiffHunk> {
     }
     let number =
         |upto: usize, absent: LineChange| changes[..upto].iter().filter(|(change, _)| *change != absent).count() + 1;
-    let line = |(change, line): &(LineChange, &str)| DiffLine { change: *change, text: shown(line) };
+    let line = |(change, line): &(LineChange, &str)| DiffLine { change: *change, text: shown(line).into() };
     ranges
         .into_iter()
         .map(|(from, to)| DiffHunk {
@@ -157,9 +156,9 @@ fn hunks(changes: &[(LineChange, &str)]) -> Vec<DiffHunk> {
         .collect()
 }
 
-/// A line of source for display: tabs as four spaces, no control characters.
+/// A line of source for display: tabs as four spaces.
 fn shown(line: &str) -> String {
-    let spaced = text::clean(&line.trim_end().replace('\t', "    "));
+    let spaced = line.trim_end().replace('\t', "    ");
     match spaced.char_indices().nth(LONGEST) {
         Some((at, _)) => format!("{}…", &spaced[..at]),
         None => spaced,

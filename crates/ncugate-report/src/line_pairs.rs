@@ -3,6 +3,7 @@
 
 use super::{number, text};
 use crate::explain::{HotLine, LineInstruction, NcuObservations};
+use ncugate_model::CleanText;
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -21,8 +22,8 @@ const WIDEST: usize = 120;
 /// Two variants, line by line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PairedLines {
-    pub first: String,
-    pub other: String,
+    pub first: CleanText,
+    pub other: CleanText,
     /// Lines with time in either variant, the largest change first.
     pub lines: Vec<PairedLine>,
 }
@@ -31,16 +32,16 @@ pub struct PairedLines {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PairedLine {
     /// `file:line`.
-    pub line: String,
+    pub line: CleanText,
     /// Its text, if known.
-    pub source: Option<String>,
+    pub source: Option<CleanText>,
     /// At the first variant; none if no warp was sampled there.
     pub first: Option<LineTime>,
     pub other: Option<LineTime>,
     /// From the other to the first; a line without time on one side counts from zero.
-    pub change: String,
+    pub change: CleanText,
     /// The largest changes in the reasons for stalls at the line: `long scoreboard -12.3 µs`.
-    pub states: Vec<String>,
+    pub states: Vec<CleanText>,
     /// Its machine code in both, matching instructions side by side; empty if neither is known.
     pub code: Vec<PairedInstruction>,
     /// Number of instructions left out.
@@ -51,9 +52,9 @@ pub struct PairedLine {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LineTime {
     /// Share of the samples times the duration; only the share if the duration is unknown.
-    pub time: String,
+    pub time: CleanText,
     /// The most frequent stall reason of its warps.
-    pub stall: String,
+    pub stall: CleanText,
 }
 
 /// Matching instructions of both variants, or one that only one variant has.
@@ -66,11 +67,11 @@ pub struct PairedInstruction {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SampledInstruction {
-    pub text: String,
+    pub text: CleanText,
     /// Its share of the time.
-    pub time: String,
+    pub time: CleanText,
     /// The most frequent stall reason of its warps.
-    pub stall: String,
+    pub stall: CleanText,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -118,7 +119,7 @@ pub fn pair(first: SampledVariant<'_>, other: SampledVariant<'_>) -> Option<Pair
         clock.line(place, first.as_ref(), other.as_ref(), shown)
     };
     let lines = lines.into_iter().take(SHOWN).enumerate().map(line).collect();
-    Some(PairedLines { first: text::line(first.label), other: text::line(other.label), lines })
+    Some(PairedLines { first: first.label.into(), other: other.label.into(), lines })
 }
 
 /// Text for people: the lines, and the machine code of those that changed most.
@@ -126,10 +127,11 @@ pub fn words(pair: &PairedLines) -> String {
     let PairedLines { first, other, lines } = pair;
     let mut out = format!("{first} beside {other}: the time at each source line, the largest change first\n");
     for line in lines {
-        let time = |time: &Option<LineTime>| time.as_ref().map_or_else(|| "-".to_owned(), |time| time.time.clone());
+        let time = |time: &Option<LineTime>| time.as_ref().map_or_else(|| "-".into(), |time| time.time.clone());
         let (own, theirs) = (time(&line.first), time(&line.other));
         let _ = writeln!(out, "\n{} {}", line.line, line.source.as_deref().unwrap_or_default());
-        let states = if line.states.is_empty() { String::new() } else { format!(" ({})", line.states.join(", ")) };
+        let states = line.states.iter().map(CleanText::as_str).collect::<Vec<_>>().join(", ");
+        let states = if states.is_empty() { states } else { format!(" ({states})") };
         let _ = writeln!(out, "  {own} beside {theirs}: {}{states}", line.change);
         for row in &line.code {
             let side = |one: &Option<SampledInstruction>| {
@@ -174,17 +176,17 @@ impl Clock {
     fn line(self, place: &str, first: Option<&HotLine>, other: Option<&HotLine>, shown: usize) -> PairedLine {
         let source = first.or(other).and_then(|hot| hot.line.text.as_deref());
         let time = |hot: Option<&HotLine>, worth: f64| {
-            hot.map(|hot| LineTime { time: self.written(hot.share * worth), stall: state_words(&hot.stall) })
+            hot.map(|hot| LineTime { time: self.written(hot.share * worth).into(), stall: state_words(&hot.stall) })
         };
         let code = self.code(first, other);
         let most = if shown == 0 { 0 } else { code.len() };
         let left_out = most.saturating_sub(shown);
         PairedLine {
-            line: text::line(place),
-            source: source.map(|source| text::clip(source, WIDEST)),
+            line: place.into(),
+            source: source.map(|source| text::clip(source, WIDEST).into()),
             first: time(first, self.first),
             other: time(other, self.other),
-            change: self.signed(self.change(share(first), share(other))),
+            change: self.signed(self.change(share(first), share(other))).into(),
             states: self.states(first, other),
             code: code.into_iter().take(shown).collect(),
             left_out,
@@ -192,7 +194,7 @@ impl Clock {
     }
 
     /// The warp states whose time changed most.
-    fn states(self, first: Option<&HotLine>, other: Option<&HotLine>) -> Vec<String> {
+    fn states(self, first: Option<&HotLine>, other: Option<&HotLine>) -> Vec<CleanText> {
         let of = |hot: Option<&HotLine>, state: &str| {
             let share = |hot: &HotLine| {
                 let samples = hot.states.iter().find(|(name, _)| name == state).map_or(0, |(_, samples)| *samples);
@@ -211,7 +213,7 @@ impl Clock {
         changes
             .into_iter()
             .take(STATES)
-            .map(|(change, name)| format!("{} {}", state_words(name), self.signed(change)))
+            .map(|(change, name)| format!("{} {}", state_words(name), self.signed(change)).into())
             .collect()
     }
 
@@ -224,8 +226,8 @@ impl Clock {
         let sampled = |one: &LineInstruction, hot: Option<&HotLine>, worth: f64| {
             let (samples, share) = hot.map_or((1, 0.0), |hot| (hot.samples.max(1), hot.share));
             SampledInstruction {
-                text: text::clip(one.text.as_deref().unwrap_or_default(), WIDEST),
-                time: self.written(worth * share * one.samples as f64 / samples as f64),
+                text: text::clip(one.text.as_deref().unwrap_or_default(), WIDEST).into(),
+                time: self.written(worth * share * one.samples as f64 / samples as f64).into(),
                 stall: state_words(&one.stall),
             }
         };
@@ -274,8 +276,8 @@ fn aligned(first: &[LineInstruction], other: &[LineInstruction]) -> Vec<(Option<
     pairs
 }
 
-fn state_words(state: &str) -> String {
-    text::line(&state.replace('_', " "))
+fn state_words(state: &str) -> CleanText {
+    state.replace('_', " ").into()
 }
 
 #[cfg(test)]

@@ -63,14 +63,15 @@ fn lines(hot: &[HotLineRow]) -> String {
 fn pair_lines(pair: &PairedLines) -> String {
     let mut table = MarkdownTable::new(&["line", "source", &pair.first, &pair.other, "change", "what changed"]);
     for line in pair.lines.iter().take(HOT) {
-        let time = |time: &Option<LineTime>| time.as_ref().map_or_else(|| "-".to_owned(), |time| time.time.clone());
-        let (first, other, states) = (time(&line.first), time(&line.other), line.states.join(", "));
+        let time = |time: &Option<LineTime>| time.as_ref().map_or_else(|| "-".to_owned(), |time| time.time.to_string());
+        let states: Vec<&str> = line.states.iter().map(CleanText::as_str).collect();
+        let (first, other, states) = (time(&line.first), time(&line.other), states.join(", "));
         table.row(vec![
             escape(&line.line),
             line.source.as_deref().map_or_else(String::new, escape),
             first,
             other,
-            line.change.clone(),
+            line.change.to_string(),
             escape(&states),
         ]);
     }
