@@ -11,12 +11,14 @@ use ncugate_judge::store::open_report;
 use ncugate_model::stats::Resampler;
 use ncugate_report as report;
 use ncugate_report::compare::{self, ComparedSide, RunComparison};
+use ncugate_report::kernels::KernelFilter;
 use std::io::Write;
 use std::path::Path;
 
 /// Compares and prints the changes; a change is not a failure.
 pub fn compare(args: &CompareArgs, today: Date, out: &mut Output) -> Result<Outcome, CommandError> {
-    let mut comparison = comparison(&args.a, &args.b, &args.profiles, today)?;
+    let sides = Sides { profiles: &args.profiles, launches: &KernelFilter::default() };
+    let mut comparison = sides.compare(&args.a, &args.b, today)?;
     if !args.metrics.is_empty() {
         comparison.keep_metrics(&args.metrics).map_err(|error| CommandError::Usage(error.to_string()))?;
     }
@@ -31,17 +33,27 @@ pub fn compare(args: &CompareArgs, today: Date, out: &mut Output) -> Result<Outc
     Ok(Outcome::Passed)
 }
 
-/// Two runs or ncu reports side by side.
-pub fn comparison(a: &Path, b: &Path, profiles: &Path, today: Date) -> Result<RunComparison, CommandError> {
-    Ok(RunComparison::new(&side(a, profiles, today)?, &side(b, profiles, today)?, &Resampler::default()))
+/// Reads the sides of a comparison.
+pub struct Sides<'a> {
+    /// The folder of runs.
+    pub profiles: &'a Path,
+    /// The launches of reports that are compared.
+    pub launches: &'a KernelFilter,
 }
 
-fn side(path: &Path, profiles: &Path, today: Date) -> Result<ComparedSide, CommandError> {
-    let name = path.display().to_string();
-    if let Some(folder) = run_named(path, profiles)? {
-        let run = PhaseRun::load(&folder)?;
-        let workload = Some(Box::new(run.phase.workload.clone()));
-        return Ok(ComparedSide { workload, ..ComparedSide::of_run(&name, &report::stored(&run, today)?) });
+impl Sides<'_> {
+    /// Two runs or ncu reports side by side.
+    pub fn compare(&self, a: &Path, b: &Path, today: Date) -> Result<RunComparison, CommandError> {
+        Ok(RunComparison::new(&self.side(a, today)?, &self.side(b, today)?, &Resampler::default()))
     }
-    Ok(ComparedSide::of_report(&name, &open_report(path)?)?)
+
+    fn side(&self, path: &Path, today: Date) -> Result<ComparedSide, CommandError> {
+        let name = path.display().to_string();
+        if let Some(folder) = run_named(path, self.profiles)? {
+            let run = PhaseRun::load(&folder)?;
+            let workload = Some(Box::new(run.phase.workload.clone()));
+            return Ok(ComparedSide { workload, ..ComparedSide::of_run(&name, &report::stored(&run, today)?) });
+        }
+        Ok(ComparedSide::of_report(&name, &open_report(path)?, self.launches)?)
+    }
 }

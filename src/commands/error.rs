@@ -195,6 +195,7 @@ impl CommandError {
             }
             Self::Store(StoreError::Destination { .. } | StoreError::Occupied { .. }) => Outcome::Usage,
             Self::Show(error) if error.is_usage() => Outcome::Usage,
+            Self::Compare(SideError::NoLaunch { .. }) => Outcome::Usage,
             Self::Import(ImportError::Read { .. } | ImportError::Write { .. } | ImportError::Python { .. }) => {
                 Outcome::Environment
             }

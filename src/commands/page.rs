@@ -1,6 +1,6 @@
 //! `ncugate page`: a run or an ncu report as an HTML page, or two of them compared.
 
-use super::compare::comparison;
+use super::compare::Sides;
 use super::conclude::{conclude_in, session};
 use super::run_name::run_named;
 use super::{CommandError, browser};
@@ -23,13 +23,12 @@ pub fn page(args: &PageArgs, invocation: &Invocation, out: &mut Output) -> Resul
     }
     refuse_options_of_runs(args)?;
     let html = match args.paths.as_slice() {
-        [a, b] if runs.iter().any(Option::is_some) => {
-            compare::html(&comparison(a, b, &args.folders.profiles, invocation.today())?)?
+        [a, b] => {
+            let sides = Sides { profiles: &args.folders.profiles, launches: &filter(&args.launches) };
+            compare::html(&sides.compare(a, b, invocation.today())?)?
         }
-        reports => {
-            let reports: Vec<String> = reports.iter().map(|path| path.display().to_string()).collect();
-            kernels::html(&show::kernels(&reports, &filter(&args.launches))?)?
-        }
+        [report, ..] => kernels::html(&show::kernels(report, &filter(&args.launches))?)?,
+        [] => return Err(CommandError::Usage("name a run or a report".to_owned())),
     };
     let path = args.output.clone().unwrap_or_else(|| usual(&args.paths));
     if path == Path::new("-") {

@@ -507,14 +507,24 @@ try {
     await page.close();
   }
 
-  for (const name of ["kernels", "kernels-ranges", "kernels-compared"]) {
+  for (const name of ["kernels-deep", "kernels-torch_nvtx", "kernels-full1", "kernels-defects", "kernels-g1200", "kernels-compared", "compare", "compare-hostile"]) {
     for (const [width, scheme] of [[1440, "light"], [1440, "dark"], [390, "light"]]) {
       page = await open(name, { width, height: 900, scheme });
-      await check(`${name} at ${width} px, ${scheme}: fits, has contrast, shows its kernels`, page, async () => {
+      await check(`${name} at ${width} px, ${scheme}: fits, has contrast, lists its rows`, page, async () => {
         assert.ok(await page.evaluate(`document.documentElement.scrollWidth <= ${width}`), "wider than the screen");
+        if (width === 1440) {
+          const height = await page.evaluate(`document.documentElement.scrollHeight`);
+          assert.ok(height <= 6000, `${height} px high`);
+        }
         assert.deepEqual(await page.evaluate(`(${faintTexts})()`), []);
-        assert.ok(await page.evaluate(`document.querySelectorAll("#kernels tbody tr").length`) >= 1);
-        assert.ok(await page.evaluate(`document.querySelectorAll("section.kernel").length`) >= 1);
+        assert.ok(await page.evaluate(`document.querySelectorAll("table.kernels tbody tr:not([hidden])").length`) >= 1);
+        assert.ok(await page.evaluate(`document.querySelectorAll("details.kernel").length`) >= 1);
+        assert.equal(await page.evaluate(`document.querySelectorAll("img").length`), 0);
+        const ground = () => page.evaluate(`getComputedStyle(document.body).backgroundColor`);
+        const before = await ground();
+        await page.evaluate(`document.getElementById("theme").click()`);
+        assert.notEqual(await ground(), before, "the theme button does nothing");
+        await page.evaluate(`document.getElementById("theme").click()`);
         assert.deepEqual(await barriers(page), []);
       });
       quiet(page);
@@ -522,7 +532,59 @@ try {
     }
   }
 
-  for (const name of ["compare", "index", "compare-hostile", "index-hostile"]) {
+  page = await open("kernels-defects");
+  const listed = (column) => page.evaluate(`[...document.querySelectorAll("table.kernels tbody tr:not([hidden])")].map((r) => r.cells[${column}].dataset.value ?? r.cells[${column}].querySelector("a").textContent)`);
+  const sortHead = (title) => page.evaluate(`(() => { const th = [...document.querySelectorAll("table.kernels thead th")].find((th) => th.textContent === ${JSON.stringify(title)}); th.querySelector("button").click(); return [th.cellIndex, th.getAttribute("aria-sort")]; })()`);
+  await check("kernels sort by any column both ways, and the head says which", page, async () => {
+    for (const title of ["Median", "Registers"]) {
+      const [column, first] = await sortHead(title);
+      assert.equal(first, "descending");
+      const down = (await listed(column)).map(Number);
+      assert.deepEqual(down, [...down].sort((a, b) => b - a), title);
+      assert.ok(down[0] > down.at(-1), title);
+      assert.equal((await sortHead(title))[1], "ascending");
+      const up = (await listed(column)).map(Number);
+      assert.deepEqual(up, [...up].sort((a, b) => a - b), title);
+    }
+    await sortHead("Kernel");
+    const names = await listed(0);
+    assert.deepEqual(names, [...names].sort((a, b) => a.toLowerCase().localeCompare(b.toLowerCase())));
+  });
+  await check("the search box is reached by keyboard and filters rows and sections", page, async () => {
+    const all = (await listed(0)).length;
+    await page.evaluate(`document.querySelector("header.top button").focus()`);
+    for (let tabs = 0; tabs < 5 && (await page.evaluate(`document.activeElement.id`)) !== "find"; tabs += 1) await page.key("Tab");
+    assert.equal(await page.evaluate(`document.activeElement.id`), "find");
+    const name = (await listed(0))[0];
+    await page.evaluate(`(() => { const find = document.getElementById("find"); find.value = ${JSON.stringify(name)}; find.dispatchEvent(new Event("input", { bubbles: true })); })()`);
+    const some = await listed(0);
+    assert.ok(some.length >= 1 && some.length < all && some.every((found) => found.includes(name)), `${some} of ${all}`);
+    assert.equal(await page.evaluate(`[...document.querySelectorAll("details.kernel")].filter((d) => !d.hidden).length`), some.length);
+    assert.match(await page.evaluate(`document.getElementById("count").textContent`), new RegExp(`^${some.length} of `));
+    await page.evaluate(`(() => { const find = document.getElementById("find"); find.value = "no such kernel"; find.dispatchEvent(new Event("input", { bubbles: true })); })()`);
+    assert.deepEqual(await listed(0), []);
+  });
+  await page.close();
+
+  page = await open("kernels-full1");
+  await check("a full set has a roofline with points and a memory chart", page, async () => {
+    const points = await page.evaluate(`[...document.querySelectorAll("#svg-roofline g > title")].map((t) => t.textContent).filter((t) => t.includes("of the roof"))`);
+    assert.deepEqual(points.map((text) => text.split(":")[0]), ["attn, FP32", "attn, FP16"]);
+    assert.match(points[0], /87[89].*FLOP\/B.*2\.62.*TFLOP\/s.*of the roof 3\.9/);
+    assert.match(await page.evaluate(`document.querySelector(".memory").innerText.replaceAll(/\\s+/g, " ")`), /L1\/TEX cache hit rate 80\.2\d* %.*read 16\.7\d* MiB.*L2 cache hit rate 96\.[78]\d* %/);
+  });
+  await page.close();
+
+  page = await open("kernels-torch_nvtx");
+  await check("a missing roofline and memory chart say why, names are short and whole on demand", page, async () => {
+    assert.match(await page.evaluate(`document.getElementById("roofline").textContent`), /No roofline: not collected: floating-point operations.*ncu --set full/s);
+    const [label, whole] = await page.evaluate(`(() => { const row = [...document.querySelectorAll("table.kernels tbody th")].find((th) => th.title.includes("softmax")); return [row.textContent, row.title]; })()`);
+    assert.ok(label.startsWith("softmax_warp_forward") && !label.includes("at::native"), label);
+    assert.ok(whole.startsWith("void ") && whole.endsWith(")") && !whole.includes("…"), whole);
+  });
+  await page.close();
+
+  for (const name of ["index", "index-hostile"]) {
     for (const [width, scheme] of [[1440, "light"], [1440, "dark"], [390, "light"]]) {
       page = await open(name, { width, height: 900, scheme });
       await check(`${name} at ${width} px, ${scheme}: fits, has contrast, runs nothing`, page, async () => {

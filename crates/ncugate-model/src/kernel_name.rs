@@ -66,12 +66,6 @@ impl KernelName {
         &self.function
     }
 
-    /// Template arguments, without spaces, casts and suffixes of numbers.
-    #[must_use]
-    pub fn arguments(&self) -> Vec<&str> {
-        self.arguments.as_deref().map(listed).unwrap_or_default()
-    }
-
     /// A written name in its parts: name and types of the parameters; `None` without parameters, and for a symbol.
     /// `void scale<float>(float*)` is `scale<float>` and `float*`.
     #[must_use]

@@ -3,9 +3,9 @@
 //! Used for the deltas of a report and for the comparison of two runs.
 
 use super::number::{self, Number};
-use ncugate_model::Better;
 use ncugate_model::metric::{Catalogue, MetricKind};
 use ncugate_model::stats::{self, Pairing, Resampler, StatsError};
+use ncugate_model::{Better, CleanText};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -13,11 +13,11 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct MetricChange {
     /// Its name in gates and results.
-    pub metric: String,
+    pub metric: CleanText,
     /// Its title.
-    pub title: String,
+    pub title: CleanText,
     /// Its unit.
-    pub unit: String,
+    pub unit: CleanText,
     /// The value it is compared with.
     #[serde(rename = "other")]
     pub before: Number,
@@ -25,7 +25,7 @@ pub struct MetricChange {
     #[serde(rename = "selected")]
     pub after: Number,
     /// Change from the one to the other: percent, percentage points, or a factor.
-    pub change: String,
+    pub change: CleanText,
     /// 95 % interval of the ratio, where both have latency samples.
     #[serde(rename = "ratio")]
     pub interval: Option<RatioInterval>,
@@ -123,12 +123,12 @@ impl MetricChange {
             None => ChangeDirection::Neither,
         };
         Self {
-            metric: metric.name.to_owned(),
-            title: metric.title.to_owned(),
-            unit: metric.unit.to_owned(),
+            metric: metric.name.into(),
+            title: metric.title.into(),
+            unit: metric.unit.into(),
             before: Number::new(before),
             after: Number::new(after),
-            change: number::changed(before, after, metric.unit),
+            change: number::changed(before, after, metric.unit).into(),
             interval: match noise {
                 ChangeNoise::Interval(interval) => Some(interval),
                 ChangeNoise::Unspread | ChangeNoise::Overlap | ChangeNoise::Apart => None,
@@ -140,7 +140,7 @@ impl MetricChange {
     /// Its title with the unit in brackets: `DRAM throughput (%)`.
     pub fn heading(&self) -> String {
         match number::unit(&self.unit) {
-            "" => self.title.clone(),
+            "" => self.title.to_string(),
             unit => format!("{} ({unit})", self.title),
         }
     }
@@ -148,7 +148,7 @@ impl MetricChange {
     /// The change with its direction: `+3.2 %, worse`.
     pub fn words(&self) -> String {
         match self.judged.word() {
-            "" => self.change.clone(),
+            "" => self.change.to_string(),
             word => format!("{}, {word}", self.change),
         }
     }

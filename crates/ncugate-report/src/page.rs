@@ -13,12 +13,13 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 /// Templates by name; each page extends `base.html`.
-const TEMPLATES: [(&str, &str); 7] = [
+const TEMPLATES: [(&str, &str); 8] = [
     ("base.html", include_str!("../../../templates/base.html")),
     ("macros.html", include_str!("../../../templates/macros.html")),
     ("report.html", include_str!("../../../templates/report.html")),
     ("deep_profile.html", include_str!("../../../templates/deep_profile.html")),
     ("compare.html", include_str!("../../../templates/compare.html")),
+    ("kernels_macros.html", include_str!("../../../templates/kernels_macros.html")),
     ("kernels.html", include_str!("../../../templates/kernels.html")),
     ("index.html", include_str!("../../../templates/index.html")),
 ];
@@ -55,6 +56,14 @@ fn glossary() -> Vec<GlossaryEntry<'static>> {
         .map(|(word, meaning)| GlossaryEntry { word, meaning: meaning.split('`').collect() })
         .collect()
 }
+
+/// The script of pages of kernels and comparisons: light and dark, tables that sort and filter.
+pub const KERNELS_SCRIPT: &str = concat!(
+    "\"use strict\";\n(() => {\nconst $ = (id) => document.getElementById(id);\n",
+    include_str!("../../../templates/script/theme.js"),
+    include_str!("../../../templates/script/kernels.js"),
+    "})();\n",
+);
 
 /// The data of a template: its context, style and script.
 #[derive(Serialize)]

@@ -353,7 +353,7 @@ fn every_page_has_what_its_template_names() {
         compared(&fixture);
         indexed(&fixture);
     }
-    kernels(&["deep"]);
+    kernels("deep");
 }
 
 #[test]
@@ -392,11 +392,13 @@ fn pages() {
         std::fs::write(folder.join("took.txt"), format!("{took:.3} s, {bytes} bytes\n")).unwrap();
     }
     std::fs::write(folder.join("changes.json"), changes().to_string()).unwrap();
-    let captures = [("kernels", vec!["deep"]), ("kernels-ranges", vec!["torch_nvtx"])];
-    for (name, reports) in captures.into_iter().chain([("kernels-compared", vec!["g12", "g12"])]) {
+    let kernels =
+        ["deep", "torch_nvtx", "full1", "defects", "g1200"].map(|name| (format!("kernels-{name}"), kernels(name)));
+    let compared_captures = ("kernels-compared".to_owned(), compared_captures("g12", "g1200"));
+    for (name, page) in kernels.into_iter().chain([compared_captures]) {
         let folder = folder.join(name);
         std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("report.html"), kernels(&reports)).unwrap();
+        std::fs::write(folder.join("report.html"), page).unwrap();
     }
     for (name, fixture) in [("", Fixture::new(90)), ("-hostile", hostile())] {
         for (kind, page) in [("compare", compared(&fixture)), ("index", indexed(&fixture))] {
@@ -435,16 +437,24 @@ fn texts(report: &super::RunReport) -> serde_json::Value {
     serde_json::Value::Object(report.variants.iter().take(100).map(of).collect())
 }
 
-/// The page over the kernels of captures.
-fn kernels(reports: &[&str]) -> String {
+/// A capture by its name.
+fn capture(name: &str) -> ncu_rep::Report {
+    let path = format!("{}/../../tests/data/{name}.ncu-rep.zst", env!("CARGO_MANIFEST_DIR"));
+    ncu_rep::Report::open(&path).unwrap()
+}
+
+/// The page over the kernels of a capture.
+fn kernels(name: &str) -> String {
     use crate::kernels::{KernelFilter, KernelsPage, ProfiledReport, html};
-    let read = |name: &&str| {
-        let path = format!("{}/../../tests/data/{name}.ncu-rep.zst", env!("CARGO_MANIFEST_DIR"));
-        let report = ncu_rep::Report::open(&path).unwrap();
-        ProfiledReport::read(&path, &report, &KernelFilter::default()).unwrap()
-    };
-    let reports: Vec<ProfiledReport> = reports.iter().map(read).collect();
-    html(&KernelsPage::new(&reports, &|_| Vec::new())).unwrap()
+    let report = ProfiledReport::read(name, &capture(name), &KernelFilter::default()).unwrap();
+    html(&KernelsPage::new(&report, &|_| Vec::new())).unwrap()
+}
+
+/// Two captures compared.
+fn compared_captures(a: &str, b: &str) -> String {
+    use crate::compare::{ComparedSide, RunComparison, html};
+    let side = |name| ComparedSide::of_report(name, &capture(name), &crate::kernels::KernelFilter::default()).unwrap();
+    html(&RunComparison::new(&side(a), &side(b), &ncugate_model::stats::Resampler::default())).unwrap()
 }
 
 /// A run compared with itself.

@@ -119,7 +119,8 @@ fn changes(report: &RunReport) -> Vec<[String; 4]> {
         .filter(|row| matches!(row.judged, ChangeDirection::Better | ChangeDirection::Worse))
         .map(|row| {
             let ratio = (row.after.value / row.before.value).abs().ln().abs();
-            let words = [row.metric.clone(), row.before.text.clone(), row.after.text.clone(), row.change.clone()];
+            let words = [row.metric.as_str(), row.before.text.as_str(), row.after.text.as_str(), row.change.as_str()]
+                .map(str::to_owned);
             (if ratio.is_finite() { ratio } else { f64::MAX }, words)
         })
         .collect();

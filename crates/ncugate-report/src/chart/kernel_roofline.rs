@@ -1,69 +1,94 @@
-//! Kernels of reports under the ceilings of the chip. The caller names the points.
+//! Kernels of a report under the ceilings of the chip, one point for each kernel and precision.
 
 use super::roofline::ceiling;
 use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Tone, mark_label};
-use crate::explain::Roofline;
+use crate::explain::{Ceiling, Roofline};
 use ncugate_model::number;
 
-/// Points with a label and a separate series; the rest are drawn as dots.
-const NAMED: usize = 6;
+/// Most points drawn; the table holds more.
+const DRAWN: usize = 400;
+const GLYPHS: [Glyph; 5] = [Glyph::Disc, Glyph::Diamond, Glyph::Triangle, Glyph::Cross, Glyph::Dot];
 
-/// The chart, if the roofline has kernels; `label` gives the name of a point by its position.
-pub fn kernel_roofline(roof: &Roofline, label: &dyn Fn(&str) -> String) -> Option<Chart> {
-    let points: Vec<ChartPoint> = roof
-        .points
-        .iter()
-        .map(|point| {
-            let (x, y) = (point.intensity, point.performance / 1e12);
-            let name = label(&point.variant.0);
-            let label =
-                mark_label(&name, &[("operations a DRAM byte", x, "FLOP/B"), ("operations a second", y, "TFLOP/s")]);
-            ChartPoint { x, y, label }
-        })
-        .collect();
-    let lowest = points.iter().map(|p| p.x).fold(f64::INFINITY, f64::min);
-    let highest = points.iter().map(|p| p.x).fold(0.0, f64::max);
-    if !lowest.is_finite() || lowest <= 0.0 {
+/// A kernel's work in one precision.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KernelPoint {
+    /// The kernel's short name.
+    pub kernel: String,
+    /// `FP32`, `FP16 tensor`.
+    pub precision: &'static str,
+    /// Operations per byte of device memory.
+    pub intensity: f64,
+    /// Operations per second.
+    pub rate: f64,
+    /// Percent of the roof of the precision at this intensity, if the peak is known.
+    pub attained: Option<f64>,
+}
+
+/// The chart; none without points or ceilings. `bandwidth` is the peak of device memory in bytes per second, and a
+/// ceiling has the name of its precision.
+pub fn kernel_roofline(bandwidth: f64, mut ceilings: Vec<Ceiling>, points: &[KernelPoint]) -> Option<Chart> {
+    let lowest = points.iter().map(|point| point.intensity).fold(f64::INFINITY, f64::min);
+    let highest = points.iter().map(|point| point.intensity).fold(0.0, f64::max);
+    if points.is_empty() || ceilings.is_empty() {
         return None;
     }
+    ceilings.sort_by(|a, b| a.peak.total_cmp(&b.peak));
+    let roof = Roofline { bandwidth, ceilings, points: Vec::new() };
     let mut series: Vec<Series> =
-        roof.ceilings.iter().enumerate().map(|(at, c)| ceiling(roof, at, c, (lowest, highest))).collect();
-    for (at, point) in points.iter().take(NAMED).enumerate() {
-        let name = roof.points.get(at).map_or_else(String::new, |point| label(&point.variant.0));
-        series.push(Series { name, tone: Tone::Nth(at), marks: Marks::Points(Glyph::Disc, vec![point.clone()]) });
+        roof.ceilings.iter().enumerate().map(|(at, c)| ceiling(&roof, at, c, (lowest, highest))).collect();
+    let mut precisions: Vec<&str> = Vec::new();
+    for point in points {
+        if !precisions.contains(&point.precision) {
+            precisions.push(point.precision);
+        }
     }
-    if points.len() > NAMED {
-        let rest = points.iter().skip(NAMED).cloned().collect();
-        series.push(Series {
-            name: "other kernels".to_owned(),
-            tone: Tone::Muted,
-            marks: Marks::Points(Glyph::Dot, rest),
-        });
+    for (at, precision) in precisions.iter().enumerate() {
+        let of = points.iter().filter(|point| point.precision == *precision).take(DRAWN).map(drawn).collect();
+        let glyph = GLYPHS.get(at % GLYPHS.len()).copied().unwrap_or(Glyph::Disc);
+        let name = format!("kernels, {precision}");
+        series.push(Series { name, tone: Tone::Nth(at), marks: Marks::Points(glyph, of) });
     }
-    let attained = roof.points.iter().map(|point| {
+    let rows = points.iter().map(|point| {
         vec![
-            label(&point.variant.0),
+            point.kernel.clone(),
+            point.precision.to_owned(),
             number::plain(point.intensity),
-            number::plain(point.performance / 1e12),
-            number::plain(point.attained_pct),
+            number::plain(point.rate / 1e12),
+            point.attained.map_or_else(|| "peak not known".to_owned(), number::plain),
         ]
     });
-    let best = roof.points.first().map_or_else(String::new, |point| {
-        format!("{} reaches {:.0} % of its roof. ", label(&point.variant.0), point.attained_pct)
+    let first = points.iter().find_map(|point| Some((point, point.attained?)));
+    let first = first.map_or_else(String::new, |(point, attained)| {
+        let (kernel, precision) = (&point.kernel, point.precision);
+        format!("{kernel} reaches {} of its {precision} roof. ", number::share(attained))
     });
     Some(Chart {
         id: "roofline".to_owned(),
         title: "Roofline".to_owned(),
         note: format!(
-            "{best}Ceilings: {} of device memory and the compute peaks named, at the clocks that ran. Times are durations \
-             under ncu; operations are those that were counted.",
+            "{first}The ceilings are {} of device memory and the compute peaks, at the clocks of the launches. Left of \
+             a ridge point memory bandwidth is the limit, right of it arithmetic.",
             number::with_unit(roof.bandwidth, "byte/s")
         ),
-        x: ChartAxis::new("operations a DRAM byte", "FLOP/B", Scale::Log),
-        y: ChartAxis::new("operations a second", "TFLOP/s", Scale::Log),
+        x: ChartAxis::new("operations per byte of device memory", "FLOP/B", Scale::Log),
+        y: ChartAxis::new("operations per second", "TFLOP/s", Scale::Log),
         series,
         limits: Vec::new(),
-        alt: format!("{} under {} ceilings.", number::counted(points.len(), "kernel"), roof.ceilings.len()),
-        table: ChartTable::new(["kernel", "FLOP/B", "TFLOP/s", "% of the roof"], attained),
+        alt: format!(
+            "{} under {}.",
+            number::counted(points.len(), "point"),
+            number::counted(roof.ceilings.len(), "ceiling")
+        ),
+        table: ChartTable::new(["kernel", "precision", "FLOP/B", "TFLOP/s", "% of the roof"], rows),
     })
+}
+
+fn drawn(point: &KernelPoint) -> ChartPoint {
+    let KernelPoint { kernel, precision, intensity, rate, attained } = point;
+    let (x, y) = (*intensity, rate / 1e12);
+    let mut values =
+        vec![("operations per byte of device memory", x, "FLOP/B"), ("operations per second", y, "TFLOP/s")];
+    values.extend(attained.map(|share| ("share of the roof", share, "%")));
+    let label = mark_label(&format!("{kernel}, {precision}"), &values);
+    ChartPoint { x, y, label }
 }

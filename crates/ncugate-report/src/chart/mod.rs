@@ -28,7 +28,7 @@ pub mod svg;
 mod timeline;
 
 pub use charted_run::{ChartedRun, ChartedShape, ChartedTimeline};
-pub use kernel_roofline::kernel_roofline;
+pub use kernel_roofline::{KernelPoint, kernel_roofline};
 pub use spec::{
     Bar, Chart, ChartAxis, ChartGrid, ChartPoint, ChartTable, Figure, Glyph, LimitLine, LineAxis, Marks, Scale, Series,
     ShareColumn, Spread, Stroke, Tone, mark_label,

@@ -1,11 +1,12 @@
 //! Pairs two sides by name: changes, their noise, and changed verdicts.
 
 use super::side::{ComparedSide, ComparedSubject, MeasurementSetup, SideSummary};
+use super::times::{self, ComparedTime, SidePresence};
 use super::totals::totals;
 use crate::metric_change::{ChangeNoise, LatencyChange, MetricChange, MetricFacts, ranges};
 use crate::number;
 use crate::provenance::conditions;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use ncu_rep::unit_of;
 use ncugate_judge::GateResult;
 use ncugate_model::metric::{Catalogue, MetricKind, id};
@@ -21,16 +22,19 @@ pub struct RunComparison {
     pub a: SideSummary,
     pub b: SideSummary,
     /// Differences other than the numbers, which may explain them.
-    pub notes: Vec<String>,
+    pub notes: Vec<CleanText>,
     /// Gates judged on at least one side.
     pub gates: Vec<GateChange>,
+    /// Times of all subjects: kernels of reports by the longest total time, variants of runs in the order of `pairs`,
+    /// then subjects of one side.
+    pub times: Vec<ComparedTime>,
     /// Subjects that both sides have: significant changes of latency first, the largest of them on top, then the rest.
     pub pairs: Vec<ComparedPair>,
     /// Subjects that only the first side has.
-    pub only_a: Vec<String>,
+    pub only_a: Vec<CleanText>,
     /// Subjects that only the second side has.
-    pub only_b: Vec<String>,
-    pub sentence: String,
+    pub only_b: Vec<CleanText>,
+    pub sentence: CleanText,
 }
 
 /// A gate on both sides.
@@ -38,16 +42,16 @@ pub struct RunComparison {
 pub struct GateChange {
     pub name: CleanText,
     /// Verdict on the first side, with the measured value.
-    pub a: Option<(Verdict, Option<String>)>,
+    pub a: Option<(Verdict, Option<CleanText>)>,
     /// Verdict on the second side, with the measured value.
-    pub b: Option<(Verdict, Option<String>)>,
+    pub b: Option<(Verdict, Option<CleanText>)>,
     /// Whether the verdict changed.
     pub turned: bool,
 }
 
 impl GateChange {
     /// A side's verdict with the measured value: `fail (96)`.
-    pub fn words(side: &Option<(Verdict, Option<String>)>) -> String {
+    pub fn words(side: &Option<(Verdict, Option<CleanText>)>) -> String {
         match side {
             Some((verdict, Some(measured))) => format!("{verdict} ({measured})"),
             Some((verdict, None)) => verdict.to_string(),
@@ -59,12 +63,12 @@ impl GateChange {
 /// A variant at a shape, or a kernel, on both sides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ComparedPair {
-    pub name: String,
+    pub name: CleanText,
     pub turned: Option<(Verdict, Verdict)>,
     /// Latency with its noise, if both sides have samples.
     pub latency: Option<LatencyChange>,
     /// The difference in launch between the sides; none if they are alike.
-    pub note: Option<String>,
+    pub note: Option<CleanText>,
     /// Metrics that both sides have: those of the catalogue first, then ncu's, the largest change first.
     pub rows: Vec<MetricChange>,
 }
@@ -77,24 +81,35 @@ impl RunComparison {
         let (matched, only_a, only_b) = matched(a, b);
         let both: Vec<(&ComparedSubject, &ComparedSubject)> = matched.iter().map(|m| (m.a, m.b)).collect();
         let totals = totals(a, b, &both);
-        let mut pairs: Vec<ComparedPair> = matched
+        let mut compared: Vec<(SubjectPair<'_>, ComparedPair)> = matched
             .into_par_iter()
             .map(|matched| {
-                let compared =
+                let scope =
                     if unlike.touches(&matched.key) { ComparisonScope::Counters } else { ComparisonScope::Everything };
-                pair(matched, compared, resampler)
+                let pair = pair(&matched, scope, resampler);
+                (matched, pair)
             })
             .collect();
-        pairs.sort_by(|x, y| weight(y).total_cmp(&weight(x)));
-        let sentence = sentence((a, b), &pairs, totals, &unlike);
+        compared.sort_by(|(_, x), (_, y)| weight(y).total_cmp(&weight(x)));
+        let both = compared.iter().map(|(subjects, pair)| ComparedTime::of_pair(subjects.a, subjects.b, pair));
+        let only = [(&only_a, SidePresence::OnlyA), (&only_b, SidePresence::OnlyB)];
+        let only = only.into_iter().flat_map(|(subjects, presence)| {
+            subjects.iter().map(move |subject| ComparedTime::of_one(subject, presence))
+        });
+        let mut times: Vec<ComparedTime> = both.chain(only).collect();
+        times::sort(&mut times);
+        let pairs: Vec<ComparedPair> = compared.into_iter().map(|(_, pair)| pair).collect();
+        let sentence = CleanText::whole(&sentence((a, b), &pairs, totals, &unlike));
+        let labels = |subjects: Vec<&ComparedSubject>| subjects.into_iter().map(alone).collect();
         Self {
             a: a.summary.clone(),
             b: b.summary.clone(),
             notes: notes(a, b),
             gates: gates(a, b),
+            times,
             pairs,
-            only_a,
-            only_b,
+            only_a: labels(only_a),
+            only_b: labels(only_b),
             sentence,
         }
     }
@@ -102,8 +117,8 @@ impl RunComparison {
 
 /// A subject of each side.
 struct SubjectPair<'a> {
-    key: String,
-    name: String,
+    key: CleanText,
+    name: CleanText,
     a: &'a ComparedSubject,
     b: &'a ComparedSubject,
 }
@@ -116,28 +131,29 @@ enum ComparisonScope {
     Counters,
 }
 
-/// Pairs subjects by name. If each side has just one subject, the two are paired. Two launch shapes of one kernel are
-/// also paired if each side has only one of them.
-fn matched<'a>(a: &'a ComparedSide, b: &'a ComparedSide) -> (Vec<SubjectPair<'a>>, Vec<String>, Vec<String>) {
+/// Pairs, and the subjects of one side.
+type Matches<'a> = (Vec<SubjectPair<'a>>, Vec<&'a ComparedSubject>, Vec<&'a ComparedSubject>);
+
+/// Pairs subjects by key. If each side has just one subject, the two are paired. A subject of the same name is also
+/// paired if each side has only one of that name left: two launch shapes of one kernel, or a case of a run and its
+/// launches.
+fn matched<'a>(a: &'a ComparedSide, b: &'a ComparedSide) -> Matches<'a> {
     if let (Some((x, ours)), Some((y, theirs)), 1, 1) =
         (a.subjects.first(), b.subjects.first(), a.subjects.len(), b.subjects.len())
     {
-        let name = if x == y { ours.label.clone() } else { format!("{} → {}", ours.label, theirs.label) };
+        let name = match x == y || ours.label == theirs.label {
+            true => ours.label.clone(),
+            false => CleanText::whole(&format!("{} → {}", ours.label, theirs.label)),
+        };
         return (vec![SubjectPair { key: x.clone(), name, a: ours, b: theirs }], Vec::new(), Vec::new());
     }
-    let kernel = |subject: &'a ComparedSubject| subject.launched.as_ref().map(|launched| launched.name.as_str());
     let left = |of: &'a ComparedSide, other: &ComparedSide| -> Vec<&'a ComparedSubject> {
         of.subjects.iter().filter(|(key, _)| !other.subjects.contains_key(*key)).map(|(_, subject)| subject).collect()
     };
     let (left_a, left_b) = (left(a, b), left(b, a));
-    let only = |of: &[&'a ComparedSubject], name: &str| -> Option<&'a ComparedSubject> {
-        let mut same = of.iter().filter(|subject| kernel(subject) == Some(name));
-        same.next().copied().filter(|_| same.next().is_none())
-    };
     let partner = |ours: &'a ComparedSubject| {
-        let name = kernel(ours)?;
-        only(&left_a, name)?;
-        only(&left_b, name)
+        single(&left_a, &ours.name)?;
+        single(&left_b, &ours.name)
     };
     let pairs: Vec<SubjectPair<'a>> = a
         .subjects
@@ -150,21 +166,26 @@ fn matched<'a>(a: &'a ComparedSide, b: &'a ComparedSide) -> (Vec<SubjectPair<'a>
     let is_paired = |subject: &ComparedSubject| {
         pairs.iter().any(|pair| std::ptr::eq(pair.a, subject) || std::ptr::eq(pair.b, subject))
     };
-    let alone = |of: &[&ComparedSubject]| {
-        of.iter().copied().filter(|subject| !is_paired(subject)).map(alone).collect::<Vec<String>>()
-    };
-    let (only_a, only_b) = (alone(&left_a), alone(&left_b));
+    let alone = |of: Vec<&'a ComparedSubject>| of.into_iter().filter(|subject| !is_paired(subject)).collect();
+    let (only_a, only_b) = (alone(left_a), alone(left_b));
     (pairs, only_a, only_b)
 }
 
+/// The subject of this name, if there is just one.
+fn single<'a>(of: &[&'a ComparedSubject], name: &CleanText) -> Option<&'a ComparedSubject> {
+    let mut same = of.iter().filter(|subject| subject.name == *name);
+    same.next().copied().filter(|_| same.next().is_none())
+}
+
 /// The label of an unpaired subject, with its time if it comes from a report.
-fn alone(subject: &ComparedSubject) -> String {
+fn alone(subject: &ComparedSubject) -> CleanText {
     let nanos = subject.launched.as_ref().and_then(|launched| launched.nanos);
-    nanos.map_or_else(|| subject.label.clone(), |n| format!("{} ({})", subject.label, number::with_unit(n, "ns")))
+    let timed = |nanos| CleanText::whole(&format!("{} ({})", subject.label, number::with_unit(nanos, "ns")));
+    nanos.map_or_else(|| subject.label.clone(), timed)
 }
 
 fn pair(
-    SubjectPair { name, a, b, .. }: SubjectPair<'_>,
+    SubjectPair { name, a, b, .. }: &SubjectPair<'_>,
     compared: ComparisonScope,
     resampler: &Resampler,
 ) -> ComparedPair {
@@ -175,7 +196,7 @@ fn pair(
     };
     let both = a.values.iter().filter_map(|(metric, before)| {
         let after = b.values.get(metric)?;
-        row(metric, before, after, latency.filter(|_| metric == "latency_p50"), compared)
+        row(metric, before, after, latency.filter(|_| *metric == *id::LATENCY_P50), compared)
     });
     let (mut rows, mut counters): (Vec<MetricChange>, Vec<MetricChange>) =
         both.partition(|row| Catalogue::embedded().get(&row.metric).is_some());
@@ -184,8 +205,8 @@ fn pair(
     let turned = a.verdict.zip(b.verdict).filter(|(x, y)| x != y);
     let shapes = a.launched.as_ref().zip(b.launched.as_ref());
     let unlike = shapes.map(|(ours, theirs)| ours.shape.change(&theirs.shape)).filter(|change| !change.is_empty());
-    let note = unlike.map(|change| format!("another launch shape: {change}"));
-    ComparedPair { name, turned, latency, note, rows }
+    let note = unlike.map(|change| CleanText::whole(&format!("another launch shape: {change}")));
+    ComparedPair { name: name.clone(), turned, latency, note, rows }
 }
 
 fn row(
@@ -210,7 +231,7 @@ fn row(
     let mut change = MetricChange::new(facts, stats::median(before).ok()?, stats::median(after).ok()?, noise);
     let is_time = *metric == *id::DURATION || known.is_some_and(|known| known.kind == MetricKind::Timing);
     if compared == ComparisonScope::Counters && is_time {
-        change.change = "not compared".to_owned();
+        change.change = "not compared".into();
     }
     Some(change)
 }
@@ -222,8 +243,8 @@ fn weight(pair: &ComparedPair) -> f64 {
 }
 
 fn gates(a: &ComparedSide, b: &ComparedSide) -> Vec<GateChange> {
-    let of = |side: &ComparedSide| -> IndexMap<CleanText, (Verdict, Option<String>)> {
-        let measured = |g: &GateResult| g.summary.measured.as_ref().map(|n| number::with_unit(n.value, &g.unit));
+    let of = |side: &ComparedSide| -> IndexMap<CleanText, (Verdict, Option<CleanText>)> {
+        let measured = |g: &GateResult| g.summary.measured.as_ref().map(|n| number::with_unit(n.value, &g.unit).into());
         side.gates.iter().map(|g| (g.name.clone(), (g.effective(), measured(g)))).collect()
     };
     let (ours, theirs) = (of(a), of(b));
@@ -237,22 +258,24 @@ fn gates(a: &ComparedSide, b: &ComparedSide) -> Vec<GateChange> {
         .collect()
 }
 
-fn notes(a: &ComparedSide, b: &ComparedSide) -> Vec<String> {
+fn notes(a: &ComparedSide, b: &ComparedSide) -> Vec<CleanText> {
     let another = |what: &str, ours: &str, theirs: &str| format!("another {what}: {ours}, then {theirs}");
     let workloads = a.workload.as_ref().zip(b.workload.as_ref());
     let unlike = workloads.and_then(|(ours, theirs)| WorkloadDifference::of(ours, theirs).words());
     let workload = unlike.map(|unlike| format!("another workload ({unlike}): latencies do not compare"));
-    let conditions = match (&a.measured_with, &b.measured_with) {
+    let conditions: Vec<String> = match (&a.measured_with, &b.measured_with) {
         (MeasurementSetup::Run(ours), MeasurementSetup::Run(theirs)) => {
             let both = conditions(ours).into_iter().zip(conditions(theirs));
             both.filter(|(x, y)| x != y).map(|((what, x), (_, y))| another(what, &x, &y)).collect()
         }
         (MeasurementSetup::Devices(ours), MeasurementSetup::Devices(theirs)) if ours != theirs => {
-            vec![another("device", &ours.join(", "), &theirs.join(", "))]
+            let listed =
+                |devices: &IndexSet<CleanText>| devices.iter().map(CleanText::as_str).collect::<Vec<_>>().join(", ");
+            vec![another("device", &listed(ours), &listed(theirs))]
         }
         _ => Vec::new(),
     };
-    workload.into_iter().chain(conditions).collect()
+    workload.iter().chain(&conditions).map(|note| CleanText::whole(note)).collect()
 }
 
 /// Differences in what two runs compute. If there are any, their times are not comparable.

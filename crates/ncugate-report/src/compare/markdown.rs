@@ -1,6 +1,7 @@
 //! A comparison as Markdown.
 
 use super::comparison::{ComparedPair, GateChange, RunComparison};
+use super::times::ComparedTime;
 use crate::markdown::{MarkdownTable, escape};
 use crate::metric_change::MetricChange;
 use crate::number;
@@ -27,6 +28,7 @@ pub fn markdown(comparison: &RunComparison) -> String {
     }
     out.push_str(&gates(comparison));
     out.push_str(&latencies(comparison));
+    out.push_str(&kernels(comparison));
     for pair in comparison.pairs.iter().take(DETAILED) {
         out.push_str(&metrics(pair));
     }
@@ -78,12 +80,31 @@ fn latencies(comparison: &RunComparison) -> String {
     format!("\n## Latency p50\n\n{table}{rest}")
 }
 
+/// Kernels of reports by time.
+fn kernels(comparison: &RunComparison) -> String {
+    let launched = |time: &&ComparedTime| time.launches.iter().any(Option::is_some);
+    let kernels: Vec<&ComparedTime> = comparison.times.iter().filter(launched).collect();
+    if kernels.is_empty() {
+        return String::new();
+    }
+    let mut table = MarkdownTable::new(&["kernel", "median A", "median B", "change"]);
+    for time in kernels.iter().take(PAIRS) {
+        let written = |nanos: Option<f64>| nanos.map_or_else(String::new, |nanos| number::with_unit(nanos, "ns"));
+        let [before, after] = time.medians.map(written);
+        let change = time.change.as_ref().map_or_else(|| time.presence.words().to_owned(), MetricChange::words);
+        table.row(vec![escape(&time.label), before, after, change]);
+    }
+    let more = kernels.len().saturating_sub(PAIRS);
+    let rest = if more > 0 { format!("\n{more} more with less time.\n") } else { String::new() };
+    format!("\n## Kernels\n\n{table}{rest}")
+}
+
 fn metrics(pair: &ComparedPair) -> String {
     let mut table = MarkdownTable::new(&["metric", "A", "B", "change", ""]);
     let differ: Vec<&MetricChange> = pair.rows.iter().filter(|row| row.before != row.after).collect();
     for row in differ.iter().take(METRICS) {
         let (before, after) = (row.before.text.clone(), row.after.text.clone());
-        let cells = [escape(&row.heading()), before, after, row.change.clone(), row.judged.word().to_owned()];
+        let cells = [escape(&row.heading()), before, after, row.change.to_string(), row.judged.word().to_owned()];
         table.row(cells.into());
     }
     let (same, more) = (pair.rows.len() - differ.len(), differ.len().saturating_sub(METRICS));

@@ -4,7 +4,7 @@ use super::comparison::RunComparison;
 use crate::number;
 use crate::text_table::{Alignment, TextTable};
 use ncugate_model::metric::{Catalogue, is_listed};
-use ncugate_model::{ComputeCapability, GlobError, glob, nearest};
+use ncugate_model::{CleanText, ComputeCapability, GlobError, glob, nearest};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -80,17 +80,18 @@ pub fn metric_table(comparison: &RunComparison, columns: Option<usize>) -> Strin
     for pair in &comparison.pairs {
         for row in &pair.rows {
             let metric = match number::unit(&row.unit) {
-                "" => row.metric.clone(),
+                "" => row.metric.to_string(),
                 unit => format!("{} [{unit}]", row.metric),
             };
             let change = format!("{} {}", row.change, row.judged.word()).trim_end().to_owned();
             let [before, after] = [&row.before, &row.after].map(|number| number.text.to_string());
-            table.push(vec![pair.name.clone(), metric, before, after, change]);
+            table.push(vec![pair.name.to_string(), metric, before, after, change]);
         }
     }
     table.write(&mut out, columns);
     for (side, names) in [("A", &comparison.only_a), ("B", &comparison.only_b)] {
         if !names.is_empty() {
+            let names: Vec<&str> = names.iter().map(CleanText::as_str).collect();
             let _ = writeln!(out, "only in {side}: {}", names.join("; "));
         }
     }

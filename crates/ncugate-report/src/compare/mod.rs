@@ -9,6 +9,7 @@ mod markdown;
 mod metric_filter;
 mod side;
 mod terminal;
+mod times;
 mod totals;
 
 pub use comparison::{ComparedPair, GateChange, RunComparison};
@@ -17,6 +18,7 @@ pub use markdown::markdown;
 pub use metric_filter::{MetricFilterError, metric_table};
 pub use side::{ComparedSide, ComparedSubject, LaunchedKernel, MeasurementSetup, SideError, SideSummary};
 pub use terminal::terminal;
+pub use times::{ComparedTime, SidePresence};
 
 #[cfg(test)]
 mod tests;

@@ -1,12 +1,14 @@
 //! One side of a comparison, by name: from a judged run or from the launches of an ncu report.
 
+use crate::kernel_names::short_names;
+use crate::kernels::{KernelFilter, named};
 use crate::launch_shape::LaunchShape;
 use crate::model::{Conclusion, Measure};
 use crate::provenance::{NO_REPOSITORY, commit};
 use crate::run_report::RunReport;
 use crate::variant_row::VariantRow;
 use crate::{number, text};
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use ncu_rep::{Launch, ReportError};
 use ncugate_judge::GateResult;
 use ncugate_judge::frame::case_of;
@@ -27,7 +29,7 @@ pub struct ComparedSide {
     /// The workload of a run.
     pub workload: Option<Box<Workload>>,
     /// Variants at shapes, or kernels, by the name that pairs them.
-    pub subjects: IndexMap<String, ComparedSubject>,
+    pub subjects: IndexMap<CleanText, ComparedSubject>,
 }
 
 /// Title of a side.
@@ -50,18 +52,20 @@ pub enum MeasurementSetup {
     /// Machine and tools of a run.
     Run(Box<Fingerprint>),
     /// Devices of an ncu report's launches.
-    Devices(Vec<String>),
+    Devices(IndexSet<CleanText>),
 }
 
 /// A variant at a shape, or a kernel.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ComparedSubject {
+    /// The case (`variant@shape`), or the kernel without its launch shape.
+    pub name: CleanText,
     /// Short enough for a table.
-    pub label: String,
+    pub label: CleanText,
     /// Whether every required gate holds for it; none for baselines and kernels.
     pub verdict: Option<Verdict>,
     /// Values of each metric: one for a run, one for each launch of a report.
-    pub values: IndexMap<String, Vec<f64>>,
+    pub values: IndexMap<CleanText, Vec<f64>>,
     /// Latency samples in microseconds.
     pub samples: Vec<f64>,
     /// The launch configuration, for launches of a report.
@@ -71,8 +75,6 @@ pub struct ComparedSubject {
 /// Launches of a report in one configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LaunchedKernel {
-    /// The kernel, or the case, without its launch shape.
-    pub name: String,
     pub shape: LaunchShape,
     pub launches: usize,
     /// Their total time in nanoseconds, if each one has a duration.
@@ -82,15 +84,15 @@ pub struct LaunchedKernel {
 /// Why a report cannot be compared.
 #[derive(Debug, thiserror::Error)]
 pub enum SideError {
-    #[error("cannot read the launches of '{name}'")]
+    #[error("cannot read the launches of `{name}`")]
     Damaged {
-        name: String,
+        name: CleanText,
         #[source]
         source: ReportError,
     },
-    /// It is empty.
-    #[error("'{name}' has no launches")]
-    Empty { name: String },
+    /// No launch matches.
+    #[error("no launch of `{name}` matches; it has {launches}")]
+    NoLaunch { name: CleanText, launches: usize },
 }
 
 impl ComparedSide {
@@ -111,22 +113,29 @@ impl ComparedSide {
         }
     }
 
-    /// The launches of a report: launches of a profiled case under the name of the case, others under that of their
-    /// kernel.
+    /// The matching launches of a report: launches of a profiled case under the name of the case, others under that of
+    /// their kernel.
     ///
     /// # Errors
-    /// A damaged report, or one without launches.
-    pub fn of_report(name: &str, report: &ncu_rep::Report) -> Result<Self, SideError> {
-        let damaged = |source| SideError::Damaged { name: text::line(name), source };
-        let mut subjects: IndexMap<String, ComparedSubject> = IndexMap::new();
-        let mut devices: Vec<String> = Vec::new();
+    /// A damaged report, or one without a matching launch.
+    pub fn of_report(name: &str, report: &ncu_rep::Report, filter: &KernelFilter) -> Result<Self, SideError> {
+        let damaged = |source| SideError::Damaged { name: name.into(), source };
+        let mut subjects: IndexMap<CleanText, ComparedSubject> = IndexMap::new();
+        let mut devices = IndexSet::new();
+        let mut launches = 0;
         for launch in report.launches() {
-            let (name, label) = called(&launch).map_err(damaged)?;
+            let nvtx = nvtx_text(&launch.nvtx().map_err(damaged)?);
+            if !filter.accepts(&launch, &nvtx) {
+                continue;
+            }
+            launches += 1;
+            let (name, label) = called(&launch, &nvtx);
             let shape = LaunchShape::of(&launch).map_err(damaged)?;
-            let key = format!("{name} {} {shape:?}", launch.demangled_name());
+            let key = CleanText::whole(&format!("{name} {} {shape:?}", launch.demangled_name()));
             let subject = subjects.entry(key).or_insert_with(|| ComparedSubject {
+                name,
                 label,
-                launched: Some(LaunchedKernel { name, shape, launches: 0, nanos: None }),
+                launched: Some(LaunchedKernel { shape, launches: 0, nanos: None }),
                 ..ComparedSubject::default()
             });
             if let Some(launched) = &mut subject.launched {
@@ -135,22 +144,21 @@ impl ComparedSide {
             for (metric, value) in values(&launch).map_err(damaged)? {
                 subject.values.entry(metric).or_default().push(value);
             }
-            let device = launch.device_name().map_err(damaged)?.map_or_else(String::new, |d| text::line(&d));
-            if !devices.contains(&device) {
-                devices.push(device);
-            }
+            devices.extend(launch.device_name().map_err(damaged)?.map(|device| CleanText::from(&*device)));
         }
         if subjects.is_empty() {
-            return Err(SideError::Empty { name: text::line(name) });
+            return Err(SideError::NoLaunch { name: name.into(), launches: report.launches().len() });
         }
         for subject in subjects.values_mut() {
             let Some(launched) = &mut subject.launched else { continue };
             let durations = subject.values.get(&*id::DURATION).filter(|values| values.len() == launched.launches);
             launched.nanos = durations.map(|values| values.iter().sum());
         }
-        set_apart(&mut subjects);
+        set_labels(&mut subjects);
         subjects.sort_by(|_, a, _, b| nanos(b).total_cmp(&nanos(a)));
-        let about = format!("{} on {}", number::counted(report.launches().len(), "result"), devices.join(", ")).into();
+        let on: Vec<&str> = devices.iter().map(CleanText::as_str).collect();
+        let on = if on.is_empty() { "an unknown device".to_owned() } else { on.join(", ") };
+        let about = format!("{} on {on}", number::counted(launches, "launch")).into();
         Ok(Self {
             summary: SideSummary { name: name.into(), about, ..SideSummary::default() },
             measured_with: MeasurementSetup::Devices(devices),
@@ -158,26 +166,32 @@ impl ComparedSide {
             ..Self::default()
         })
     }
+
+    /// Whether it consists of launches of a report.
+    pub fn is_report(&self) -> bool {
+        self.subjects.values().any(|subject| subject.launched.is_some())
+    }
 }
 
 fn nanos(subject: &ComparedSubject) -> f64 {
     subject.launched.as_ref().and_then(|launched| launched.nanos).unwrap_or(-1.0)
 }
 
-/// Extends labels by the differences between groups of one kernel: `attn, grid 64`.
-fn set_apart(subjects: &mut IndexMap<String, ComparedSubject>) {
-    let shapes: Vec<(String, LaunchShape)> = subjects
-        .values()
-        .filter_map(|subject| subject.launched.as_ref())
-        .map(|launched| (launched.name.clone(), launched.shape.clone()))
-        .collect();
-    for subject in subjects.values_mut() {
+/// Sets labels: the short name of a kernel, and the differences between groups of one kernel: `attn, grid 64`.
+fn set_labels(subjects: &mut IndexMap<CleanText, ComparedSubject>) {
+    let mut shapes: IndexMap<CleanText, Vec<LaunchShape>> = IndexMap::new();
+    for subject in subjects.values() {
+        let shape = subject.launched.iter().map(|launched| launched.shape.clone());
+        shapes.entry(subject.name.clone()).or_default().extend(shape);
+    }
+    let names: Vec<&str> = subjects.values().map(|subject| subject.name.as_str()).collect();
+    let shorts = short_names(&names);
+    for (subject, short) in subjects.values_mut().zip(shorts) {
         let Some(launched) = &subject.launched else { continue };
-        let siblings = shapes.iter().filter(|(name, _)| *name == launched.name).map(|(_, shape)| shape);
-        let apart = launched.shape.distinction(siblings);
-        if !apart.is_empty() {
-            subject.label = format!("{}, {apart}", subject.label);
-        }
+        let label = if subject.label.is_empty() { short } else { subject.label.to_string() };
+        let apart = launched.shape.distinction(shapes.get(&subject.name).into_iter().flatten());
+        let apart = if apart.is_empty() { apart } else { format!(", {apart}") };
+        subject.label = CleanText::whole(&format!("{label}{apart}"));
     }
 }
 
@@ -185,41 +199,42 @@ fn set_apart(subjects: &mut IndexMap<String, ComparedSubject>) {
 fn at_shapes<'r>(
     report: &'r RunReport,
     variant: &'r VariantRow,
-) -> impl Iterator<Item = (String, ComparedSubject)> + 'r {
+) -> impl Iterator<Item = (CleanText, ComparedSubject)> + 'r {
     let candidate = variant.standing == VariantRole::Candidate;
     report.shapes.iter().zip(&variant.shapes).filter_map(move |(shape, measured)| {
         let number = |value: &Measure| value.number().map(|n| vec![n.value]);
         let values = report.metrics.iter().zip(&measured.values);
-        let values: IndexMap<String, Vec<f64>> =
-            values.filter_map(|(metric, value)| Some((metric.name.clone(), number(value)?))).collect();
+        let values: IndexMap<CleanText, Vec<f64>> =
+            values.filter_map(|(metric, value)| Some((metric.name.as_str().into(), number(value)?))).collect();
+        let name = CleanText::whole(&format!("{}@{shape}", variant.id));
         let subject = ComparedSubject {
-            label: format!("{} @ {shape}", variant.label),
+            name: name.clone(),
+            label: CleanText::whole(&format!("{} @ {shape}", variant.label)),
             verdict: candidate.then_some(variant.verdict),
             values,
             samples: measured.samples.clone(),
             launched: None,
         };
-        (!subject.values.is_empty()).then(|| (format!("{}@{shape}", variant.id), subject))
+        (!subject.values.is_empty()).then_some((name, subject))
     })
 }
 
-/// Name and label of a launch: those of its case, or of its kernel.
-fn called(launch: &Launch<'_>) -> Result<(String, String), ReportError> {
-    if let Some((variant, shape)) = case_of(&nvtx_text(&launch.nvtx()?)) {
+/// The name of a launch, and its label if it is that of a case.
+fn called(launch: &Launch<'_>, nvtx: &str) -> (CleanText, CleanText) {
+    if let Some((variant, shape)) = case_of(nvtx) {
         let label = format!("{} @ {shape}", text::clip(&variant.0, text::LABEL));
-        return Ok((format!("{variant}@{shape}"), label));
+        return (CleanText::whole(&format!("{variant}@{shape}")), CleanText::whole(&label));
     }
-    let kernel = launch.demangled_name();
-    Ok((text::line(&kernel), text::clip(&kernel, text::LABEL)))
+    (named(launch), CleanText::default())
 }
 
 /// Numbers of a launch: catalogue metrics first, then ncu's by name.
-fn values(launch: &Launch<'_>) -> Result<Vec<(String, f64)>, ReportError> {
+fn values(launch: &Launch<'_>) -> Result<Vec<(CleanText, f64)>, ReportError> {
     let mut counters: IndexMap<&str, f64> = IndexMap::new();
     for metric in launch.metrics() {
         let metric = metric?;
-        // Counters of the profiler itself do not describe the kernel.
-        let own = metric.name.starts_with("profiler__");
+        // Counters of the profiler itself, and by-products of its evaluation, do not describe the kernel.
+        let own = metric.name.starts_with("profiler__") || metric.name.starts_with("derived_tempMetric");
         if let Some(value) = metric.value.as_f64().filter(|v| v.is_finite() && !own) {
             counters.insert(metric.name, value);
         }
@@ -229,11 +244,11 @@ fn values(launch: &Launch<'_>) -> Result<Vec<(String, f64)>, ReportError> {
     let logical = catalogue.names().filter_map(|name| {
         let definition = catalogue.definition(name, capability).ok()?;
         match definition.evaluate(&|counter| counters.get(counter).copied()) {
-            Cell::Value(value) => Some((name.to_owned(), value)),
+            Cell::Value(value) => Some((name.into(), value)),
             Cell::Missing(_) => None,
         }
     });
-    let mut values: Vec<(String, f64)> = logical.collect();
-    values.extend(counters.iter().map(|(name, value)| (text::line(name), *value)));
+    let mut values: Vec<(CleanText, f64)> = logical.collect();
+    values.extend(counters.iter().map(|(name, value)| (CleanText::from(*name), *value)));
     Ok(values)
 }

@@ -1,8 +1,10 @@
 //! A comparison in the terminal.
 
 use super::comparison::{ComparedPair, GateChange, RunComparison};
+use super::times::ComparedTime;
 use crate::metric_change::{LatencyChange, MetricChange};
 use crate::{number, text};
+use ncugate_model::CleanText;
 use std::fmt::Write as _;
 
 /// Most pairs listed by latency.
@@ -40,6 +42,7 @@ pub fn terminal(comparison: &RunComparison, columns: usize) -> String {
         }
     }
     latencies(&mut out, comparison, columns);
+    kernels(&mut out, comparison, columns);
     let few = comparison.pairs.len() <= DETAILED || comparison.pairs.iter().all(|p| p.latency.is_none());
     for pair in comparison.pairs.iter().take(if few { DETAILED } else { 0 }) {
         metrics(&mut out, pair, columns);
@@ -92,6 +95,30 @@ fn latencies(out: &mut String, comparison: &RunComparison, columns: usize) {
     }
 }
 
+/// Kernels of reports by time. Variants of runs are in the list of latencies.
+fn kernels(out: &mut String, comparison: &RunComparison, columns: usize) {
+    let launched = |time: &&ComparedTime| time.launches.iter().any(Option::is_some);
+    let kernels: Vec<&ComparedTime> = comparison.times.iter().filter(launched).collect();
+    if kernels.is_empty() {
+        return;
+    }
+    let room = columns.saturating_sub(48).max(20);
+    let shown = || kernels.iter().take(PAIRS);
+    let width = shown().map(|time| time.label.chars().count()).max().unwrap_or(0).min(room).max(6);
+    let _ = writeln!(out, "\n{}  {:>10}  {:>10}  change", text::left("kernel", width), "median A", "median B");
+    for time in shown() {
+        let written = |nanos: Option<f64>| nanos.map_or_else(|| "-".to_owned(), |nanos| number::with_unit(nanos, "ns"));
+        let [before, after] = time.medians.map(written);
+        let change = time.change.as_ref().map_or_else(|| time.presence.words().to_owned(), MetricChange::words);
+        let label = text::left(&text::clip(&time.label, width), width);
+        let _ = writeln!(out, "{label}  {before:>10}  {after:>10}  {change}");
+    }
+    if kernels.len() > PAIRS {
+        let more = kernels.len() - PAIRS;
+        let _ = writeln!(out, "{more} more with less time: `--format markdown` or `ncugate page A B`");
+    }
+}
+
 fn metrics(out: &mut String, pair: &ComparedPair, columns: usize) {
     let shown: Vec<&MetricChange> = pair.rows.iter().filter(|row| row.before != row.after).take(METRICS).collect();
     let same = pair.rows.iter().filter(|row| row.before == row.after).count();
@@ -100,7 +127,7 @@ fn metrics(out: &mut String, pair: &ComparedPair, columns: usize) {
         let _ = writeln!(out, "  note: {note}");
     }
     let titled = |row: &MetricChange| match number::unit(&row.unit) {
-        "" => row.title.clone(),
+        "" => row.title.to_string(),
         unit => format!("{} {unit}", row.title),
     };
     let room = columns.saturating_sub(42).max(24);
@@ -124,12 +151,12 @@ fn metrics(out: &mut String, pair: &ComparedPair, columns: usize) {
     );
 }
 
-fn alone(out: &mut String, side: &str, names: &[String]) {
+fn alone(out: &mut String, side: &str, names: &[CleanText]) {
     if names.is_empty() {
         return;
     }
     let more = names.len().saturating_sub(ALONE);
     let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let shown: Vec<&str> = names.iter().take(ALONE).map(String::as_str).collect();
+    let shown: Vec<&str> = names.iter().take(ALONE).map(CleanText::as_str).collect();
     let _ = writeln!(out, "\nonly in {side}: {}{rest}", shown.join("; "));
 }

@@ -2,20 +2,22 @@
 
 use super::*;
 use crate::fixture::Fixture;
+use crate::launch_shape::LaunchShape;
 use crate::metric_change::{ChangeDirection, MetricChange};
 use crate::model::Conclusion;
 use indexmap::IndexMap;
-use ncugate_model::Verdict;
 use ncugate_model::stats::Resampler;
+use ncugate_model::{CleanText, Verdict};
 
 fn subject(label: &str, latency: f64, occupancy: f64) -> ComparedSubject {
     // a small, deterministic spread around the median
     let samples: Vec<f64> = (0..60).map(|i| latency * (1.0 + 0.001 * f64::from(i % 7 - 3))).collect();
     let values = [("latency_p50", latency), ("achieved_occupancy", occupancy), ("sm__warps_active.sum", 7.0)];
     ComparedSubject {
-        label: label.to_owned(),
+        name: label.into(),
+        label: label.into(),
         verdict: Some(if occupancy < 20.0 { Verdict::Fail } else { Verdict::Pass }),
-        values: values.iter().map(|(name, value)| ((*name).to_owned(), vec![*value])).collect(),
+        values: values.iter().map(|(name, value)| ((*name).into(), vec![*value])).collect(),
         samples,
         launched: None,
     }
@@ -30,7 +32,7 @@ fn side(name: &str, gpu: &str, verdict: Verdict, subjects: &[(&str, f64, f64)]) 
         known.name = gpu.to_owned();
     }
     ComparedSide {
-        subjects: subjects.iter().map(|(n, l, o)| ((*n).to_owned(), subject(n, *l, *o))).collect(),
+        subjects: subjects.iter().map(|(n, l, o)| ((*n).into(), subject(n, *l, *o))).collect(),
         ..ComparedSide::of_run(name, &report)
     }
 }
@@ -60,7 +62,7 @@ fn a_comparison_names_unpaired_variants_and_other_conditions() {
     let compared = compared();
     assert_eq!(
         (compared.only_a.as_slice(), compared.only_b.as_slice()),
-        (&["gone@m".to_owned()][..], &["new@m".to_owned()][..])
+        (&[CleanText::from("gone@m")][..], &[CleanText::from("new@m")][..])
     );
     assert_eq!(compared.notes.len(), 1, "{:?}", compared.notes);
     assert!(compared.notes[0].starts_with("another GPU: one (compute capability 9.0"), "{}", compared.notes[0]);
@@ -78,10 +80,10 @@ fn a_comparison_names_unpaired_variants_and_other_conditions() {
 fn launches_that_overlap_are_noise() {
     let of = |values: [f64; 3]| ComparedSide {
         subjects: IndexMap::from([(
-            "k".to_owned(),
+            "k".into(),
             ComparedSubject {
-                label: "k".to_owned(),
-                values: IndexMap::from([("duration".to_owned(), values.to_vec())]),
+                label: "k".into(),
+                values: IndexMap::from([("duration".into(), values.to_vec())]),
                 ..ComparedSubject::default()
             },
         )]),
@@ -107,8 +109,9 @@ fn every_rendering_of_a_comparison_has_the_same_numbers() {
         "{file}"
     );
     let page = html(&compared).unwrap();
-    assert!(page.contains("+10.0 %") && page.contains("turned") && page.contains("another GPU: one "));
-    assert!(!page.contains("<script"));
+    assert!(page.contains("+10.0 %") && page.contains("changed") && page.contains("another GPU: one "));
+    assert!(page.contains("only in A") && page.contains("only in B"));
+    assert_eq!(page.matches("<script").count(), 1, "the page has its own script alone");
 }
 
 #[test]
@@ -118,4 +121,52 @@ fn hostile_names_stay_text() {
     let compared = RunComparison::new(&a, &a, &Resampler::default());
     assert!(!html(&compared).unwrap().contains("<img"));
     assert!(!markdown(&compared).contains("<img"));
+}
+
+fn launches(name: &str, nanos: &[f64]) -> (CleanText, ComparedSubject) {
+    let launched =
+        LaunchedKernel { shape: LaunchShape::default(), launches: nanos.len(), nanos: Some(nanos.iter().sum()) };
+    let values = IndexMap::from([("duration".into(), nanos.to_vec())]);
+    let (label, launched) = (name.into(), Some(launched));
+    (name.into(), ComparedSubject { name: name.into(), label, values, launched, ..ComparedSubject::default() })
+}
+
+#[test]
+fn kernels_come_by_time_with_their_change_and_the_side_that_has_them() {
+    let side = |subjects: Vec<(CleanText, ComparedSubject)>| ComparedSide {
+        subjects: subjects.into_iter().collect(),
+        ..ComparedSide::default()
+    };
+    let a = side(vec![launches("small", &[10.0]), launches("large", &[100.0, 100.0]), launches("gone", &[60.0])]);
+    let b = side(vec![launches("small", &[5.0]), launches("large", &[110.0, 110.0]), launches("new", &[30.0])]);
+    let times = RunComparison::new(&a, &b, &Resampler::default()).times;
+    let rows: Vec<(&str, &str, [Option<f64>; 2])> =
+        times.iter().map(|time| (time.label.as_str(), time.presence.words(), time.medians)).collect();
+    assert_eq!(
+        rows,
+        [
+            ("large", "", [Some(100.0), Some(110.0)]),
+            ("gone", "only in A", [Some(60.0), None]),
+            ("new", "only in B", [None, Some(30.0)]),
+            ("small", "", [Some(10.0), Some(5.0)]),
+        ]
+    );
+    let change = times[0].change.as_ref().unwrap();
+    assert_eq!((change.change.as_str(), change.judged), ("+10.0 %", ChangeDirection::Worse));
+    assert_eq!((times[0].totals, times[0].launches), ([Some(200.0), Some(220.0)], [Some(2), Some(2)]));
+    assert_eq!(times[1].change, None, "one side has nothing to compare with");
+}
+
+#[test]
+fn a_case_of_a_run_is_paired_with_its_launches_and_their_times_are_of_one_kind() {
+    let (key, mut run) = ("v@m".into(), subject("v@m", 10.0, 25.0));
+    run.values.insert("duration".into(), vec![9_000.0]);
+    let a = ComparedSide { subjects: IndexMap::from([(key, run)]), ..ComparedSide::default() };
+    let (_, launched) = launches("v@m", &[8_000.0]);
+    let (other, alone) = launches("other", &[1.0]);
+    let subjects = IndexMap::from([("another key".into(), launched), (other, alone)]);
+    let b = ComparedSide { subjects, ..ComparedSide::default() };
+    let times = RunComparison::new(&a, &b, &Resampler::default()).times;
+    assert_eq!(times[0].medians, [Some(9_000.0), Some(8_000.0)], "a latency does not compare with a duration");
+    assert_eq!(times[0].change.as_ref().map(|change| change.metric.as_str()), Some("duration"));
 }

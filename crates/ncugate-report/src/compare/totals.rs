@@ -16,8 +16,7 @@ pub fn totals(a: &ComparedSide, b: &ComparedSide, matched: &[(&ComparedSubject, 
             of(subject).map(|(more, time)| (launches + more, nanos + time))
         })
     };
-    let is_report = |side: &ComparedSide| side.subjects.values().any(|subject| subject.launched.is_some());
-    if !is_report(a) || !is_report(b) {
+    if !a.is_report() || !b.is_report() {
         return None;
     }
     let (Some(in_a), Some(in_b)) = (whole(a), whole(b)) else {

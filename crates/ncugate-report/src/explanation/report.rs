@@ -2,9 +2,7 @@
 
 use super::{Explanation, of_launch};
 use crate::explain::{RuleBook, diagnose_launch};
-use crate::kernel_names::short_names;
 use crate::kernels::{KernelFilter, KernelsError, LaunchGroup, ProfiledReport};
-use crate::text;
 use ncu_rep::Report;
 use ncugate_model::CleanText;
 use ncugate_model::metric::id;
@@ -44,12 +42,11 @@ impl ReportExplanation {
     /// # Errors
     /// The report is damaged, or no launch matches.
     pub fn read(name: &str, report: &Report, filter: &KernelFilter) -> Result<Self, KernelsError> {
-        let damaged = |source| KernelsError::Damaged { name: text::line(name), source };
+        let damaged = |source| KernelsError::Damaged { name: name.into(), source };
         let profiled = ProfiledReport::read(name, report, filter)?;
         let total = profiled.total();
-        let full: Vec<&str> = profiled.groups.iter().map(|group| group.key.kernel.as_str()).collect();
         let mut kernels = Vec::with_capacity(profiled.groups.len());
-        for (group, short) in profiled.groups.iter().zip(short_names(&full)) {
+        for group in &profiled.groups {
             let launch = report.launch(group.median_launch);
             let own = match (&group.diagnosed, launch) {
                 (None, Some(launch)) => {
@@ -61,7 +58,7 @@ impl ReportExplanation {
             let time = group.total(&id::DURATION);
             kernels.push(Explanation {
                 kernel: Some(KernelTime {
-                    label: label(&profiled, group, &short).into(),
+                    label: label(&profiled, group),
                     function: launch.map_or_else(String::new, |launch| launch.kernel_name().into_owned()).into(),
                     launches: group.launches,
                     total_microseconds: time.map(|ns| ns / 1e3),
@@ -75,7 +72,7 @@ impl ReportExplanation {
         }
         Ok(Self {
             name: name.to_owned(),
-            devices: profiled.devices.iter().cloned().collect(),
+            devices: profiled.devices.iter().map(CleanText::to_string).collect(),
             launches: profiled.launches,
             total_microseconds: total.map(|ns| ns / 1e3),
             kernels,
@@ -83,16 +80,11 @@ impl ReportExplanation {
     }
 }
 
-/// The short name, the launch configuration if the kernel has several, and the NVTX range if it has several.
-fn label(report: &ProfiledReport, group: &LaunchGroup, short: &str) -> String {
-    let mut label = short.to_owned();
-    let apart = report.distinction(&group.key);
-    if !apart.is_empty() {
-        label += &format!(", {apart}");
-    }
+/// The label of the group, and the NVTX range if the kernel has several.
+fn label(report: &ProfiledReport, group: &LaunchGroup) -> CleanText {
     let is_elsewhere = |other: &LaunchGroup| other.key.kernel == group.key.kernel && other.key.nvtx != group.key.nvtx;
-    if !group.key.nvtx.is_empty() && report.groups.iter().any(is_elsewhere) {
-        label += &format!(", in {}", group.key.nvtx);
+    match !group.key.nvtx.is_empty() && report.groups.iter().any(is_elsewhere) {
+        true => CleanText::whole(&format!("{}, in {}", group.label, group.key.nvtx)),
+        false => group.label.clone(),
     }
-    label
 }

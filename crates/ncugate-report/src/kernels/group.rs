@@ -1,15 +1,17 @@
 //! Launches of a report by kernel and NVTX range.
 
+use super::counters::LaunchCounters;
+use super::memory::MemoryChart;
+use super::roofline::LaunchRoofline;
 use crate::explain::{self, DiagnosedLaunch, NcuObservations, RuleBook};
+use crate::kernel_names::short_names;
 use crate::launch_shape::LaunchShape;
-use crate::text;
 use indexmap::{IndexMap, IndexSet};
 use ncu_rep::{Launch, Report, ReportError};
-use ncugate_judge::frame::Quantities;
 use ncugate_judge::frame::launches::nvtx_text;
 use ncugate_model::metric::{Catalogue, id};
 use ncugate_model::stats::median;
-use ncugate_model::{Cell, ComputeCapability, ShapeName, VariantId};
+use ncugate_model::{Cell, CleanText, ComputeCapability};
 use regex::Regex;
 
 /// Why a page cannot be made.
@@ -18,47 +20,43 @@ pub enum KernelsError {
     /// A report is damaged.
     #[error("cannot read the launches of `{name}`")]
     Damaged {
-        name: String,
+        name: CleanText,
         #[source]
         source: ReportError,
     },
     /// No launch matches.
     #[error("no launch of `{name}` matches; it has {launches}")]
-    NoLaunch { name: String, launches: usize },
+    NoLaunch { name: CleanText, launches: usize },
 }
 
 /// Groups with a diagnosis of their median launch; those with the longest total time are chosen.
-const DIAGNOSED: usize = 40;
-
-/// The name of the only shape of a report's table.
-const LAUNCH: &str = "launch";
+pub const DIAGNOSED: usize = 40;
 
 /// A kernel within an NVTX range, with one launch configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct KernelKey {
-    /// Demangled name, or the function's name if that is missing.
-    pub kernel: String,
+    /// Demangled name, or the function's name if that is missing; never truncated.
+    pub kernel: CleanText,
     /// NVTX ranges, outermost first; may be empty.
-    pub nvtx: String,
+    pub nvtx: CleanText,
     pub shape: LaunchShape,
-}
-
-impl KernelKey {
-    /// Whether both are the same kernel within the same NVTX range.
-    pub fn is_sibling(&self, other: &Self) -> bool {
-        self.kernel == other.kernel && self.nvtx == other.nvtx
-    }
 }
 
 /// Launches of one kernel in one configuration within one NVTX range.
 #[derive(Debug)]
 pub struct LaunchGroup {
     pub key: KernelKey,
+    /// Its short name, and its difference from other groups of the same kernel: `attn<64>, grid 16×8`.
+    pub label: CleanText,
     pub launches: usize,
     /// Catalogue metrics: one value for each launch that has it.
     pub values: IndexMap<String, Vec<f64>>,
     /// The launch of the median duration among those with the most metrics, by its id in ncu.
     pub median_launch: u32,
+    /// Work and traffic of that launch.
+    pub roofline: LaunchRoofline,
+    /// Memory traffic of that launch; none if it was not collected.
+    pub memory: Option<MemoryChart>,
     /// Findings of the rules and of ncu for that launch; only for the groups with the longest total time.
     pub diagnosed: Option<DiagnosedLaunch>,
     /// Id, metrics and duration of every launch.
@@ -87,15 +85,13 @@ impl LaunchGroup {
 #[derive(Debug)]
 pub struct ProfiledReport {
     /// The name given by the reader.
-    pub name: String,
+    pub name: CleanText,
     /// Devices without duplicates.
-    pub devices: IndexSet<String>,
-    pub ncu: Option<String>,
+    pub devices: IndexSet<CleanText>,
+    pub ncu: Option<CleanText>,
     pub launches: usize,
     /// Groups: longest total time first, those without a time last.
     pub groups: Vec<LaunchGroup>,
-    /// Multiprocessors of the device, if all launches agree.
-    pub sms: Option<u32>,
 }
 
 /// Filter for the launches of a report.
@@ -110,7 +106,7 @@ pub struct KernelFilter {
 }
 
 impl KernelFilter {
-    fn accepts(&self, launch: &Launch<'_>, nvtx: &str) -> bool {
+    pub(crate) fn accepts(&self, launch: &Launch<'_>, nvtx: &str) -> bool {
         let found = |regex: &Regex| regex.is_match(&launch.kernel_name()) || regex.is_match(&launch.demangled_name());
         self.launch.is_none_or(|id| id == launch.id())
             && self.kernel.as_ref().is_none_or(found)
@@ -124,47 +120,56 @@ impl ProfiledReport {
     /// # Errors
     /// A damaged report, or one without a matching launch.
     pub fn read(name: &str, report: &Report, filter: &KernelFilter) -> Result<Self, KernelsError> {
-        let damaged = |source| KernelsError::Damaged { name: text::line(name), source };
+        let damaged = |source| KernelsError::Damaged { name: name.into(), source };
         let mut groups: IndexMap<KernelKey, LaunchGroup> = IndexMap::new();
-        let (mut devices, mut counts) = (IndexSet::new(), IndexSet::new());
+        let mut devices = IndexSet::new();
         for launch in report.launches() {
             let nvtx = nvtx_text(&launch.nvtx().map_err(damaged)?);
             if !filter.accepts(&launch, &nvtx) {
                 continue;
             }
-            devices.insert(launch.device_name().map_err(damaged)?.map_or_else(String::new, |name| text::line(&name)));
-            counts.insert(launch.sm_count().map_err(damaged)?);
+            devices.extend(launch.device_name().map_err(damaged)?.map(|name| CleanText::from(&*name)));
             let shape = LaunchShape::of(&launch).map_err(damaged)?;
-            let key = KernelKey { kernel: named(&launch), nvtx: text::line(nvtx.trim_end_matches('\0')), shape };
+            let key = KernelKey { kernel: named(&launch), nvtx: nvtx.trim_end_matches('\0').into(), shape };
             let group = groups.entry(key.clone()).or_insert_with(|| LaunchGroup::new(key));
             group.add(&launch).map_err(damaged)?;
         }
         if groups.is_empty() {
-            return Err(KernelsError::NoLaunch { name: text::line(name), launches: report.launches().len() });
+            return Err(KernelsError::NoLaunch { name: name.into(), launches: report.launches().len() });
         }
         let mut groups: Vec<LaunchGroup> = groups.into_values().collect();
         groups.sort_by(|a, b| {
             let time = |group: &LaunchGroup| group.total(&id::DURATION).unwrap_or(-1.0);
             time(b).total_cmp(&time(a)).then_with(|| a.key.kernel.cmp(&b.key.kernel))
         });
+        let labels = labels(&groups);
+        for (group, label) in groups.iter_mut().zip(labels) {
+            group.label = label;
+        }
         for (at, group) in groups.iter_mut().enumerate() {
             group.median_launch = group.median_launch();
-            let Some(launch) = report.launch(group.median_launch).filter(|_| at < DIAGNOSED) else { continue };
-            group.diagnosed =
-                Some(explain::diagnose_launch(name, report, &launch, RuleBook::shipped()).map_err(damaged)?);
+            let Some(launch) = report.launch(group.median_launch) else { continue };
+            let counters = LaunchCounters::of(&launch).map_err(damaged)?;
+            let capability = launch.compute_capability().map_err(damaged)?.map(ComputeCapability::from);
+            group.roofline = LaunchRoofline::of(&counters, capability);
+            group.memory = MemoryChart::of(&counters);
+            if at < DIAGNOSED {
+                let diagnosed = explain::diagnose_launch(name, report, &launch, RuleBook::shipped());
+                group.diagnosed = Some(diagnosed.map_err(damaged)?);
+            }
         }
-        let sms = counts.first().copied().flatten().filter(|_| counts.len() == 1);
-        devices.retain(|device| !device.is_empty());
+        devices.retain(|device: &CleanText| !device.is_empty());
         Ok(Self {
-            name: text::line(name),
+            name: name.into(),
             devices,
-            ncu: report.session().map_err(damaged)?.ncu_version().map(|version| {
-                // `2025.3.1.0 (build 36398880) (public-release)`
-                text::line(version.split_whitespace().next().unwrap_or_default())
-            }),
+            // `2025.3.1.0 (build 36398880) (public-release)`
+            ncu: report
+                .session()
+                .map_err(damaged)?
+                .ncu_version()
+                .map(|version| version.split_whitespace().next().unwrap_or_default().into()),
             launches: groups.iter().map(|group| group.launches).sum(),
             groups,
-            sms,
         })
     }
 
@@ -172,33 +177,35 @@ impl ProfiledReport {
     pub fn total(&self) -> Option<f64> {
         self.groups.iter().map(|group| group.total(&id::DURATION)).sum()
     }
+}
 
-    /// The difference of a group from others of the same kernel: `grid 64`. Empty if it is the only one.
-    pub fn distinction(&self, key: &KernelKey) -> String {
-        let siblings = self.groups.iter().map(|group| &group.key).filter(|other| other.is_sibling(key));
-        key.shape.distinction(siblings.map(|other| &other.shape))
-    }
-
-    /// Medians of all groups as one table, with the ids of its rows.
-    pub fn table(&self) -> (Quantities, ShapeName, Vec<VariantId>) {
-        let shape = ShapeName(LAUNCH.into());
-        let ids: Vec<VariantId> = (1..=self.groups.len()).map(|at| VariantId(at.to_string().into())).collect();
-        let mut table = Quantities::new(ids.iter().map(|id| (id.clone(), shape.clone())));
-        let names: IndexSet<&str> = self.groups.iter().flat_map(|g| g.values.keys().map(String::as_str)).collect();
-        for name in names {
-            let cell = |group: &LaunchGroup| match group.median(name) {
-                Some(value) => Cell::Value(value),
-                None => Cell::Missing("not collected".into()),
-            };
-            table.set_column(name, self.groups.iter().map(cell).collect());
+/// Short names of groups; groups of one kernel have their differences in launch.
+fn labels(groups: &[LaunchGroup]) -> Vec<CleanText> {
+    let names: Vec<&str> = groups.iter().map(|group| group.key.kernel.as_str()).collect();
+    let label = |(group, short): (&LaunchGroup, String)| {
+        let KernelKey { kernel, nvtx, shape } = &group.key;
+        let siblings = groups.iter().map(|group| &group.key).filter(|key| key.kernel == *kernel && key.nvtx == *nvtx);
+        match shape.distinction(siblings.map(|key| &key.shape)).as_str() {
+            "" => CleanText::whole(&short),
+            apart => CleanText::whole(&format!("{short}, {apart}")),
         }
-        (table, shape, ids)
-    }
+    };
+    groups.iter().zip(short_names(&names)).map(label).collect()
 }
 
 impl LaunchGroup {
     fn new(key: KernelKey) -> Self {
-        Self { key, launches: 0, values: IndexMap::new(), median_launch: 0, diagnosed: None, seen: Vec::new() }
+        Self {
+            key,
+            label: CleanText::default(),
+            launches: 0,
+            values: IndexMap::new(),
+            median_launch: 0,
+            roofline: LaunchRoofline::default(),
+            memory: None,
+            diagnosed: None,
+            seen: Vec::new(),
+        }
     }
 
     fn add(&mut self, launch: &Launch<'_>) -> Result<(), ReportError> {
@@ -222,11 +229,11 @@ impl LaunchGroup {
 }
 
 /// The demangled name; for a range or graph, a text that says so.
-fn named(launch: &Launch<'_>) -> String {
+pub fn named(launch: &Launch<'_>) -> CleanText {
     let name = launch.demangled_name();
     match name.is_empty() {
-        true => format!("<{:?}>", launch.kind()).to_lowercase(),
-        false => text::line(&name),
+        true => format!("<{:?}>", launch.kind()).to_lowercase().into(),
+        false => CleanText::whole(&name),
     }
 }
 

@@ -5,19 +5,15 @@ use crate::chart::ChartTable;
 use crate::chart::svg::{self, Setting};
 use crate::error::RenderError;
 use crate::page;
+use ncugate_model::CleanText;
 use serde::Serialize;
-
-/// The script: light and dark.
-const SCRIPT: &str = concat!(
-    "\"use strict\";\n(() => {\nconst $ = (id) => document.getElementById(id);\n",
-    include_str!("../../../../templates/script/theme.js"),
-    "})();\n",
-);
 
 #[derive(Serialize)]
 struct Context<'a> {
     page: &'a KernelsPage,
     roofline: Option<Drawing<'a>>,
+    /// Why the roofline is missing.
+    no_roofline: Option<&'a CleanText>,
 }
 
 #[derive(Serialize)]
@@ -35,11 +31,12 @@ struct Drawing<'a> {
 /// A template or the chart that fails.
 pub fn html(page: &KernelsPage) -> Result<String, RenderError> {
     let roofline = match &page.roofline {
-        Some(chart) => {
+        Ok(chart) => {
             let svg = svg::draw(chart, Setting::Page)?;
             Some(Drawing { id: &chart.id, title: &chart.title, note: &chart.note, svg, table: &chart.table })
         }
-        None => None,
+        Err(_) => None,
     };
-    page::render("kernels.html", Context { page, roofline }, Some(SCRIPT))
+    let no_roofline = page.roofline.as_ref().err();
+    page::render("kernels.html", Context { page, roofline, no_roofline }, Some(page::KERNELS_SCRIPT))
 }

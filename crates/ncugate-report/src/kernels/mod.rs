@@ -1,12 +1,14 @@
 //! A page over the kernels of Nsight Compute reports, without a phase: where time is spent, what limits each kernel,
-//! where its warps wait. Two reports are compared.
+//! where its warps wait.
 
+mod counters;
 mod group;
 mod html;
+mod memory;
 mod page;
-mod pair;
+mod roofline;
 mod source;
 
-pub use group::{KernelFilter, KernelKey, KernelsError, LaunchGroup, ProfiledReport};
+pub use group::{KernelFilter, KernelKey, KernelsError, LaunchGroup, ProfiledReport, named};
 pub use html::html;
 pub use page::KernelsPage;

@@ -58,7 +58,7 @@ fn expand(pattern: &str) -> Result<Vec<PathBuf>, ShowError> {
 }
 
 /// Reads a report, or ncu's CSV if the file is not a report.
-fn read(path: &Path) -> Result<Input, ShowError> {
+pub(super) fn read(path: &Path) -> Result<Input, ShowError> {
     let name = path.display().to_string();
     match Report::open(path) {
         Ok(report) => Ok(Input { name, content: Content::Report(Box::new(report)) }),

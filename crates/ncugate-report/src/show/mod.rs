@@ -136,9 +136,6 @@ pub enum ShowError {
         #[source]
         source: CsvError,
     },
-    /// A page shows one report, or two.
-    #[error("a page is made of one report, or of two that are compared; {reports} were given")]
-    TooManyForPage { reports: usize },
     /// CSV has no samples, rules or sources.
     #[error("`{}` is CSV; a page is made of a .ncu-rep or .ncu-repz", path.display())]
     NoPageOfCsv { path: PathBuf },
@@ -169,7 +166,7 @@ impl ShowError {
         match self {
             Self::NoReport { .. } | Self::Pattern(_) | Self::NoMetric { .. } | Self::NoLaunch { .. } => true,
             Self::MissingMetric(_) | Self::NotByLine { .. } => true,
-            Self::TooManyForPage { .. } | Self::NoPageOfCsv { .. } | Self::NotInCsv { .. } => true,
+            Self::NoPageOfCsv { .. } | Self::NotInCsv { .. } => true,
             Self::Kernels(KernelsError::NoLaunch { .. }) => true,
             Self::Kernels(KernelsError::Damaged { .. }) => false,
             Self::Report { .. } | Self::Csv { .. } | Self::Frame(_) | Self::Export(_) | Self::Write { .. } => false,
@@ -189,26 +186,19 @@ pub fn show(request: &ShowRequest, out: &mut dyn Write) -> Result<(), ShowError>
     }
 }
 
-/// The page over the kernels of one report, or of two, the second compared with the first.
+/// The page over the kernels of a report.
 ///
 /// # Errors
-/// A report cannot be read, is CSV, or has no matching launch; more than two reports.
-pub fn kernels(patterns: &[String], filter: &KernelFilter) -> Result<KernelsPage, ShowError> {
-    let inputs = input::open(patterns)?;
-    if inputs.len() > 2 {
-        return Err(ShowError::TooManyForPage { reports: inputs.len() });
+/// The report cannot be read, is CSV, or has no matching launch.
+pub fn kernels(path: &Path, filter: &KernelFilter) -> Result<KernelsPage, ShowError> {
+    let input = input::read(path)?;
+    match &input.content {
+        Content::Report(report) => {
+            let profiled = ProfiledReport::read(&input.name, report, filter)?;
+            Ok(KernelsPage::new(&profiled, &|launch| source_files(report, launch)))
+        }
+        Content::Csv(_) => Err(ShowError::NoPageOfCsv { path: path.to_path_buf() }),
     }
-    let reports = inputs
-        .iter()
-        .map(|input| match &input.content {
-            Content::Report(report) => Ok((input.name.as_str(), report.as_ref())),
-            Content::Csv(_) => Err(ShowError::NoPageOfCsv { path: PathBuf::from(&input.name) }),
-        })
-        .collect::<Result<Vec<_>, ShowError>>()?;
-    let read = |(name, report): &(&str, &ncu_rep::Report)| Ok(ProfiledReport::read(name, report, filter)?);
-    let profiled = reports.iter().map(read).collect::<Result<Vec<_>, ShowError>>()?;
-    let last = reports.last().map(|(_, report)| *report);
-    Ok(KernelsPage::new(&profiled, &|launch| last.map_or_else(Vec::new, |report| source_files(report, launch))))
 }
 
 /// The source files that a report holds for a launch; none if it cannot be read.
