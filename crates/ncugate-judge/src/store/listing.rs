@@ -24,6 +24,9 @@ pub struct ListedRun {
     pub key: String,
 }
 
+/// A run, or the folder of one that cannot be listed and why.
+pub type ListResult = Result<ListedRun, (PathBuf, StoreError)>;
+
 /// The state of one run.
 struct RunDigest {
     folder: PathBuf,
@@ -37,11 +40,7 @@ struct RunDigest {
 ///
 /// # Errors
 /// The folder cannot be read.
-pub fn list(
-    profiles: &Path,
-    program: &str,
-    today: Date,
-) -> Result<Vec<Result<ListedRun, (PathBuf, StoreError)>>, StoreError> {
+pub fn list(profiles: &Path, program: &str, today: Date) -> Result<Vec<ListResult>, StoreError> {
     let digests: Vec<Result<RunDigest, (PathBuf, StoreError)>> =
         run::runs(profiles)?.into_par_iter().map(|folder| digest(&folder).map_err(|error| (folder, error))).collect();
     let earlier = EarlierRuns::new(digests.iter().flatten());
