@@ -74,7 +74,7 @@ fn a_gpu_that_is_measured_on_is_waited_for_or_refused() {
     let started = Instant::now();
     let (status, _, stderr) = ended(start(&place, &variables, &[&RUN[..], &["--wait", "0"]].concat()));
     assert_eq!(status, Some(3), "{stderr}");
-    assert!(stderr.contains(&format!("Double is taken: process {} on ", first.id())), "{stderr}");
+    assert!(stderr.contains(&format!("Double is in use: process {} on ", first.id())), "{stderr}");
     assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
     assert!(stderr.contains("is being written by process"), "the first one's run is not continued: {stderr}");
 

@@ -84,7 +84,7 @@ fn a_gate_on_a_counter_is_inconclusive_while_one_on_a_duration_is_judged() {
     assert!(printed.contains("ncu not found") && printed.contains("install Nsight Compute"), "{printed}");
     assert!(!printed.contains("has no value"), "the reason is why nobody counted: {printed}");
     let text = results(&place).to_string();
-    assert!(text.contains("\"time\"") && text.contains("CUPTI's (13.0)"), "{text}");
+    assert!(text.contains("\"time\"") && text.contains("are from CUPTI (13.0)"), "{text}");
     // a duration above the limit fails
     let (place, variables) = traced(&["copy_honest"], "ok", &dram.replace("dram_pct >= 1", "duration <= 5000"));
     assert_eq!(run(&place, &variables).status, Some(1));
@@ -100,7 +100,7 @@ fn without_permission_durations_are_those_of_cupti() {
     let finished = run(&place, &variables);
     assert_eq!(finished.status, Some(4), "{finished:?}");
     let page = page(&place);
-    assert!(page.contains("NVreg_RestrictProfilingToAdminUsers=0") && page.contains("are CUPTI's (13.0)"), "{page}");
+    assert!(page.contains("NVreg_RestrictProfilingToAdminUsers=0") && page.contains("are from CUPTI (13.0)"), "{page}");
     assert!(profiles(&place).iter().any(|record| record["outcome"]["status"] == "traced"));
 }
 

@@ -79,7 +79,7 @@ fn rules() -> Vec<(String, i32, &'static str)> {
         (stages("registers <= 64", "speedup(\"previous\") >= 1.05"), 0, "b"),
         (stages("registers <= 64", "speedup(\"previous\") >= 1.50"), 0, "skipped"),
         (stages("registers <= 32", "speedup(\"previous\") >= 1.05"), 1, "no stage is accepted"),
-        (fallback("latency_p50 <= 12"), 0, "falling back"),
+        (fallback("latency_p50 <= 12"), 0, "The fallback THREADS=128 is used"),
         (fallback("latency_p50 <= 9"), 1, "FAIL"),
         (precondition("S % 16 == 0"), 0, "PASS"),
         (precondition("S % 512 == 0"), 1, "precondition"),

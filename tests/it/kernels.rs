@@ -138,7 +138,7 @@ fn the_phase_of_whole_k_and_v_fails_on_every_card() {
     let config = root().join("configs/whole_kv.toml");
     for (arch, said) in [
         ("sm_89", "209152 bytes, limit 101376, 107776 over: k_all 65536, v_all 65536, scores 65536"),
-        ("sm_90", "shared_mem is 204.2 KiB, needs at most 99 KiB"),
+        ("sm_90", "shared_mem is 204 KiB, needs at most 99 KiB"),
     ] {
         let Some(found) = check(&place, &config, &["--arch", arch]) else { return };
         assert_eq!(found.status, Some(1), "{arch}: {found:?}");
