@@ -343,7 +343,7 @@ fn a_variant_that_one_shape_cannot_launch_is_judged_at_the_others() {
         (
             "shapes = [\"only\", \"wide\"]\non = \"copy_honest\"",
             Some(4),
-            "not launched at shape `wide`: `where = \"R == 1\"` is false",
+            "not launched at shape `wide`: `where = \"R == 1\"` does not hold",
         ),
         // The gate passes for the variant launched at both shapes, which is not the selected one.
         ("shapes = [\"only\", \"wide\"]\non = \"copy_table\"", Some(4), "pass latency 1 == 1"),

