@@ -17,7 +17,7 @@ use std::path::Path;
 
 /// Compares and prints the changes; a change is not a failure.
 pub fn compare(args: &CompareArgs, today: Date, out: &mut Output) -> Result<Outcome, CommandError> {
-    let sides = Sides { profiles: &args.profiles, launches: &KernelFilter::default() };
+    let sides = ComparisonInput { profiles: &args.profiles, launches: &KernelFilter::default() };
     let mut comparison = sides.compare(&args.a, &args.b, today)?;
     if !args.metrics.is_empty() {
         comparison.keep_metrics(&args.metrics).map_err(|error| CommandError::Usage(error.to_string()))?;
@@ -34,14 +34,14 @@ pub fn compare(args: &CompareArgs, today: Date, out: &mut Output) -> Result<Outc
 }
 
 /// Reads the sides of a comparison.
-pub struct Sides<'a> {
+pub struct ComparisonInput<'a> {
     /// The folder of runs.
     pub profiles: &'a Path,
     /// The launches of reports that are compared.
     pub launches: &'a KernelFilter,
 }
 
-impl Sides<'_> {
+impl ComparisonInput<'_> {
     /// Two runs or ncu reports side by side.
     pub fn compare(&self, a: &Path, b: &Path, today: Date) -> Result<RunComparison, CommandError> {
         Ok(RunComparison::new(&self.side(a, today)?, &self.side(b, today)?, &Resampler::default()))

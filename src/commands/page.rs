@@ -1,6 +1,6 @@
 //! `ncugate page`: a run or an ncu report as an HTML page, or two of them compared.
 
-use super::compare::Sides;
+use super::compare::ComparisonInput;
 use super::conclude::{conclude_in, session};
 use super::run_name::run_named;
 use super::{CommandError, browser};
@@ -24,7 +24,7 @@ pub fn page(args: &PageArgs, invocation: &Invocation, out: &mut Output) -> Resul
     refuse_options_of_runs(args)?;
     let html = match args.paths.as_slice() {
         [a, b] => {
-            let sides = Sides { profiles: &args.folders.profiles, launches: &filter(&args.launches) };
+            let sides = ComparisonInput { profiles: &args.folders.profiles, launches: &filter(&args.launches) };
             compare::html(&sides.compare(a, b, invocation.today())?)?
         }
         [report, ..] => kernels::html(&show::kernels(report, &filter(&args.launches))?)?,
