@@ -6,53 +6,14 @@ use crate::sources::product_files;
 use std::fs;
 
 /// Phrases that readers stumble over. A standard term, a noun or an actor replaces each of them.
-const PHRASES: [&str; 38] = [
-    "anew",
-    "are said",
-    "are told",
-    "as what is",
-    "beside it",
-    "beside them",
-    "by itself alone",
-    "by what is",
-    "for what is",
-    "found out",
-    "from what is",
-    "graded by itself",
-    "grades itself",
-    "held against",
-    "in what is",
-    "is said",
-    "is told",
-    "is what it",
-    "is what was",
-    "loosened",
-    "loosens",
-    "may not",
-    "nothing is to be used",
-    "of its own",
-    "of their own",
-    "of what is",
-    "set beside",
-    "so many times",
-    "takes its own time",
-    "than what is",
-    "thereof",
-    "to what is",
-    "told apart",
-    "was said",
-    "what nobody",
-    "whom",
-    "whose it is",
-    "with what is",
-];
+const PHRASES: &str = include_str!("../data/phrases.txt");
 
 /// Places of the phrases in a text: line and phrase. A phrase may continue on the next line.
 fn found(prose: &str) -> Vec<(usize, &'static str)> {
     let text = prose.to_ascii_lowercase().replace('\n', " ");
     let is_word = |character: Option<char>| character.is_some_and(|c| c.is_alphanumeric() || c == '_');
     let mut places = Vec::new();
-    for phrase in PHRASES {
+    for phrase in PHRASES.lines() {
         for (at, _) in text.match_indices(phrase) {
             let (before, after) = (&text[..at], &text[at + phrase.len()..]);
             if !is_word(before.chars().next_back()) && !is_word(after.chars().next()) {
