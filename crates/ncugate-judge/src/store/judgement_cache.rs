@@ -57,7 +57,7 @@ impl JudgementCache {
         }
     }
 
-    /// Removes all but the newest [`KEPT`] entries.
+    /// Removes all but the newest `KEPT` entries.
     pub fn prune(&self) {
         let Some(entries) = self.folder.as_deref().and_then(|folder| fs::read_dir(folder).ok()) else { return };
         let paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
