@@ -107,7 +107,7 @@ pub fn row(inputs: &ReportInputs<'_>, rows: &[VariantRow]) -> Option<DeepProfile
     let profiled = |(id, profile): &(&VariantId, &DeepProfile)| ProfiledVariant {
         id: id.0.clone(),
         label: of(id).map_or_else(|| id.0.clone(), |row| row.label.clone()),
-        short: of(id).map_or_else(|| text::clip(&id.0, text::LABEL).into(), |row| row.short.clone()),
+        short: of(id).map_or_else(|| id.0.clone(), |row| row.short.clone()),
         passes: profile.passes,
         seconds: profile.seconds,
     };

@@ -123,15 +123,12 @@ fn name(variant: &Variant) -> Option<CleanText> {
 }
 
 fn short(variant: &Variant, params: &[CleanText]) -> String {
-    if params.is_empty() || variant.params.len() < params.len() || name(variant).is_some() {
-        return text::clip(&variant.id.0, 28);
-    }
-    if params.len() == 1 {
-        // A bare number does not name its parameter.
-        return text::clip(&variant.id.0, 40);
+    // A bare number does not name its parameter.
+    if params.len() < 2 || variant.params.len() < params.len() || name(variant).is_some() {
+        return variant.id.0.to_string();
     }
     let value = |name: &CleanText| variant.params.iter().find(|(n, _)| name == n).map(|(_, v)| v.to_string());
-    text::clip(&params.iter().filter_map(value).collect::<Vec<_>>().join(" · "), 40)
+    params.iter().filter_map(value).collect::<Vec<_>>().join(" · ")
 }
 
 /// The result of a gate for a variant: its own case if it was judged, else whether the gate stops the variant. (Every

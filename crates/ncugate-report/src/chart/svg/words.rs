@@ -15,7 +15,8 @@ pub fn width(words: &str) -> i32 {
 fn advance(character: char) -> i32 {
     match character {
         '0'..='9' => 8,
-        'm' | 'w' | 'M' | 'W' | '%' | '@' => 11,
+        'm' | 'M' | 'W' | '%' | '@' => 12,
+        'w' | '=' | '+' | '<' | '>' | '~' => 11,
         c if c.is_uppercase() || c == '_' => 9,
         'µ' | '×' | '·' => 8,
         c if c.is_ascii() => 7,
