@@ -120,8 +120,8 @@ fn without_parameters(name: &str) -> &str {
     for (at, c) in outermost(name) {
         match c {
             '(' if at > start => return name[start..at].trim(),
-            // `reduce <float>` is one name.
-            ' ' if !name[at..].trim_start().starts_with('<') => start = at + 1,
+            // `reduce <float> (int)` has one name.
+            ' ' if !name[at..].trim_start().starts_with(['<', '(']) => start = at + 1,
             _ => {}
         }
     }
