@@ -121,7 +121,7 @@ def test_the_fixture_fails_a_test_with_the_reason(pytester, tmp_path):
     )
     ran = pytester.runpytest_subprocess()
     ran.assert_outcomes(failed=1)
-    ran.stdout.fnmatch_lines(["softmax: fail: *required gate*"])
+    ran.stdout.fnmatch_lines(["softmax: fail: *Required gate*"])
 
 
 KERNEL = '''
