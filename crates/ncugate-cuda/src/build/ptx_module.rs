@@ -2,7 +2,7 @@
 
 use super::nvcc::TABLE;
 use ncugate_model::cubin::{CubinError, symbol_among};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::SystemTime;
 
@@ -27,7 +27,9 @@ impl PtxModule {
             .into_iter()
             .filter_map(row)
             .filter_map(|(at, symbol)| Some((entries.get(at)?.clone(), symbol.to_owned())));
-        let kernels = rest.iter().filter_map(|line| kernel(line)).map(str::to_owned).collect();
+        // A kernel whose address the table takes is declared first and defined later.
+        let kernels: BTreeSet<&str> = rest.iter().filter_map(|line| kernel(line)).collect();
+        let kernels = kernels.into_iter().map(str::to_owned).collect();
         // Debug information refers to the table; then it stays.
         let is_free = !rest.iter().any(|line| line.contains(TABLE));
         let text = if is_free { rest.join("\n") + "\n" } else { ptx.to_owned() };
@@ -45,7 +47,11 @@ impl PtxModule {
 
 /// Position and symbol in `.global .align 8 .u64 ncugate_entry_0 = _Z1kPf;`.
 fn row(line: &str) -> Option<(usize, &str)> {
-    let (_, rest) = line.split_once(TABLE)?;
+    // A comment or an inline instruction of the source is no declaration.
+    let (declaration, rest) = line.split_once(TABLE)?;
+    let words = declaration.split_whitespace().filter(|word| *word != ".visible");
+    let is_table = words.eq([".global", ".align", "8", ".u64"]);
+    let rest = is_table.then_some(rest)?;
     let (at, symbol) = rest.split_once(" = ")?;
     let symbol = symbol.strip_suffix(';')?;
     let symbol = symbol.strip_prefix("generic(").and_then(|inner| inner.strip_suffix(')')).unwrap_or(symbol);
@@ -69,8 +75,12 @@ mod tests {
 .visible .global .align 8 .u64 ncugate_entry_0 = _Z1kIfEvPT_;
 .visible .global .align 8 .u64 ncugate_entry_2 = _Z4overPfi;
 .visible .entry _Z1kIfEvPT_(
+);
+.visible .entry _Z1kIfEvPT_(
 \t.param .u64 .ptr .align 1 _Z1kIfEvPT__param_0
 )
+.entry plain()
+;
 .entry plain()
 .visible .entry _Z4overPfi(
 .visible .entry _Z4overPf(
@@ -84,11 +94,26 @@ mod tests {
     #[test]
     fn the_table_names_symbols_and_is_removed() {
         let read = module(PTX);
-        for (entry, symbol) in [("k<scalar>", "_Z1kIfEvPT_"), ("plain", "plain"), ("over(float*, int)", "_Z4overPfi")] {
+        for (entry, symbol) in [
+            ("k<scalar>", "_Z1kIfEvPT_"),
+            ("k", "_Z1kIfEvPT_"),
+            ("plain", "plain"),
+            ("over(float*, int)", "_Z4overPfi"),
+        ] {
             assert_eq!(read.symbol(entry).as_deref(), Ok(symbol));
         }
         assert!(!read.text.contains(TABLE) && read.text.contains(".entry plain()"));
         assert!(read.symbol("over").is_err() && read.symbol("k<int>").is_err());
+    }
+
+    /// A source cannot name another kernel by a comment in an inline instruction.
+    #[test]
+    fn only_a_declaration_is_a_row() {
+        for line in
+            ["// ncugate_entry_0 = _Z5otherv;", "\t// .visible .global .align 8 .u64 ncugate_entry_0 = _Z5otherv;"]
+        {
+            assert_eq!(module(&format!("{PTX}{line}\n")).symbol("k<scalar>").as_deref(), Ok("_Z1kIfEvPT_"), "{line}");
+        }
     }
 
     #[test]
