@@ -32,7 +32,7 @@ pub struct ShapeChoice {
     /// Its full id.
     pub variant: CleanText,
     pub standing: Recommendation,
-    /// Its value of the objective's metric with the unit: from the confirmation if it was re-timed.
+    /// Its value of the objective's metric with the unit, from the confirmation if it was re-timed; or `not measured`.
     pub value: CleanText,
     /// Samples behind the value; none if it is no latency.
     pub origin: Option<SampleOrigin>,
@@ -125,13 +125,14 @@ fn shapes(inputs: &ReportInputs<'_>, report: &RunReport) -> Vec<ShapeChoice> {
         let in_use = inputs.plan.variants.iter().map(|variant| &variant.id).find(|id| named(id));
         let variant = in_use.or(banner_variant(inputs.judgement))?;
         let shape = ShapeName(used_here.shape.clone());
-        let value = selected_times::value(inputs.quantities, variant, &shape, &metric.name)?;
+        let value = selected_times::value(inputs.quantities, variant, &shape, &metric.name);
         let compared = deltas::against_first(inputs, metric, (variant, &shape));
         let loses = compared.as_ref().is_some_and(|(_, change)| {
             let worse = metric.better.improved(change.before.value, change.after.value) == Some(false);
             worse && change.judged != ChangeDirection::WithinNoise
         });
         let standing = match used.basis {
+            _ if value.is_none() => Recommendation::NotRecommended,
             UseBasis::Nothing => Recommendation::NotRecommended,
             UseBasis::Selected | UseBasis::Fallback if loses => Recommendation::Losing,
             UseBasis::Selected | UseBasis::Fallback => Recommendation::Recommended,
@@ -146,8 +147,8 @@ fn shapes(inputs: &ReportInputs<'_>, report: &RunReport) -> Vec<ShapeChoice> {
             shape: used_here.shape.clone(),
             variant: variant.0.clone(),
             standing,
-            value: number::with_unit(value, &metric.unit).into(),
-            origin: Catalogue::embedded().latency(&metric.name).map(|_| origin),
+            value: value.map_or_else(|| "not measured".into(), |value| number::with_unit(value, &metric.unit).into()),
+            origin: value.and_then(|_| Catalogue::embedded().latency(&metric.name)).map(|_| origin),
             against: compared.map(|(other, change)| compared_words(metric, &change, &other).into()),
             flags,
         })
