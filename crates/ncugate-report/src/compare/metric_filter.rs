@@ -4,7 +4,7 @@ use super::comparison::RunComparison;
 use crate::number;
 use crate::text_table::{Alignment, TextTable};
 use ncugate_model::metric::{Catalogue, is_listed};
-use ncugate_model::{CleanText, ComputeCapability, GlobError, glob, nearest};
+use ncugate_model::{CleanText, GlobError, glob, nearest};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -14,22 +14,14 @@ pub enum MetricFilterError {
     #[error("--metric {0}")]
     Pattern(#[from] GlobError),
     /// A known metric that no pair has on both sides.
-    #[error("`{name}` was not measured on both sides{}", needs(counters))]
-    NotMeasured {
-        name: String,
-        /// ncu's names of its counters.
-        counters: Vec<String>,
-    },
+    #[error("`{name}` was not measured on both sides")]
+    NotMeasured { name: String },
     #[error("no metric matches `{pattern}`{}", nearest.as_deref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
     Unknown {
         pattern: String,
         /// The most similar name.
         nearest: Option<String>,
     },
-}
-
-fn needs(counters: &[String]) -> String {
-    if counters.is_empty() { String::new() } else { format!(": it needs {}", counters.join(", ")) }
 }
 
 impl RunComparison {
@@ -58,14 +50,8 @@ impl RunComparison {
 
 fn missing(pattern: &str, known: &BTreeSet<&str>) -> MetricFilterError {
     let catalogue = Catalogue::embedded();
-    if catalogue.get(pattern).is_some() {
-        let chip = Some(ComputeCapability::new(9, 0));
-        let definition = catalogue.definition(pattern, chip).ok();
-        let counters = definition.iter().flat_map(|definition| definition.metrics()).map(str::to_owned).collect();
-        return MetricFilterError::NotMeasured { name: pattern.to_owned(), counters };
-    }
-    if is_listed(pattern) {
-        return MetricFilterError::NotMeasured { name: pattern.to_owned(), counters: Vec::new() };
+    if catalogue.get(pattern).is_some() || is_listed(pattern) {
+        return MetricFilterError::NotMeasured { name: pattern.to_owned() };
     }
     let names = known.iter().copied().chain(catalogue.names());
     MetricFilterError::Unknown { pattern: pattern.to_owned(), nearest: nearest(pattern, names).map(str::to_owned) }
