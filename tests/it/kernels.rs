@@ -195,7 +195,7 @@ fn a_check_of_external_commands_alone_passes_where_their_programs_are() {
     let config = place.write("library.toml", &format!("{head}{command}{gate}"));
     let Some(checked) = check(&place, &config, &["--arch", "sm_90"]) else { return };
     assert_eq!(checked.status, Some(0), "{checked:?}");
-    assert!(checked.stdout.contains("1 of 1 candidates are external commands"), "{checked:?}");
+    assert!(checked.stdout.contains("1 of 1 candidates are Python functions or external commands"), "{checked:?}");
 }
 
 /// A command in the same phase does not make up for a kernel that does not build.

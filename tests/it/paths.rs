@@ -22,7 +22,7 @@ fn paths_begin_at_the_nearest_ncugate_toml_else_at_the_phase() {
     {
         let checked = in_folder(&place, folder, &["check", config]);
         assert_eq!(checked.status, Some(0), "{folder}: {checked:?}");
-        assert!(checked.stdout.contains("1 of 1 candidates are external commands"), "{checked:?}");
+        assert!(checked.stdout.contains("1 of 1 candidates are Python functions or external commands"), "{checked:?}");
     }
     // a folder that `..` leaves is not above the phase
     place.write("elsewhere/ncugate.toml", "");

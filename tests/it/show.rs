@@ -392,7 +392,7 @@ fn counters_by_source_line_add_up_to_those_of_the_launch() {
     );
     assert_eq!(reader.records().map(Result::unwrap).count(), rows.len());
     let g12 = text(&[&path("g12.ncu-rep.zst"), "--source-metrics", "--launch", "0"]);
-    assert!(g12.contains("note: nothing is counted by instruction"), "{g12}");
+    assert!(g12.contains("note: no counter per instruction"), "{g12}");
 }
 
 #[test]

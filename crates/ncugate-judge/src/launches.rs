@@ -106,7 +106,7 @@ impl Launches {
 pub(super) fn truth(form: &CompiledForm, values: &[Value]) -> Result<(bool, Option<f64>), String> {
     let infinite = |value: &&Value| matches!(value, Value::Float(number) if !number.is_finite());
     if let Some(value) = values.iter().find(infinite) {
-        return Err(format!("a launch was measured as {value}"));
+        return Err(format!("the value of a launch is {value}, which is not finite"));
     }
     match form {
         CompiledForm::Compare { left, comparison, right } => {

@@ -113,7 +113,7 @@ fn estimate(scope: &SpeedupScope, percent: f64) -> String {
     match scope {
         SpeedupScope::Global => format!("at most {percent:.1} %"),
         SpeedupScope::Local => format!("at most {percent:.1} % of the unit"),
-        SpeedupScope::Other(_) => format!("at most {percent:.1} % of something unknown"),
+        SpeedupScope::Other(_) => format!("at most {percent:.1} %, in a scope that ncu does not name"),
     }
 }
 

@@ -128,7 +128,10 @@ pub fn builds(plan: &Plan, builds: &[BuildRecord], arch: &str) -> (String, Verdi
     }
     let candidates = plan.candidates().count();
     if kernels == 0 {
-        let _ = writeln!(text, "  nothing is built: {candidates} of {candidates} candidates are external commands");
+        let _ = writeln!(
+            text,
+            "  nothing is built: {candidates} of {candidates} candidates are Python functions or external commands"
+        );
         return (text, if candidates > 0 { Verdict::Pass } else { Verdict::Inconclusive });
     }
     let shared = builds.iter().filter(|b| b.shares.is_some()).count();

@@ -78,7 +78,7 @@ impl ShortestSamples {
             factor: self.any / sample_us,
             clear: CLEAR,
             reason: format!(
-                "repeats take less time in a sample: the shortest is {} µs, but {} µs a launch if no launch can reuse an answer: a factor of {}",
+                "repeats take less time in a sample: the shortest is {} µs, but {} µs per launch if no launch can reuse a result: a factor of {}",
                 short(sample_us),
                 short(self.any),
                 short(self.any / sample_us)
@@ -93,14 +93,14 @@ impl ShortestSamples {
                 factor: us / latency_us,
                 clear: CLEAR,
                 reason: format!(
-                    "repeats take less time: the median is {} µs, but {} µs a launch {what}: a factor of {}",
+                    "repeats take less time: the median is {} µs, but {} µs per launch {what}: a factor of {}",
                     short(latency_us),
                     short(us),
                     short(us / latency_us)
                 ),
             })
         };
-        let any = of(self.any, LONGER, "if no launch can reuse an answer");
+        let any = of(self.any, LONGER, "if no launch can reuse a result");
         any.or_else(|| of(self.unseen?, longer, "on inputs that no launch has read before"))
     }
 }

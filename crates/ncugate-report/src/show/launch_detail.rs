@@ -157,7 +157,7 @@ fn source_metrics(
     };
     let mut notes = counted.lacks;
     if known.is_empty() {
-        notes.push("nothing is counted by instruction (section SourceCounters)".to_owned());
+        notes.push("no counter per instruction: collect the section SourceCounters".to_owned());
     }
     let rows = counted.lines.iter().map(row).collect();
     Ok(Sheet { columns: head.map(str::to_owned).collect(), rows, notes, ..Sheet::default() })
