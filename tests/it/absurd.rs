@@ -6,7 +6,7 @@ use crate::concurrent::{folders, manifest};
 use crate::live::{GOOD, latencies, machine_of_kernels, machine_of_program, machine_that_counts};
 use serde_json::Value;
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
 type Variables = Vec<(&'static str, String)>;
@@ -66,8 +66,7 @@ fn tamper(place: &Place, script: &str) {
          --log-file) log=$2 ;; esac; shift; done\n[ -z \"${{report:-}}\" ] && exit $status\n{script}\nexit $status\n",
         honest = honest.display()
     );
-    place.write("bin/ncu", &wrapper);
-    fs::set_permissions(&ncu, fs::Permissions::from_mode(0o755)).unwrap();
+    place.write_program("bin/ncu", &wrapper);
 }
 
 #[test]
@@ -99,7 +98,7 @@ fn reports_and_logs_that_are_no_files_or_huge_are_not_profiled() {
 fn machine_code_that_is_too_large_is_not_read() {
     let (place, variables) = machine_of_kernels(&["copy_honest"], "rounds = 5");
     let compiler = fs::read_to_string(place.path().join("bin/nvcc")).unwrap();
-    place.write("bin/nvcc", &format!("{compiler}truncate -s 3G \"$out\"\n"));
+    place.write_program("bin/nvcc", &format!("{compiler}truncate -s 3G \"$out\"\n"));
     let mut command = place.ncugate(&["check", "phase.toml", "--arch", "sm_90"]);
     let checked = Finished::of(command.envs(variables).timeout(Duration::from_secs(20)));
     assert_eq!(checked.status, Some(1), "{checked:?}");

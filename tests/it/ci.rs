@@ -313,8 +313,7 @@ fn installed(place: &Place, reference: &str) -> (Finished, String) {
     let at = |name: &str| place.path().join(name).display().to_string();
     let cargo = "#!/bin/sh\nwhile [ $# -gt 1 ]; do [ \"$1\" = --root ] && root=$2; shift; done\n\
                  mkdir -p \"$root/bin\" && printf '#!/bin/sh\\necho built\\n' > \"$root/bin/ncugate\" && chmod +x \"$root/bin/ncugate\"\n";
-    let cargo = place.write("bin/cargo", cargo);
-    std::fs::set_permissions(&cargo, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    place.write_program("bin/cargo", cargo);
     let path = format!("{}:{}", at("bin"), std::env::var("PATH").unwrap());
     let _ = std::fs::remove_dir_all(at("tools"));
     let _ = std::fs::remove_file(at("output"));
@@ -342,8 +341,7 @@ fn the_action_fetches_its_release_or_builds_from_source() {
     let name = format!("ncugate-{version}-{}-unknown-linux-gnu", std::env::consts::ARCH);
     let folder = format!("releases/o/r/releases/download/{version}");
     let pack = |says: &str| {
-        let program = place.write(&format!("{folder}/{name}/ncugate"), &format!("#!/bin/sh\necho '{says}'\n"));
-        std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        place.write_program(&format!("{folder}/{name}/ncugate"), &format!("#!/bin/sh\necho '{says}'\n"));
         let script = format!("tar -czf {name}.tar.gz {name} && sha256sum {name}.tar.gz > {name}.tar.gz.sha256");
         let packed = Command::new("sh").args(["-c", &script]).current_dir(place.path().join(&folder)).status();
         assert!(packed.unwrap().success());

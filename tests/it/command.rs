@@ -119,6 +119,14 @@ impl Place {
         path
     }
 
+    /// Writes an executable file and returns its path.
+    pub fn write_program(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        ncugate_fixtures::write_program(&path, text);
+        path
+    }
+
     /// The binary in this folder, without the GPU, the tools and the caches of the machine.
     pub fn ncugate(&self, args: &[&str]) -> Program {
         let mut command = Program::new(binary());

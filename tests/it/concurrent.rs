@@ -126,7 +126,7 @@ fn a_gpu_is_free_for_others_while_a_run_compiles() {
     place.write("slow.cu", &fs::read_to_string(place.path().join("copy.cu")).unwrap());
     let compiler = fs::read_to_string(place.path().join("bin/nvcc")).unwrap();
     let slow = "case \"$source\" in *slow.cu) sleep 8.0808 ;; esac\ncc -c";
-    place.write("bin/nvcc", &compiler.replace("cc -c", slow));
+    place.write_program("bin/nvcc", &compiler.replace("cc -c", slow));
     let first = start(&place, &variables, &["run", "slow.toml", "--source", "gpu"]);
     wait_for("it compiles", || runs("8.0808"));
     // the process that waits for its turn has loaded by then

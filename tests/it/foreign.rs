@@ -54,7 +54,6 @@ fn a_phase_of_launches_needs_no_workload_and_names_kernels() {
 
 #[test]
 fn settings_of_a_repository_start_no_program() {
-    use std::os::unix::fs::PermissionsExt as _;
     if !is_here("git") {
         return;
     }
@@ -67,8 +66,7 @@ fn settings_of_a_repository_start_no_program() {
     git(&["init", "--quiet"]);
     git(&["add", "--all"]);
     git(&["commit", "--quiet", "--message", "first"]);
-    let monitor = place.write("monitor", "#!/bin/sh\ntouch EXECUTED\n");
-    std::fs::set_permissions(&monitor, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let monitor = place.write_program("monitor", "#!/bin/sh\ntouch EXECUTED\n");
     git(&["config", "core.fsmonitor", monitor.to_str().unwrap()]);
     let executed = place.path().join("EXECUTED");
     git(&["status"]);

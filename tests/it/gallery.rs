@@ -2,7 +2,6 @@
 
 use crate::command::{Finished, Place, root};
 use crate::kernels::nvcc;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// A Python with NumPy: that of the tests, else the machine's.
@@ -22,9 +21,7 @@ fn python() -> Option<PathBuf> {
 /// Runs the program in a folder of the place, with this Python as `python3`.
 fn at(place: &Place, folder: &str, python: &Path, args: &[&str]) -> Finished {
     let programs = place.path().join("bin");
-    place.write("bin/python3", &format!("#!/bin/sh\nexec {} \"$@\"\n", python.display()));
-    let executable = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(programs.join("python3"), executable).unwrap();
+    place.write_program("bin/python3", &format!("#!/bin/sh\nexec {} \"$@\"\n", python.display()));
     let path = std::env::var("PATH").unwrap_or_default();
     let path = if python == Path::new("python3") { path } else { format!("{}:{path}", programs.display()) };
     Finished::of(place.ncugate(args).env("PATH", path).current_dir(place.path().join(folder)))
@@ -149,9 +146,8 @@ fn every_example_builds_and_takes_its_arguments() {
             continue;
         }
         let place = Place::new();
-        place.write("bin/python3", &format!("#!/bin/sh\nexec {} \"$@\"\n", python.display()));
+        place.write_program("bin/python3", &format!("#!/bin/sh\nexec {} \"$@\"\n", python.display()));
         let programs = place.path().join("bin");
-        std::fs::set_permissions(programs.join("python3"), std::fs::Permissions::from_mode(0o755)).unwrap();
         let folders = [nvcc.path().parent().unwrap().to_path_buf()];
         let own = (python != Path::new("python3")).then_some(programs);
         let usual = std::env::var_os("PATH").unwrap();

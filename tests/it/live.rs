@@ -8,7 +8,6 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use std::fmt::Write;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -42,8 +41,7 @@ pub fn machine() -> (Place, Vec<(&'static str, String)>) {
     let driver = place.write("driver/.keep", "").parent().unwrap().to_owned();
     write_double("cuda.c", &driver.join("libcuda.so.1"));
     let tool = |name: &str, text: &str| {
-        let path = place.write(&format!("bin/{name}"), text);
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        place.write_program(&format!("bin/{name}"), text);
     };
     tool("nvcc", NVCC);
     tool("ncu", &fs::read_to_string(root().join("tests/doubles/ncu")).unwrap());
@@ -716,8 +714,7 @@ fn counters_of_a_baseline_that_a_gate_names_are_collected() {
     let (ncu, asked) = (place.path().join("bin/ncu"), place.path().join("asked.txt"));
     fs::rename(&ncu, place.path().join("bin/ncu.double")).unwrap();
     let shim = format!("#!/bin/sh\necho \"$@\" >> '{}'\nexec \"$0.double\" \"$@\"\n", asked.display());
-    fs::write(&ncu, shim).unwrap();
-    fs::set_permissions(&ncu, fs::Permissions::from_mode(0o755)).unwrap();
+    place.write_program("bin/ncu", &shim);
     let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
     let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
     let asked = fs::read_to_string(asked).unwrap_or_default();

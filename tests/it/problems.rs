@@ -2,7 +2,6 @@
 
 use crate::command::{Finished, Place, is_here, root};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -25,8 +24,7 @@ fn place() -> Option<(Place, String)> {
     fs::create_dir(place.path().join(".git")).unwrap();
     let doubles = root().join("tests/doubles");
     let shim = format!("#!/bin/sh\nPYTHONPATH={} exec {} \"$@\"\n", doubles.display(), python.display());
-    let path = place.write("bin/python3", &shim);
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    place.write_program("bin/python3", &shim);
     let path = format!("{}:{}", place.path().join("bin").display(), std::env::var("PATH").unwrap());
     Some((place, path))
 }

@@ -14,7 +14,7 @@ use nix::sys::stat::Mode;
 use nix::unistd::{Pid, mkfifo};
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -249,8 +249,7 @@ fn an_unfinished_run_is_not_continued_through_a_link() {
 /// Installs a shell script as nvcc; returns the value of PATH.
 fn nvcc(place: &Place, script: &str) -> String {
     let version = "if [ \"$1\" = --version ]; then echo 'Cuda compilation tools, release 13.0, V13.0.88'; fi";
-    let path = place.write("bin/nvcc", &format!("#!/bin/sh\n{version}\n{script}\n"));
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    place.write_program("bin/nvcc", &format!("#!/bin/sh\n{version}\n{script}\n"));
     format!("{}:{}", place.path().join("bin").display(), std::env::var("PATH").unwrap())
 }
 

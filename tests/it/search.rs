@@ -172,8 +172,7 @@ fn an_agent_is_answered_while_a_call_works_and_a_cancelled_call_ends() {
     let nvcc = format!(
         "#!/bin/sh\n[ \"$1\" = --version ] && echo 'release 13.0, V13.0.88' && exit\ntouch started\nsleep {seconds}\n"
     );
-    let tool = place.write("bin/nvcc", &nvcc);
-    std::fs::set_permissions(tool, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    place.write_program("bin/nvcc", &nvcc);
     place.write("copy.cu", "extern \"C\" __global__ void copy() {}\n");
     let gate = "[[gate]]\nname = \"latency\"\nrequire = \"latency_p50 <= 10.5\"\n";
     let variant = "[[variant]]\nname = \"copy\"\nparams = { THREADS = 128 }\n";
@@ -198,8 +197,7 @@ fn an_agent_is_answered_while_a_call_works_and_a_cancelled_call_ends() {
 #[test]
 fn an_agent_runs_no_program_by_a_check_and_leaves_its_folder_by_none() {
     let place = Place::new();
-    let evil = place.write("evil", "#!/bin/sh\ntouch EXECUTED\n");
-    std::fs::set_permissions(&evil, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    place.write_program("evil", "#!/bin/sh\ntouch EXECUTED\n");
     place.write("copy.cu", "");
     place.write("evil.py", "open('EXECUTED', 'w')\ndef f(x): pass\n");
     let gate = "[[gate]]\nname = \"latency\"\nrequire = \"latency_p50 <= 10.5\"\n";

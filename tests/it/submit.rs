@@ -6,7 +6,6 @@ use crate::live::machine_of_kernels;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -20,8 +19,7 @@ fn cluster() -> (Place, Variables) {
     for (double, names) in [("slurm", &["sbatch", "squeue", "scancel"][..]), ("hq", &["hq"])] {
         for name in names {
             let text = fs::read_to_string(root().join("tests/doubles").join(double)).unwrap();
-            let path = place.write(&format!("bin/{name}"), &text);
-            fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+            place.write_program(&format!("bin/{name}"), &text);
         }
     }
     let queue = place.write("queue/.keep", "").parent().unwrap().display().to_string();

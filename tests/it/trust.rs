@@ -7,7 +7,6 @@ use crate::live::{latencies, machine_that_counts};
 use crate::stored::Stored;
 use serde_json::{Value, json};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 type Variables = Vec<(&'static str, String)>;
@@ -168,7 +167,7 @@ fn a_tool_of_the_project_is_listed_and_an_edit_of_it_is_another_run() {
     };
     assert_eq!(gate().status, Some(0), "{:?}", gate());
     let ncu = fs::read_to_string(place.path().join("bin/ncu")).unwrap();
-    place.write("bin/ncu", &format!("{ncu}# another\n"));
+    place.write_program("bin/ncu", &format!("{ncu}# another\n"));
     let edited = gate();
     assert!(edited.status == Some(3) && edited.stderr.contains("bin/ncu"), "{edited:?}");
 }
@@ -257,8 +256,7 @@ fn a_stored_run_starts_no_program() {
     let log = place.path().join("started.txt");
     for name in ["git", "sh", "nvcc", "ncu", "python3", "nvdisasm", "cuobjdump", "nvidia-smi", "cc", "c++filt"] {
         let shim = format!("#!/bin/sh\necho \"{name} $*\" >> '{}'\nexit 1\n", log.display());
-        let path = place.write(&format!("bin/{name}"), &shim);
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        place.write_program(&format!("bin/{name}"), &shim);
     }
     let (run, phase) = ("profiles/whole_kv/h200", "configs/whole_kv.toml");
     for (args, status) in [

@@ -7,14 +7,12 @@ use ncugate_cuda::host::WorkerCommand;
 use ncugate_judge::store::Machine;
 use ncugate_model::{ComputeCapability, ComputeMode};
 use ncugate_ncu::ToolError;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// A program that is a shell script.
 pub fn script(folder: &Path, name: &str, text: &str) -> PathBuf {
     let path = folder.join(name);
-    std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    ncugate_fixtures::write_program(&path, &format!("#!/bin/sh\n{text}\n"));
     path
 }
 

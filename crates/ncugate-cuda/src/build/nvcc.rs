@@ -195,7 +195,6 @@ fn version_in(text: &str) -> Option<&str> {
 pub(super) mod tests {
     use super::*;
     use ncugate_model::ComputeCapability;
-    use std::os::unix::fs::PermissionsExt;
 
     /// The nvcc for tests: `$NCUGATE_TEST_NVCC`, else the user's. Without one, a test prints so and is skipped; in CI it fails.
     pub fn for_test() -> Option<Nvcc> {
@@ -228,8 +227,7 @@ pub(super) mod tests {
 
     fn script(folder: &Path, text: &str) -> PathBuf {
         let path = folder.join("nvcc");
-        std::fs::write(&path, text).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        ncugate_fixtures::write_program(&path, text);
         path
     }
 

@@ -492,8 +492,7 @@ fn instances_of_a_source_are_compiled_together() {
     let folder = tempfile::tempdir().unwrap();
     let (log, counting) = (folder.path().join("log"), folder.path().join("nvcc"));
     let script = format!("#!/bin/sh\necho \"$1\" >> '{}'\nexec '{}' \"$@\"\n", log.display(), nvcc.path().display());
-    fs::write(&counting, script).unwrap();
-    fs::set_permissions(&counting, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    ncugate_fixtures::write_program(&counting, &script);
     let counting = Nvcc::find(Some(&counting)).unwrap();
     fs::remove_file(&log).unwrap();
 

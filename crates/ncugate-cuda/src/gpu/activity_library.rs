@@ -236,8 +236,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let python = folder.path().join("bin/python3");
         std::fs::create_dir_all(python.parent().unwrap()).unwrap();
-        std::fs::write(&python, "#!/bin/sh\n").unwrap();
-        std::fs::set_permissions(&python, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        ncugate_fixtures::write_program(&python, "#!/bin/sh\n");
         std::fs::create_dir_all(folder.path().join("lib/python3.12")).unwrap();
         let wheel = folder.path().join("lib/python3.12/site-packages/nvidia/cu13/lib/libcupti.so.13");
         assert!(candidates(13, &python).contains(&wheel));
