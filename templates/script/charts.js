@@ -7,23 +7,28 @@ let openMark = null;
 const tip = el("div", { id: "tip", class: "tip", role: "status" });
 document.body.append(tip);
 
-/** The mark that the tip speaks of. */
+/** The node that the tip speaks of. */
 let told = null;
+
+/** Says lines beside a node. */
+function tell(node, lines) {
+  told = node;
+  tip.replaceChildren(...lines);
+  placeTip();
+}
 
 /** The text of a mark beside it: its name, and a line for each value. */
 function showTip(mark) {
-  told = mark;
   const colon = mark.text.lastIndexOf(": ");
   const values = mark.text.slice(colon < 0 ? 0 : colon + 2).split(", ");
   const name = colon < 0 ? null : el("b", {}, bdi(mark.text.slice(0, colon)));
-  tip.replaceChildren(...[name, ...values.map((value) => el("span", {}, bdi(value)))].filter(Boolean));
-  placeTip();
+  tell(mark.node, [name, ...values.map((value) => el("span", {}, bdi(value)))].filter(Boolean));
 }
 
 /** Puts the tip above its mark, or below where there is no room. */
 function placeTip() {
   if (!told) return;
-  const [at, size] = [told.node.getBoundingClientRect(), tip.getBoundingClientRect()];
+  const [at, size] = [told.getBoundingClientRect(), tip.getBoundingClientRect()];
   const left = Math.min(Math.max(8, at.left + at.width / 2 - size.width / 2), innerWidth - size.width - 8);
   const above = at.top - size.height - 10;
   tip.style.left = left + "px";
@@ -115,3 +120,11 @@ for (const drawing of document.querySelectorAll(".drawing")) {
   });
 }
 addEventListener("scroll", placeTip, { capture: true, passive: true });
+
+// The definition of a column, where the keyboard reaches its head; the pointer gets the browser's own tip.
+addEventListener("focusin", ({ target }) => {
+  if (target.matches("th button[title]:focus-visible")) tell(target, [el("span", {}, target.title)]);
+});
+addEventListener("focusout", ({ target }) => {
+  if (told === target) hideTip();
+});

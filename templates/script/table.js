@@ -13,7 +13,26 @@ const head = el("tr");
 const body = el("tbody");
 grid.append(el("table", {}, el("thead", {}, head), body));
 
+/** Most pixels of a name in a line. */
+const WIDEST_NAME = 560;
+
+/** The room that the longest names need: the width of their column, and the height of every row. */
+function measureNames() {
+  const longest = rows.map((v) => v.id).sort((a, b) => b.length - a.length).slice(0, 8);
+  const probes = longest.map((id) => el("span", { class: "probe" }, id));
+  grid.append(...probes);
+  const most = (side) => Math.max(0, ...probes.map((probe) => probe.getBoundingClientRect()[side]));
+  const padding = 24;
+  const width = Math.min(WIDEST_NAME, Math.ceil(most("width")) + padding);
+  for (const probe of probes) Object.assign(probe.style, { width: width - padding + "px", whiteSpace: "normal", overflowWrap: "anywhere" });
+  const height = Math.max(34, Math.ceil(most("height")) + 14);
+  for (const probe of probes) probe.remove();
+  grid.style.setProperty("--name", width + "px");
+  grid.style.setProperty("--row", height + "px");
+}
+
 function drawHead() {
+  measureNames();
   const mark = el("th", {}, el("span", { class: "hidden" }, "Compare"));
   head.replaceChildren(mark, ...columns.map(headCell));
 }

@@ -8,7 +8,7 @@ use super::number;
 use crate::chart::palette::{self, Shade};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
-use minijinja::{Environment, UndefinedBehavior};
+use minijinja::{Environment, HtmlEscape, UndefinedBehavior, Value};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -45,23 +45,24 @@ const GLOSSARY: &str = include_str!("../../../docs/glossary.md");
 #[derive(Debug, Serialize)]
 struct GlossaryEntry<'a> {
     word: &'a str,
-    /// Text and code in turn, text first.
-    meaning: Vec<&'a str>,
+    meaning: &'a str,
 }
 
 /// The rows of the glossary's table.
 fn glossary() -> Vec<GlossaryEntry<'static>> {
     let rows = GLOSSARY.lines().filter(|line| line.starts_with("| ")).skip(2);
     rows.filter_map(|line| line.trim_matches(['|', ' ']).split_once(" | "))
-        .map(|(word, meaning)| GlossaryEntry { word, meaning: meaning.split('`').collect() })
+        .map(|(word, meaning)| GlossaryEntry { word, meaning })
         .collect()
 }
 
-/// The script of pages of kernels and comparisons: light and dark, tables that sort and filter.
+/// The script of pages of kernels and comparisons: light and dark, tables that sort and filter, points by keyboard.
 pub const KERNELS_SCRIPT: &str = concat!(
-    "\"use strict\";\n(() => {\nconst $ = (id) => document.getElementById(id);\n",
+    "\"use strict\";\n(() => {\n",
+    include_str!("../../../templates/script/element.js"),
     include_str!("../../../templates/script/theme.js"),
     include_str!("../../../templates/script/kernels.js"),
+    include_str!("../../../templates/script/charts.js"),
     "})();\n",
 );
 
@@ -93,6 +94,19 @@ fn beside(value: f64, other: Option<f64>, unit: &str) -> String {
     other.map_or_else(|| number::with_unit(value, unit), |other| number::measured_and_limit(value, other, unit).0)
 }
 
+/// HTML of a sentence: what stands between two backticks is code. A single backtick stays, as in machine code.
+fn code(text: Option<&str>) -> Value {
+    let parts: Vec<&str> = text.unwrap_or_default().split('`').collect();
+    if parts.len() % 2 == 0 {
+        return Value::from_safe_string(HtmlEscape(&parts.join("`")).to_string());
+    }
+    let part = |(at, part): (usize, &&str)| match at % 2 {
+        0 => HtmlEscape(part).to_string(),
+        _ => format!("<code>{}</code>", HtmlEscape(part)),
+    };
+    Value::from_safe_string(parts.iter().enumerate().map(part).collect())
+}
+
 /// The templates with the shared number filters.
 fn environment() -> Result<Environment<'static>, RenderError> {
     let mut env = Environment::new();
@@ -102,6 +116,7 @@ fn environment() -> Result<Environment<'static>, RenderError> {
     env.add_filter("plain", number::plain);
     env.add_filter("with_unit", |value: f64, unit: &str| number::with_unit(value, unit));
     env.add_filter("beside", beside);
+    env.add_filter("code", code);
     env.add_filter("difference", |end: f64, limit: f64, unit: &str| number::signed(end - limit, unit));
     env.add_filter("unit", |name: &str| number::unit(name).to_owned());
     env.add_filter("distance", |value: f64, unit: &str| number::distance(value, unit));
@@ -166,7 +181,15 @@ mod tests {
         assert_eq!((words.first(), words.last()), (Some(&"phase"), Some(&"shard")));
         assert_eq!(words.len(), GLOSSARY.lines().filter(|line| line.starts_with('|')).count() - 2);
         let run = glossary().into_iter().find(|entry| entry.word == "run").unwrap();
-        assert_eq!(run.meaning, ["one execution of a phase, kept in ", "profiles/<phase>/<run>/", ""]);
+        assert_eq!(run.meaning, "one execution of a phase, kept in `profiles/<phase>/<run>/`");
+    }
+
+    #[test]
+    fn code_of_a_sentence_is_marked_and_what_it_says_is_no_html() {
+        let written = |text| code(Some(text)).to_string();
+        assert_eq!(written("add `[profile] <x>` & run"), "add <code>[profile] &lt;x&gt;</code> &amp; run");
+        assert_eq!(written("BRA `(.L_x_4) <b>"), "BRA `(.L_x_4) &lt;b&gt;");
+        assert_eq!(code(None).to_string(), "");
     }
 
     #[test]
