@@ -28,7 +28,7 @@ pub fn compare(args: &CompareArgs, today: Date, out: &mut Output) -> Result<Outc
         CompareFormat::Text if !args.metrics.is_empty() => {
             write!(out, "{}", compare::metric_table(&comparison, print::terminal_columns()))?
         }
-        CompareFormat::Text => write!(out, "{}", compare::terminal(&comparison, print::columns()))?,
+        CompareFormat::Text => write!(out, "{}", compare::terminal(&comparison, print::terminal_columns()))?,
     }
     Ok(Outcome::Passed)
 }

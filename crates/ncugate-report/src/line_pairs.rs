@@ -14,8 +14,6 @@ const CODED: usize = 6;
 const INSTRUCTIONS: usize = 64;
 /// Most warp states named for a line.
 const STATES: usize = 3;
-/// Characters of the left column in a text.
-const COLUMN: usize = 60;
 /// Longest source text and instruction, in characters.
 const WIDEST: usize = 120;
 
@@ -133,16 +131,13 @@ pub fn words(pair: &PairedLines) -> String {
         let states = line.states.iter().map(CleanText::as_str).collect::<Vec<_>>().join(", ");
         let states = if states.is_empty() { states } else { format!(" ({states})") };
         let _ = writeln!(out, "  {own} beside {theirs}: {}{states}", line.change);
-        for row in &line.code {
-            let side = |one: &Option<SampledInstruction>| {
-                one.as_ref().map_or_else(String::new, |one| format!("{:>9} {}", one.time, one.text))
-            };
-            let _ = writeln!(
-                out,
-                "    {} | {}",
-                text::left(&text::clip(&side(&row.first), COLUMN), COLUMN),
-                side(&row.other)
-            );
+        let side = |one: &Option<SampledInstruction>| {
+            one.as_ref().map_or_else(String::new, |one| format!("{:>9} {}", one.time, one.text))
+        };
+        let sides: Vec<[String; 2]> = line.code.iter().map(|row| [side(&row.first), side(&row.other)]).collect();
+        let width = sides.iter().map(|[own, _]| own.chars().count()).max().unwrap_or(0);
+        for [own, theirs] in sides {
+            let _ = writeln!(out, "    {} | {theirs}", text::left(&own, width));
         }
         if line.left_out > 0 {
             let _ = writeln!(out, "    {} more are left out", line.left_out);

@@ -16,13 +16,14 @@ const METRICS: usize = 25;
 /// Most names listed of one-sided subjects.
 const ALONE: usize = 5;
 
-/// The output of `compare`, in lines of at most `columns` characters if names allow it.
-pub fn terminal(comparison: &RunComparison, columns: usize) -> String {
+/// The output of `compare`. Tables of a terminal have at most `columns` columns; elsewhere no name is cut.
+pub fn terminal(comparison: &RunComparison, columns: Option<usize>) -> String {
+    let columns = columns.unwrap_or(usize::MAX);
     let mut out = String::new();
     for (letter, side) in [("A", &comparison.a), ("B", &comparison.b)] {
         let verdict = side.conclusion.map_or_else(String::new, |c| format!("  {}", c.label().to_uppercase()));
         let _ = writeln!(out, "{letter}  {}{verdict}", side.name);
-        let _ = writeln!(out, "   {}", text::clip(&side.about, columns.saturating_sub(3)));
+        let _ = writeln!(out, "   {}", side.about);
     }
     for note in &comparison.notes {
         let _ = writeln!(out, "note: {note}");
@@ -122,7 +123,7 @@ fn kernels(out: &mut String, comparison: &RunComparison, columns: usize) {
 fn metrics(out: &mut String, pair: &ComparedPair, columns: usize) {
     let shown: Vec<&MetricChange> = pair.rows.iter().filter(|row| row.before != row.after).take(METRICS).collect();
     let same = pair.rows.iter().filter(|row| row.before == row.after).count();
-    let _ = writeln!(out, "\n{}", text::clip(&pair.name, columns));
+    let _ = writeln!(out, "\n{}", pair.name);
     if let Some(note) = &pair.note {
         let _ = writeln!(out, "  note: {note}");
     }

@@ -100,7 +100,7 @@ fn launches_that_overlap_are_noise() {
 #[test]
 fn every_rendering_of_a_comparison_has_the_same_numbers() {
     let compared = compared();
-    let text = terminal(&compared, 100);
+    let text = terminal(&compared, Some(100));
     assert!(text.contains("registers  fail (67), then pass (67)"), "{text}");
     assert!(text.contains("+10.0 %") && text.contains("only in A: gone@m"), "{text}");
     let file = markdown(&compared);
@@ -112,6 +112,19 @@ fn every_rendering_of_a_comparison_has_the_same_numbers() {
     assert!(page.contains("+10.0 %") && page.contains("changed") && page.contains("another GPU: one "));
     assert!(page.contains("only in A") && page.contains("only in B"));
     assert_eq!(page.matches("<script").count(), 1, "the page has its own script alone");
+}
+
+#[test]
+fn a_name_is_cut_on_a_terminal_alone() {
+    let name = "n".repeat(150);
+    let a = side(&name, &name, Verdict::Fail, &[(&name, 10.0, 25.0)]);
+    let compared = RunComparison::new(&a, &a, &Resampler::default());
+    let row = |columns| -> String {
+        let text = terminal(&compared, columns);
+        text.lines().skip_while(|line| !line.starts_with("latency p50")).nth(1).unwrap().to_owned()
+    };
+    assert!(row(None).contains(&name), "{}", row(None));
+    assert!(row(Some(80)).chars().count() < 150);
 }
 
 #[test]
