@@ -25,7 +25,7 @@ pub struct RunOrigin {
 impl RunOrigin {
     /// The sentence with its age: `recorded on NVIDIA H200, 2026-11-21, ncu 2025.3.1, 56 minutes ago`.
     pub fn words(&self) -> String {
-        let age = self.age.as_ref().map_or_else(String::new, |age| format!(", {age} ago"));
+        let age = self.age.as_ref().map_or_else(String::new, |age| format!(", {age}"));
         format!("{}{age}", self.sentence)
     }
 }
@@ -94,8 +94,7 @@ fn minute(time: Timestamp) -> String {
 
 /// `reports of another program, profiled on NVIDIA H200, 2026-11-20, ncu 2025.3.1`; their age is that of the last launch.
 fn foreign(inputs: &ReportInputs<'_>, made: Option<(Timestamp, Timestamp)>, gpu: &str, ncu: &str) -> RunOrigin {
-    let when = made
-        .map_or_else(|| "at a time that they do not say".to_owned(), |(_, last)| last.strftime("%Y-%m-%d").to_string());
+    let when = made.map_or_else(|| "at an unknown time".to_owned(), |(_, last)| last.strftime("%Y-%m-%d").to_string());
     let age = inputs.now.zip(made).map(|(now, (_, last))| number::age(now.as_second() - last.as_second()));
     let sentence = format!("reports of another program, profiled on {gpu}, {when}{ncu}");
     RunOrigin { replay: true, sentence: sentence.into(), age: age.map(CleanText::from), unasked: None }

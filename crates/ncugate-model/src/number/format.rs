@@ -276,15 +276,15 @@ pub fn seconds(value: f64) -> String {
     format!("{} min {} s", whole / 60, whole % 60)
 }
 
-/// An age in the largest unit that fits: `3 days`.
+/// An age in the largest unit that fits: `3 days ago`.
 pub fn age(seconds: i64) -> String {
     let (count, name) = match seconds.max(0) {
-        s @ 0..60 => (s, "second"),
+        0..60 => return "just now".to_owned(),
         s @ 60..3_600 => (s / 60, "minute"),
         s @ 3_600..86_400 => (s / 3_600, "hour"),
         s => (s / 86_400, "day"),
     };
-    counted(count as usize, name)
+    format!("{} ago", counted(count as usize, name))
 }
 
 /// `1 gate`, `7 gates`.
@@ -433,7 +433,7 @@ mod tests {
     fn counts_and_times_read_as_words() {
         assert_eq!(counted(1, "gate"), "1 gate");
         assert_eq!(counted(1_000, "variant"), "1,000 variants");
-        assert_eq!(age(7_300), "2 hours");
+        assert_eq!((age(7_300), age(-3)), ("2 hours ago".to_owned(), "just now".to_owned()));
         assert_eq!(seconds(125.2), "2 min 5 s");
         assert_eq!(seconds(3.25), "3.25 s");
         assert_eq!(seconds(12.06), "12.1 s");
