@@ -5,7 +5,6 @@ use crate::command::{Finished, Place};
 use crate::kernels::nvcc;
 use crate::live::{latencies, machine_that_counts};
 use ncugate_cuda::build::Nvcc;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -46,6 +45,38 @@ fn a_phase_with_a_kernel_of_cute_dsl_builds() {
     assert!(built.stdout.contains("2 of 2 candidates build for sm_90"), "{}", built.stdout);
 }
 
+/// Triton's kernels are cached by what they import, and a second checkout imports other files under the same names.
+#[test]
+fn a_copy_of_a_folder_is_compiled_with_the_modules_of_the_copy() {
+    let Some((python, nvcc)) = tools("NCUGATE_TEST_TRITON") else { return };
+    let cache = tempfile::tempdir().unwrap();
+    for (helper, status) in [("value", 0), ("value.no_such_method()", 1)] {
+        let place = Place::new();
+        let head = "import triton\nimport triton.language as tl\n";
+        place.write("helper.py", &format!("{head}\n@triton.jit\ndef helped(value):\n    return {helper}\n"));
+        let kernel = "from helper import helped\n\n@triton.jit\ndef copied(x, y, n, BLOCK: tl.constexpr):\n    \
+                      at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n    \
+                      tl.store(y + at, helped(tl.load(x + at, mask=at < n)), mask=at < n)\n";
+        place.write("kernel.py", &format!("{head}{kernel}"));
+        let phase = format!(
+            "[phase]\nname = \"copied\"\n\
+             [build]\nnvcc = \"{}\"\npython = \"{python}\"\n\
+             [workload]\nreference = \"copy\"\ntolerance = \"exact\"\n\
+             [workload.shapes]\na = {{ N = 1000 }}\n\
+             [workload.buffers]\nx = {{ dtype = \"f32\", shape = [\"N\"] }}\n\
+             y = {{ dtype = \"f32\", shape = [\"N\"], role = \"output\" }}\n\
+             [kernel]\npython = \"kernel.py:copied\"\ngrid = [\"(N + BLOCK - 1) // BLOCK\"]\nargs = [\"x\", \"y\", \"N\"]\n\
+             [sweep]\nBLOCK = [128]\n\
+             [[gate]]\nname = \"spills\"\nrequire = \"spills == 0\"\n",
+            nvcc.path().display()
+        );
+        place.write("phase.toml", &phase);
+        let mut command = place.ncugate(&["check", "phase.toml", "--arch", "sm_90"]);
+        let finished = Finished::of(command.env("NCUGATE_CACHE", cache.path()));
+        assert_eq!(finished.status, Some(status), "{helper}: {finished:?}");
+    }
+}
+
 /// Stands for a Python with a compiler: assembles the double's kernels and reports this launch.
 fn answering(place: &Place, launch: &str) -> PathBuf {
     let source = place.path().join("copy.cu");
@@ -56,9 +87,7 @@ fn answering(place: &Place, launch: &str) -> PathBuf {
          echo '{{\"unit\": '$unit', \"form\": \"cubin\", \"files\": [], \"launch\": {launch}}}'\n",
         source.display()
     );
-    let python = place.write("bin/answering", &script);
-    std::fs::set_permissions(&python, std::fs::Permissions::from_mode(0o755)).unwrap();
-    python
+    place.write_program("bin/answering", &script)
 }
 
 #[test]

@@ -19,7 +19,7 @@ use ncugate_model::occupancy::Chip;
 use ncugate_model::process::{self, ProcessExit};
 use ncugate_model::{BuildOutcome, BuildRecord, CompiledLaunch, EntryResources, EntrySymbols, Resources};
 use ncugate_phase::config::{CodeForm, Phase, Workload, WorkloadReference};
-use ncugate_phase::plan::{KernelPlan, Plan, ShapeProgram};
+use ncugate_phase::plan::{Arg, KernelLaunch, KernelPlan, Plan, ShapeProgram};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use std::collections::BTreeMap;
 use std::fs;
@@ -536,7 +536,8 @@ impl OutcomeQueue<'_> {
 /// Triton.
 fn fitted(launch: &CompiledLaunch, kernel: &KernelPlan, entries: &[(&str, Entry)]) -> CompiledLaunch {
     let CompiledLaunch::Everywhere { threads, dynamic_shared, workspace } = launch else { return launch.clone() };
-    let given = kernel.launches().next().map_or(0, |launch| launch.args.len());
+    let passed = |launch: &KernelLaunch| launch.args.iter().filter(|arg| !matches!(arg, Arg::Null)).count();
+    let given = kernel.launches().next().map_or(0, passed);
     let taken = entries.first().map_or(0, |(_, entry)| entry.parameters.len());
     let workspace = workspace.iter().copied().take(taken.saturating_sub(given)).collect();
     CompiledLaunch::Everywhere { threads: *threads, dynamic_shared: *dynamic_shared, workspace }

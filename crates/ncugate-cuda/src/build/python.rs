@@ -117,7 +117,7 @@ enum Form {
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Answer {
-    Compiled { unit: usize, form: Form, launch: CompiledLaunch, files: Vec<PathBuf> },
+    Compiled { unit: usize, form: Form, launch: CompiledLaunch, symbol: Option<String>, files: Vec<PathBuf> },
     Failed { unit: usize, error: String },
 }
 
@@ -235,18 +235,20 @@ impl Builder<'_> {
         answer: Answer,
         started: SystemTime,
     ) -> Result<CompileResult, BuildError> {
-        let (launch, files) = match answer {
+        let (launch, symbol, files) = match answer {
             Answer::Failed { error, .. } => return Ok(Err(error)),
-            Answer::Compiled { launch, files, form, .. } => {
+            Answer::Compiled { launch, symbol, files, form, .. } => {
                 let mut head = [0; ELF.len()];
                 let file = fs::File::open(&missing.request.code);
                 let is_machine_code = file.and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == *ELF;
                 if is_machine_code != (form == Form::Cubin) {
                     return Ok(Err("the compiler wrote another kind of code than it reported".to_owned()));
                 }
-                (launch, files)
+                (launch, symbol, files)
             }
         };
+        let entry = &missing.request.function;
+        let symbol = symbol.filter(|symbol| symbol != entry).map(|symbol| (entry.clone(), symbol));
         if let Err(reason) = check(&launch, missing.placed.1) {
             return Ok(Err(reason));
         }
@@ -254,7 +256,7 @@ impl Builder<'_> {
             cubin: &missing.request.code,
             includes: files,
             log: String::new(),
-            symbols: EntrySymbols::default(),
+            symbols: EntrySymbols(symbol.into_iter().collect()),
             started,
             launch: Some(launch),
         };
@@ -283,6 +285,7 @@ impl Builder<'_> {
         let made = self.cached(&unit)?;
         Ok(made.map(|made| Artifact {
             launch: artifact.launch,
+            symbols: artifact.symbols,
             includes: artifact.includes,
             cached: made.cached && artifact.cached,
             ..made
@@ -414,12 +417,14 @@ impl<'a> Compilers<'a> {
             env::vars().filter(|(name, _)| counts(name)).map(|(name, value)| format!("{name}={value}")).collect();
         environment.sort_unstable();
         let constants = constants(about).into_iter().map(|(name, value)| format!("{name}={value}"));
+        // Imports are recorded by their absolute paths, so a copy of the folder has entries of its own.
+        let path = std::path::absolute(&kernel.source).unwrap_or_else(|_| kernel.source.clone());
         let digest = Digest::default()
             .part("python")
             .list(PROGRAM.iter().map(|(_, text)| sha256(text.as_bytes())))
             .list(self.software().map(|(package, version)| format!("{package} {version}")).collect::<Vec<_>>().iter())
             .part(arch)
-            .part(kernel.source.as_os_str().as_encoded_bytes())
+            .part(path.as_os_str().as_encoded_bytes())
             .part(source)
             .part(function(kernel))
             .list(about.signature.iter())

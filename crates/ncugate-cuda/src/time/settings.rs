@@ -60,9 +60,9 @@ impl AuditEffort {
 pub struct HiddenSeeds {
     /// One for each content that the sets of buffers rotate through.
     pub inputs: Vec<u64>,
-    /// For the launches before the samples.
+    /// Seed of the launches before the samples.
     pub pilot: u64,
-    /// For the order of contents, the audits and the digests.
+    /// Seed of the order of contents, of the audits and of the digests.
     pub schedule: u64,
 }
 

@@ -213,10 +213,12 @@ impl KernelLaunch {
             None => self.clone(),
             Some(CompiledLaunch::Everywhere { threads, dynamic_shared, workspace }) => {
                 let workspace = workspace.iter().map(|bytes| Arg::Workspace(bytes.saturating_mul(self.blocks())));
+                // A null pointer is `None` in Triton, and no parameter of the machine code.
+                let passed = self.args.iter().filter(|arg| !matches!(arg, Arg::Null)).cloned();
                 Self {
                     block: [*threads, 1, 1],
                     dynamic_shared: *dynamic_shared,
-                    args: self.args.iter().cloned().chain(workspace).collect(),
+                    args: passed.chain(workspace).collect(),
                     ..self.clone()
                 }
             }

@@ -3,8 +3,8 @@
     python3 ncugate_compile.py --version            prints one JSON object: the versions of Python and of the compilers' packages
     python3 ncugate_compile.py REQUEST              compiles the kernels of the JSON file REQUEST; prints one JSON object per kernel
 
-A compiler is a module next to this one: `takes` tests whether a function is one of its kernels, `compiled` returns machine code or PTX
-and the launch.
+A compiler is a module next to this one: `takes` tests whether a function is one of its kernels, `compiled` returns machine code or PTX,
+the launch, and the kernel's symbol if it differs from the function's name.
 """
 
 import ast
@@ -65,6 +65,8 @@ def module(path, values):
         raise  # a parameter that the module does not have
     except Exception as error:
         hint = "a file that runs or times its kernels needs `if __name__ == \"__main__\":` around that"
+        if isinstance(error, ModuleNotFoundError):
+            hint = f"install `{error.name}` for {sys.executable}, or name another Python with `[build] python`"
         raise ImportError(f"importing `{path}` failed: {type(error).__name__}: {error}; hint: {hint}") from error
 
 
@@ -171,12 +173,12 @@ def compiled(request, unit):
     values = {} if known is None else {name: value for name, value in constants.items() if name not in known}
     if values:
         found, thing, compiler, constants = kernel(unit, values)
-    code, launch = compiler.compiled(thing, unit, constants, request)
+    code, launch, symbol = compiler.compiled(thing, unit, constants, request)
     is_text = isinstance(code, str)
     with open(unit["code"], "wb") as out:
         out.write(code.encode() if is_text else code)
     form = "ptx" if is_text else "cubin"
-    return {"unit": unit["unit"], "form": form, "launch": launch, "files": sources(found)}
+    return {"unit": unit["unit"], "form": form, "launch": launch, "symbol": symbol, "files": sources(found)}
 
 
 def attempt(request, unit):

@@ -373,4 +373,4 @@ def compiled(thing, unit, constants, request):
         function = cute.compile(thing, *values, options=f"{text} --dump-dir={folder}")
         cubin, ptx = function.artifacts.CUBIN, function.artifacts.PTX
     host = Host(function, parameter_sizes(ptx, unit["function"]))
-    return cubin, {"shapes": [launched(host, unit, launch, names, constants) for launch in unit["launches"]]}
+    return cubin, {"shapes": [launched(host, unit, launch, names, constants) for launch in unit["launches"]]}, None

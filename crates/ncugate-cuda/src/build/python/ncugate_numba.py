@@ -141,4 +141,4 @@ def compiled(thing, unit, constants, request):
         }
         for launch in unit["launches"]
     ]
-    return ptx, {"shapes": shapes}
+    return ptx, {"shapes": shapes}, None

@@ -15,15 +15,11 @@ def parameters(thing):
 
 
 def own_function(fn):
-    """The kernel under the decorators."""
-    decorators = []
+    """The kernel under decorators such as `triton.autotune`, which choose constexprs at a launch: here the phase gives them all."""
     while not hasattr(fn, "arg_names") or not hasattr(fn, "params"):
-        decorators.append(type(fn).__name__)
         fn = getattr(fn, "fn", None)
         if fn is None:
             raise TypeError("it is not a function under @triton.jit")
-    if decorators:
-        raise TypeError(f"it is decorated with {', '.join(decorators)}; sweep the parameters in the phase instead")
     return fn
 
 
@@ -45,7 +41,10 @@ def source(fn, unit, constants):
     passed = [parameter for parameter in fn.params if parameter.name not in constexprs]
     missing = [parameter.name for parameter in passed if parameter.is_constexpr]
     if missing:
-        raise TypeError(f"{', '.join(missing)}: a constexpr without a value; add it as a parameter of the sweep or variant")
+        raise TypeError(
+            f"{', '.join(missing)}: a constexpr without a value; add it as a parameter of the sweep or variant, "
+            "also if a decorator chooses it at a launch"
+        )
     if len(passed) != len(unit["signature"]):
         names = ", ".join(parameter.name for parameter in passed)
         raise TypeError(f"`args` has {len(unit['signature'])} values, but {len(passed)} parameters are passed ({names})")
@@ -54,6 +53,8 @@ def source(fn, unit, constants):
     for parameter, text in zip(passed, unit["signature"]):
         name, _, divisor = text.partition(":")
         signature[parameter.name] = name
+        if name == "constexpr":  # `nullptr`: `None`, as Triton's own launcher has it, and no parameter of the machine code
+            constexprs[parameter.name] = None
         if divisor and not parameter.do_not_specialize and not parameter.do_not_specialize_on_alignment:
             attributes[(parameter.num,)] = [["tt.divisibility", int(divisor)]]
     signature = {name: signature[name] for name in fn.arg_names}
@@ -61,7 +62,7 @@ def source(fn, unit, constants):
 
 
 def compiled(fn, unit, constants, request):
-    """The machine code, and the launch that the compiler determines."""
+    """The machine code, the launch that the compiler determines, and the kernel's symbol."""
     import triton
     from triton.backends.compiler import GPUTarget
 
@@ -85,4 +86,4 @@ def compiled(fn, unit, constants, request):
         "dynamic_shared": about.shared,
         "workspace": [getattr(about, "global_scratch_size", 0) or 0, getattr(about, "profile_scratch_size", 0) or 0],
     }
-    return kernel.asm["cubin"], launch
+    return kernel.asm["cubin"], launch, about.name

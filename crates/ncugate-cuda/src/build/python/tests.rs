@@ -104,6 +104,45 @@ fn message(record: &BuildRecord) -> &str {
     }
 }
 
+const OPTIONAL: &str = r#"
+import triton
+import triton.language as tl
+
+@triton.autotune(configs=[triton.Config({"BLOCK": 128})], key=["C"])
+@triton.heuristics({"EVEN": lambda args: False})
+@triton.jit
+def optional(x, y, mask, R, C, BLOCK: tl.constexpr, EVEN: tl.constexpr):
+    tl.static_assert(mask is None)
+    at = tl.arange(0, BLOCK)
+    inside = at < C
+    tl.store(y + tl.program_id(0) * C + at, tl.load(x + tl.program_id(0) * C + at, mask=inside), mask=inside)
+
+def factory():
+    return optional
+"#;
+
+#[test]
+fn a_null_pointer_is_none_and_decorators_that_choose_constexprs_are_looked_through() {
+    let Some(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("shipped.py");
+    fs::write(&file, OPTIONAL).unwrap();
+    for function in ["optional", "factory"] {
+        let text = |sweep| {
+            let kernel = format!("python = \"{}:{function}\"", file.display());
+            phase(&kernel, sweep).replace(r#"["x", "y", "R", "C"]"#, r#"["x", "y", "nullptr", "R", "C"]"#)
+        };
+        let both = read(&text("[sweep]\nBLOCK = [256]\nEVEN = [false]"));
+        let (records, _) = build(&both, &python, folder.path()).unwrap();
+        assert_eq!(everywhere(&records[0]).0, 128);
+        let BuildOutcome::Built { symbols, .. } = &records[0].outcome else { panic!("{records:?}") };
+        assert_eq!(symbols.of(function), "optional");
+        let one = read(&text("[sweep]\nBLOCK = [256]"));
+        let (records, _) = build(&one, &python, folder.path()).unwrap();
+        assert!(message(&records[0]).contains("EVEN: a constexpr without a value"), "{records:?}");
+    }
+}
+
 #[test]
 fn a_sweep_is_compiled_with_what_the_compiler_says_of_the_launch_and_not_twice() {
     let Some(python) = python() else { return };
