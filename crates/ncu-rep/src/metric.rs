@@ -276,7 +276,7 @@ pub(crate) fn identify<'r>(names: &MetricNames, message: Message<'r>) -> Result<
     Ok((names.place(id, &message)?, message, body))
 }
 
-/// The last metric of a launch with this place.
+/// The metric of a launch that is stored under this number; the last one, if several are.
 pub(crate) fn find<'r>(
     data: &'r [u8],
     names: &'r MetricNames,

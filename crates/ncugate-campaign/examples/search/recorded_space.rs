@@ -163,7 +163,12 @@ fn of_cache_text(text: &str, name: String) -> Result<RecordedSpace, String> {
     let axes: Vec<(&String, &Vec<serde_json::Value>)> = file
         .tune_params_keys
         .iter()
-        .map(|key| file.tune_params.get(key).map(|values| (key, values)).ok_or(format!("it has no values of `{key}`")))
+        .map(|key| {
+            file.tune_params
+                .get(key)
+                .map(|values| (key, values))
+                .ok_or(format!("`tune_params` has no values for `{key}`"))
+        })
         .collect::<Result<_, _>>()?;
     let index: Vec<HashMap<String, u32>> =
         axes.iter().map(|(_, values)| values.iter().map(ToString::to_string).zip(0..).collect()).collect();
