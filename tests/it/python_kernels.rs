@@ -61,7 +61,7 @@ fn a_copy_of_a_folder_is_compiled_with_the_modules_of_the_copy() {
         let phase = format!(
             "[phase]\nname = \"copied\"\n\
              [build]\nnvcc = \"{}\"\npython = \"{python}\"\n\
-             [workload]\nreference = \"copy\"\ntolerance = \"exact\"\n\
+             [workload]\nreference = \"copy\"\ntolerance = {{ atol = 0 }}\n\
              [workload.shapes]\na = {{ N = 1000 }}\n\
              [workload.buffers]\nx = {{ dtype = \"f32\", shape = [\"N\"] }}\n\
              y = {{ dtype = \"f32\", shape = [\"N\"], role = \"output\" }}\n\
