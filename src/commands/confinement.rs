@@ -87,6 +87,10 @@ fn refusal(phase: &Phase, plan: &Plan) -> Result<(), String> {
     if let Some((key, path)) = tools.into_iter().find_map(|(key, path)| Some((key, path.as_ref()?))) {
         return Err(format!("`{key}` names {}", path.display()));
     }
+    if let Some(package) = build.include.first() {
+        return Err(format!("`build.include` names {package}, and Python looks for it"));
+    }
+    build.pythonpath.iter().try_for_each(|folder| inside(folder))?;
     if let WorkloadReference::Program(_) = &phase.workload.reference {
         return Err("`workload.reference` is a program".to_owned());
     }

@@ -230,3 +230,37 @@ fn modules_load_ahead_in_a_fresh_process_for_each_measurement() {
     let imports = lines.iter().filter(|(process, what)| *what == "imported" && callers.contains(process)).count();
     assert!(callers.len() >= 2 && imports == callers.len(), "each measurement has its own process: {log}");
 }
+
+#[test]
+fn a_module_on_the_search_path_of_the_phase_finds_its_neighbours_and_is_an_input() {
+    if !has_shared_python() {
+        return;
+    }
+    let (place, variables) = machine_of_functions(&["honest"]);
+    // Without `__init__.py`: only the search path makes these folders packages.
+    let (queue, rest) = FUNCTIONS.split_once("def honest").unwrap();
+    let (honest, _) = rest.split_once("def returned").unwrap();
+    place.write("src/mine/queues.py", queue);
+    let imports = "from mine.queues import address, queue\nfrom .offset import NONE\nimport sibling\n\n\n";
+    place.write("src/mine/ops/copies.py", &format!("{imports}def honest{}", honest.replace("address(x))", "address(x) + NONE)")));
+    place.write("src/mine/ops/offset.py", "NONE = 0\n");
+    place.write("src/mine/ops/sibling.py", "");
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    let phase = phase.replace("functions.py:honest", "mine.ops.copies:honest");
+    place.write("phase.toml", &phase);
+    let absent = place.run(&["check", "phase.toml", "--no-build"]);
+    assert!(absent.status == Some(2) && absent.stderr.contains("`mine.ops.copies`, which does not exist"), "{absent:?}");
+    place.write("phase.toml", &format!("{phase}[build]\npythonpath = [\"sources\"]\n"));
+    let wrong = place.run(&["check", "phase.toml", "--no-build"]);
+    assert!(wrong.stderr.contains("`build.pythonpath` has `sources`, which is not a folder"), "{wrong:?}");
+    place.write("phase.toml", &format!("{phase}[build]\npythonpath = [\"src\"]\n"));
+    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+    let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+    assert!(outcomes(&place).iter().all(|(_, status, _)| status == "timed"), "{finished:?}\n{:?}", outcomes(&place));
+    let run = fs::read_dir(place.path().join("profiles/copy")).unwrap().next().unwrap().unwrap().path();
+    let manifest: Value = serde_json::from_str(&fs::read_to_string(run.join("manifest.json")).unwrap()).unwrap();
+    for file in ["src/mine/ops/copies.py", "src/mine/queues.py"] {
+        assert!(manifest["inputs"][file].is_string(), "{file}: {}", manifest["inputs"]);
+    }
+    assert_eq!(manifest["settings"]["build.pythonpath"], "[\"src\"]");
+}

@@ -80,7 +80,7 @@ fn built<'a>(
     tools: &Tools,
 ) -> Result<Option<(&'a Variant, BuiltKernel)>, CampaignError> {
     let (arch, cache) = (tools.arch(phase)?, Cache::of_user(phase.build.cache.as_deref())?);
-    let builder = Builder::new(&tools.nvcc, &arch, &cache, Deduplication::Each).with_python_of(phase);
+    let builder = Builder::new(&tools.nvcc, &arch, &cache, Deduplication::Each).with_python_of(phase)?;
     let wanted = |variant: &&Variant| asked.is_none_or(|id| variant.id.0 == id);
     for variant in plan.candidates().filter(|v| matches!(v.method, Method::Kernel(_))).filter(wanted) {
         let alone = Plan { variants: vec![variant.clone()] };

@@ -15,7 +15,9 @@ pub fn prove_files(phase: &Phase, plan: &Plan) -> Result<(), PlanErrors> {
         .into_iter()
         .filter_map(|file| flaw(&phase.root.join(&file.path)).map(|flaw| (file, flaw)))
         .collect();
-    if flaws.is_empty() {
+    let is_absent = |folder: &&PathBuf| !phase.root.join(folder).is_dir();
+    let absent: Vec<&PathBuf> = phase.build.pythonpath.iter().filter(is_absent).collect();
+    if flaws.is_empty() && absent.is_empty() {
         return Ok(());
     }
     let places = KeyPlaces::of(&phase.text);
@@ -25,6 +27,9 @@ pub fn prove_files(phase: &Phase, plan: &Plan) -> Result<(), PlanErrors> {
         let key = file.keys.iter().find(|key| places.locate(key).is_some()).or(file.keys.last());
         let key = key.map(String::as_str).unwrap_or_default();
         faults.add(key, format!("is `{}`, which {flaw}", file.path.display()), &help, &file.of);
+    }
+    for folder in absent {
+        faults.add("build.pythonpath", format!("has `{}`, which is not a folder", folder.display()), &help, "");
     }
     Err(faults.into_errors(phase))
 }

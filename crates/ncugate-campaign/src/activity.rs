@@ -58,7 +58,7 @@ pub(super) struct Tracing {
 impl Tracing {
     /// Starts without a library lookup. Worker files go to folders in `logs` with names that begin with `prefix`.
     pub fn new(job: WorkerJob, worker: WorkerCommand, timeout: Duration, logs: &Path, prefix: &str) -> Self {
-        let python = job.python.clone().unwrap_or_else(|| PYTHON.into());
+        let python = job.python.program.clone();
         let logs = logs.join(format!("{prefix}cupti"));
         Self { job, worker, timeout, logs, python, library: None, passes: 0 }
     }

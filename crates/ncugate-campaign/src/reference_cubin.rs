@@ -26,7 +26,7 @@ pub struct ReferenceCubin {
 pub fn reference_cubin(phase: &Phase, plan: &Plan, tools: &Tools) -> Result<ReferenceCubin, CampaignError> {
     let Some(plan) = reference_plan(phase, plan) else { return Ok(ReferenceCubin::default()) };
     let (arch, cache) = (tools.arch(phase)?, Cache::of_user(phase.build.cache.as_deref())?);
-    let builder = Builder::new(&tools.nvcc, &arch, &cache, Deduplication::Each);
+    let builder = Builder::new(&tools.nvcc, &arch, &cache, Deduplication::Each).with_python_of(phase)?;
     let builds = builder.build(&plan, &|_| {}, &mut |_| Ok(()))?;
     match builds.iter().find_map(|build| failure(&build.outcome)) {
         Some(message) => Err(CampaignError::Reference { message }),

@@ -20,7 +20,7 @@ use ncugate_model::process;
 use ncugate_model::{BuildOutcome, BuildRecord, BuiltKernel};
 use ncugate_model::{CheckRecord, LatencyOutcome, LatencyRecord, unsound_samples};
 use ncugate_phase::config::Phase;
-use ncugate_phase::plan::Plan;
+use ncugate_phase::plan::{KernelCode, KernelPlan, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::time::Instant;
@@ -95,7 +95,7 @@ impl Campaign<'_> {
         self.progress.stage("build", self.plan.variants.len());
         let arch = self.tools.arch(self.phase)?;
         let cache = Cache::of_user(self.phase.build.cache.as_deref())?;
-        let builder = Builder::new(&self.tools.nvcc, &arch, &cache, self.sharing).with_python_of(self.phase);
+        let builder = Builder::new(&self.tools.nvcc, &arch, &cache, self.sharing).with_python_of(self.phase)?;
         let Self { plan, early, progress, ref mut writer, .. } = *self;
         let builds = early.beside_builds(|built| {
             let mut sink = |record: &BuildRecord| {
@@ -106,7 +106,9 @@ impl Campaign<'_> {
             builder.build(plan, &|_| {}, &mut sink)
         })?;
         self.writer.compiled_from(&self.phase.root, builder.files_read())?;
-        for (variant, _) in self.plan.python_kernels() {
+        let includes_packages = !self.phase.build.include.is_empty();
+        let is_user = |kernel: &KernelPlan| includes_packages || matches!(kernel.code, KernelCode::Python(_));
+        for (variant, _) in self.plan.kernels().filter(|(_, kernel)| is_user(kernel)) {
             self.writer.used(variant, builder.software())?;
         }
         for warning in compiler_warnings(&builds) {

@@ -59,7 +59,7 @@ pub fn build_for(
         progress.step(&record.variant.0);
         io::Result::Ok(())
     };
-    Builder::new(&nvcc, arch, &cache, Deduplication::Share).with_python_of(phase).build(plan, &|_| {}, &mut sink)
+    Builder::new(&nvcc, arch, &cache, Deduplication::Share).with_python_of(phase)?.build(plan, &|_| {}, &mut sink)
 }
 
 /// Why the reference entry cannot be built or launched; `None` if it can, or if the phase has no reference entry.

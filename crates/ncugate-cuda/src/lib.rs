@@ -6,4 +6,7 @@ pub mod build;
 pub mod gpu;
 pub mod host;
 pub mod prove;
+mod python_environment;
 pub mod time;
+
+pub use python_environment::PythonEnvironment;

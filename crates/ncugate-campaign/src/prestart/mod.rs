@@ -10,6 +10,7 @@ use super::gpu_turn::GpuTurn;
 use super::progress::Progress;
 use super::targets::command_folder;
 use super::tools::Tools;
+use ncugate_cuda::PythonEnvironment;
 use ncugate_cuda::host::external::PrestartedCommand;
 use ncugate_cuda::host::{Preload, PrestartedWorker, WorkerJob};
 use ncugate_judge::frame::required_metrics;
@@ -174,7 +175,7 @@ impl<'a> PrestartedProcesses<'a> {
         if functions.is_empty() {
             return;
         }
-        let preload = Preload::Functions { python: self.phase.build.python.clone(), functions };
+        let preload = Preload::Functions { python: PythonEnvironment::of(&self.phase.build), functions };
         let logs = self.folder.join("logs");
         let start = |number| PrestartedWorker::start(&self.tools.worker, &preload, &logs, number).ok();
         locked(&self.workers).extend((0..WORKERS).filter_map(start));

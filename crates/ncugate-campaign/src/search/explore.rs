@@ -343,7 +343,8 @@ impl ActiveSearch<'_> {
         let tools = self.of.tools;
         let (arch, cache) =
             (tools.arch(phase)?, Cache::of_user(phase.build.cache.as_deref()).map_err(CampaignError::from)?);
-        let builder = Builder::new(&tools.nvcc, &arch, &cache, Deduplication::Share).with_python_of(phase);
+        let builder = Builder::new(&tools.nvcc, &arch, &cache, Deduplication::Share);
+        let builder = builder.with_python_of(phase).map_err(CampaignError::from)?;
         let mut sink = |record: &BuildRecord| {
             self.of.progress.step(&record.variant.0);
             Ok(())

@@ -4,12 +4,13 @@
 //! complete files:
 //!
 //! - `includes/<inputs>`: the files that a compilation read, one per line. `<inputs>` hashes source, flags, the files that
-//!   flags name, defines, architecture, nvcc's version and the variables it reads.
+//!   flags name, defines, architecture, nvcc's version and the variables it reads, and versions of packages with headers.
 //! - `results/<contents>.json`: the cubin's hash and nvcc's output. `<contents>` hashes `<inputs>` and the current contents of
 //!   all those files, so that no preprocessor has to run to detect a change.
 //! - `cubins/<sha256>.cubin`: named by its own hash, which is checked whenever it is read.
 //!
-//! Headers of the toolkit and the system are assumed to change only with nvcc's version. If a new header shadows one in the
+//! Headers of the toolkit and the system are assumed to change only with nvcc's version, and those of a Python package with its
+//! version. If a new header shadows one in the
 //! list, the cache does not notice until something else changes.
 
 use super::arch::Arch;
@@ -175,7 +176,8 @@ impl Cache {
             .list(defines)
             .list(unit.instantiation()?.iter())
             .list(unit.entries.iter())
-            .list(compiler_environment::variables().iter());
+            .list(compiler_environment::variables().iter())
+            .list(nvcc.header_versions().iter().map(|(package, version)| format!("{package} {version}")));
         for (file, bytes) in named {
             digest = digest.part(file.as_os_str().as_encoded_bytes()).part(bytes);
         }

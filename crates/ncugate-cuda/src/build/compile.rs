@@ -8,8 +8,10 @@ use super::error::BuildError;
 use super::launch_check::Launchable;
 use super::message::{budget_line, message, relative, too_much_shared, unreadable};
 use super::nvcc::{CompileUnit, Nvcc};
+use super::package_headers::PackageHeaders;
 use super::ptx_module::PtxModule;
 use super::{duplicates, launch_check, ptxas};
+use crate::python_environment::PythonEnvironment;
 use indexmap::{IndexMap, IndexSet};
 use ncugate_model::cubin::variables;
 use ncugate_model::cubin::{CubinError, Entry, symbol};
@@ -21,6 +23,7 @@ use ncugate_model::{BuildOutcome, BuildRecord, CompiledLaunch, EntryResources, E
 use ncugate_phase::config::{CodeForm, Phase, Workload, WorkloadReference};
 use ncugate_phase::plan::{Arg, KernelLaunch, KernelPlan, Plan, ShapeProgram};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -31,8 +34,6 @@ use std::time::{Duration, SystemTime};
 
 /// Time limit of one compilation.
 const LIMIT: Duration = Duration::from_secs(900);
-/// The default Python, if the phase names none.
-const PYTHON: &str = "python3";
 
 /// Whether variants with equal code and equal launches are measured once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,12 +55,12 @@ pub struct BuildProgress {
 /// Builds the variants of a plan for one architecture.
 #[derive(Debug)]
 pub struct Builder<'a> {
-    nvcc: &'a Nvcc,
+    nvcc: Cow<'a, Nvcc>,
     pub(super) arch: &'a Arch,
     pub(super) cache: &'a Cache,
     sharing: Deduplication,
     /// The Python whose packages compile kernels.
-    pub(super) python: PathBuf,
+    pub(super) python: PythonEnvironment,
     /// Source of the arguments of kernels in Python.
     pub(super) workload: Option<&'a Workload>,
     /// Versions of compilers other than nvcc.
@@ -77,11 +78,11 @@ impl<'a> Builder<'a> {
     /// Compiles with `nvcc` for `arch` through `cache`. The limits of `arch` decide which variants are refused.
     pub fn new(nvcc: &'a Nvcc, arch: &'a Arch, cache: &'a Cache, sharing: Deduplication) -> Self {
         Self {
-            nvcc,
+            nvcc: Cow::Borrowed(nvcc),
             arch,
             cache,
             sharing,
-            python: PathBuf::from(PYTHON),
+            python: PythonEnvironment::default(),
             workload: None,
             software: Mutex::default(),
             trouble: OnceLock::new(),
@@ -89,14 +90,20 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Sets the Python of a phase, and the source of the arguments of its kernels in Python.
-    #[must_use]
-    pub fn with_python_of(mut self, phase: &'a Phase) -> Self {
-        if let Some(python) = &phase.build.python {
-            python.clone_into(&mut self.python);
-        }
+    /// Sets the Python of a phase with the headers of its packages, and the source of the arguments of its kernels in Python.
+    ///
+    /// # Errors
+    /// A package has no headers.
+    pub fn with_python_of(mut self, phase: &'a Phase) -> Result<Self, BuildError> {
+        self.python = PythonEnvironment::of(&phase.build);
         self.workload = Some(&phase.workload);
-        self
+        if !phase.build.include.is_empty() {
+            let headers = PackageHeaders::find(&phase.build.include, &self.python, self.cache)?;
+            let software = self.software.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+            software.extend(headers.versions.clone());
+            self.nvcc = Cow::Owned(self.nvcc.with_headers(headers));
+        }
+        Ok(self)
     }
 
     /// The kernel of the candidates' source that computes the expected outputs, if one does.
@@ -182,7 +189,7 @@ impl<'a> Builder<'a> {
         let (mut lone, mut alike) = (Vec::new(), IndexMap::<_, Vec<UnitWork<'k>>>::new());
         for (unit, kernels) in units {
             let known =
-                || Cache::inputs(&unit, self.arch, self.nvcc).is_ok_and(|inputs| self.cache.lookup(&inputs).is_some());
+                || Cache::inputs(&unit, self.arch, &self.nvcc).is_ok_and(|inputs| self.cache.lookup(&inputs).is_some());
             if unit.entries.is_empty() || known() {
                 lone.push(vec![(unit, kernels)]);
             } else {
@@ -226,7 +233,7 @@ impl<'a> Builder<'a> {
     /// A unit whose symbols the compiler is asked for. If it cannot find an entry as written (a namespace can be missing), the
     /// source as it is may still have the kernel.
     fn named(&self, unit: &CompileUnit) -> Result<CompileResult, BuildError> {
-        if let Ok(artifact) = Cache::inputs(unit, self.arch, self.nvcc).map(|inputs| self.cache.lookup(&inputs))
+        if let Ok(artifact) = Cache::inputs(unit, self.arch, &self.nvcc).map(|inputs| self.cache.lookup(&inputs))
             && let Some(artifact) = artifact
         {
             return Ok(Ok(artifact));
@@ -263,7 +270,7 @@ impl<'a> Builder<'a> {
 
     /// The machine code of the entries of `unit`, from PTX that has them.
     fn cubin_of(&self, unit: &CompileUnit, module: &PtxModule) -> Result<CompileResult, BuildError> {
-        let inputs = match Cache::inputs(unit, self.arch, self.nvcc) {
+        let inputs = match Cache::inputs(unit, self.arch, &self.nvcc) {
             Ok(inputs) => inputs,
             Err(e) => return Ok(Err(unreadable(&unit.source, &e))),
         };
@@ -314,7 +321,7 @@ impl<'a> Builder<'a> {
 
     /// The cached result, or nvcc's, which is then cached.
     pub(super) fn cached(&self, unit: &CompileUnit) -> Result<CompileResult, BuildError> {
-        let inputs = match Cache::inputs(unit, self.arch, self.nvcc) {
+        let inputs = match Cache::inputs(unit, self.arch, &self.nvcc) {
             Ok(inputs) => inputs,
             Err(e) => return Ok(Err(unreadable(&unit.source, &e))),
         };

@@ -27,6 +27,12 @@ pub enum BuildError {
         python.display()
     )]
     NoPythonCompiler { python: PathBuf, reason: String },
+    /// A Python package has no headers.
+    #[error(
+        "`{}` has no headers of `{package}`, which `include` under [build] names: {reason}; hint: install the package there, or set `python` under [build] to a Python that has it",
+        python.display()
+    )]
+    NoHeaders { python: PathBuf, package: String, reason: String },
     /// The cache cannot be used.
     #[error("cannot write the build cache at `{}`; hint: set $NCUGATE_CACHE to another folder", path.display())]
     Cache {

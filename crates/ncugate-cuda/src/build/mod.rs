@@ -15,6 +15,7 @@ mod error;
 mod launch_check;
 mod message;
 mod nvcc;
+mod package_headers;
 mod ptx_module;
 mod ptxas;
 mod python;

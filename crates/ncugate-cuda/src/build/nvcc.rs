@@ -3,8 +3,10 @@
 use super::arch::Arch;
 use super::build_work::is_expression;
 use super::error::BuildError;
+use super::package_headers::PackageHeaders;
 use ncugate_model::{KernelName, process};
 use ncugate_phase::config::CodeForm;
+use std::collections::BTreeMap;
 use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -64,6 +66,8 @@ impl CompileUnit {
 pub struct Nvcc {
     path: PathBuf,
     version: String,
+    /// Headers besides its own and the system's.
+    headers: PackageHeaders,
 }
 
 impl Nvcc {
@@ -95,7 +99,7 @@ impl Nvcc {
             return Err(BuildError::Unusable { path, reason });
         }
         match version_in(&output.stdout) {
-            Some(version) => Ok(Self { version: version.to_owned(), path }),
+            Some(version) => Ok(Self { version: version.to_owned(), path, headers: PackageHeaders::default() }),
             None => Err(BuildError::Unusable { path, reason: "`--version` printed no version".to_owned() }),
         }
     }
@@ -107,6 +111,17 @@ impl Nvcc {
     /// `13.0.88`.
     pub fn version(&self) -> &str {
         &self.version
+    }
+
+    /// The same with headers of packages.
+    #[must_use]
+    pub(super) fn with_headers(&self, headers: PackageHeaders) -> Self {
+        Self { headers, ..self.clone() }
+    }
+
+    /// Versions of the packages whose headers it finds.
+    pub(super) const fn header_versions(&self) -> &BTreeMap<String, String> {
+        &self.headers.versions
     }
 
     /// Compiles `unit`, whose text is in `file`, to a cubin. Writes the included files as a make rule to `dependencies`.
@@ -161,12 +176,17 @@ impl Nvcc {
         let mut command = Command::new(&self.path);
         command.arg(kind).arg(format!("-arch={arch}")).args(&unit.flags);
         command.args(unit.defines.iter().map(|(name, value)| format!("-D{name}={value}")));
+        if unit.code == CodeForm::Cuda {
+            self.headers.folders.iter().for_each(|folder| {
+                command.arg("-isystem").arg(folder);
+            });
+        }
         command.arg("-o").arg(out).arg(file);
         command
     }
 
-    /// Whether its version stands for a file that it read: a header of the toolkit or of the system. Files inside the working
-    /// directory belong to the project, wherever the toolkit is.
+    /// Whether a version stands for a file that it read: a header of the toolkit, of the system or of an installed package.
+    /// Files inside the working directory belong to the project, wherever the toolkit is.
     pub(super) fn stands_for(&self, file: &Path) -> bool {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let file = real(file);
@@ -176,6 +196,7 @@ impl Nvcc {
         let program = real(&self.path);
         let toolkit = program.parent().and_then(Path::parent).filter(|folder| folder.parent().is_some());
         toolkit.into_iter().chain(SYSTEM.map(Path::new)).any(|folder| file.starts_with(folder))
+            || self.headers.versioned.iter().any(|folder| file.starts_with(real(folder)))
     }
 }
 
@@ -211,7 +232,12 @@ pub(super) mod tests {
 
     /// An nvcc that is never started.
     pub fn double() -> Nvcc {
-        Nvcc { path: PathBuf::from("/opt/toolkit/bin/nvcc"), version: "13.0.88".to_owned() }
+        at_path("/opt/toolkit/bin/nvcc")
+    }
+
+    fn at_path(path: &str) -> Nvcc {
+        let headers = PackageHeaders::default();
+        Nvcc { path: PathBuf::from(path), version: "13.0.88".to_owned(), headers }
     }
 
     #[test]
@@ -223,6 +249,34 @@ pub(super) mod tests {
         for file in ["src/lib.rs", "/opt/cutlass/include/cute.h", "kernels/sdpa_fp8/../sdpa_fast/ptx.cuh"] {
             assert!(!nvcc.stands_for(Path::new(file)), "{file}");
         }
+    }
+
+    #[test]
+    fn the_version_of_a_package_stands_for_its_headers_outside_the_project() {
+        let folder = |name: &str| PathBuf::from("/opt/venv/lib/site-packages").join(name);
+        let here = env::current_dir().unwrap().join("venv/torch/include");
+        let headers = PackageHeaders {
+            folders: vec![folder("torch/include"), folder("mine/include"), here.clone()],
+            versioned: vec![folder("torch/include"), here.clone()],
+            versions: [("torch".to_owned(), "2.11.0".to_owned())].into(),
+        };
+        let nvcc = double().with_headers(headers);
+        assert!(nvcc.stands_for(&folder("torch/include/ATen/ATen.h")));
+        assert!(!nvcc.stands_for(&folder("mine/include/mine.h")), "no version");
+        assert!(!nvcc.stands_for(&here.join("ATen/ATen.h")), "it can be edited with the project");
+        let unit = CompileUnit {
+            code: CodeForm::Cuda,
+            source: PathBuf::from("k.cu"),
+            flags: Vec::new(),
+            defines: Vec::new(),
+            entries: Vec::new(),
+        };
+        let arguments = |code| {
+            let unit = CompileUnit { code, ..unit.clone() };
+            let command = nvcc.assemble(&unit, &unit.source, &"sm_90".parse().unwrap(), Path::new("out"), &["k"]);
+            command.get_args().filter(|word| *word == "-isystem").count()
+        };
+        assert_eq!((arguments(CodeForm::Cuda), arguments(CodeForm::Ptx)), (3, 0));
     }
 
     fn script(folder: &Path, text: &str) -> PathBuf {
@@ -256,7 +310,7 @@ pub(super) mod tests {
 
     #[test]
     fn flags_come_before_defines_and_the_source() {
-        let nvcc = Nvcc { path: PathBuf::from("nvcc"), version: "13.0.88".to_owned() };
+        let nvcc = at_path("nvcc");
         let unit = CompileUnit {
             code: CodeForm::Cuda,
             source: PathBuf::from("k.cu"),

@@ -7,6 +7,7 @@ use super::compile::{Builder, CompileResult};
 use super::error::BuildError;
 use super::message::unreadable;
 use super::nvcc::CompileUnit;
+use crate::python_environment::{IMPORTER, PythonEnvironment};
 use ncugate_model::digest::{Digest, sha256};
 use ncugate_model::disk::open;
 use ncugate_model::expr::Value;
@@ -22,15 +23,15 @@ use std::env;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 /// The program that calls the compilers, with a file for each of them.
-const PROGRAM: [(&str, &str); 4] = [
+const PROGRAM: [(&str, &str); 5] = [
     ("ncugate_compile.py", include_str!("python/ncugate_compile.py")),
     ("ncugate_triton.py", include_str!("python/ncugate_triton.py")),
     ("ncugate_numba.py", include_str!("python/ncugate_numba.py")),
     ("ncugate_cute.py", include_str!("python/ncugate_cute.py")),
+    IMPORTER,
 ];
 /// Python prints its version at once; on a cold disk that takes some seconds.
 const VERSION_LIMIT: Duration = Duration::from_secs(60);
@@ -47,7 +48,7 @@ const PTX_FLAGS: [&str; 2] = ["-O3", "-lineinfo"];
 
 /// A Python with at least one of the compilers.
 struct Compilers<'a> {
-    python: &'a Path,
+    python: &'a PythonEnvironment,
     program: PathBuf,
     cache: PathBuf,
     versions: PythonVersions,
@@ -381,10 +382,10 @@ impl Answer {
 }
 
 impl<'a> Compilers<'a> {
-    fn find(python: &'a Path, cache: &Cache) -> Result<Self, BuildError> {
-        let none = |reason: String| BuildError::NoPythonCompiler { python: python.to_owned(), reason };
+    fn find(python: &'a PythonEnvironment, cache: &Cache) -> Result<Self, BuildError> {
+        let none = |reason: String| BuildError::NoPythonCompiler { python: python.program.clone(), reason };
         let program = cache.program(&PROGRAM)?.join(PROGRAM[0].0);
-        let output = process::run(Command::new(python).arg(&program).arg("--version"), VERSION_LIMIT)
+        let output = process::run(python.command().arg(&program).arg("--version"), VERSION_LIMIT)
             .map_err(|error| none(format!("it does not start ({error})")))?;
         if output.ending == ProcessExit::Interrupted {
             return Err(BuildError::Interrupted);
@@ -431,7 +432,8 @@ impl<'a> Compilers<'a> {
             .list(constants)
             .part(format!("{:?}", about.given))
             .part(format!("{launches:?}"))
-            .list(environment.iter());
+            .list(environment.iter())
+            .list(self.python.folders.iter().map(|folder| folder.as_os_str().as_encoded_bytes()));
         Cache::key(digest)
     }
 
@@ -440,12 +442,12 @@ impl<'a> Compilers<'a> {
         let failed = |source| BuildError::Cache { path: path.to_owned(), source };
         let text = serde_json::to_vec(request).map_err(|error| failed(error.into()))?;
         fs::write(path, text).map_err(failed)?;
-        let mut command = Command::new(self.python);
+        let mut command = self.python.command();
         command.arg(&self.program).arg(path).env("TRITON_CACHE_DIR", &self.cache);
         // Its kernels have the phase's names, which are not part of its cache's keys.
         command.env("CUTE_DSL_DISABLE_FILE_CACHING", "1");
         let output = process::run_whole(&mut command, LIMIT)
-            .map_err(|source| BuildError::Start { path: self.python.to_owned(), source })?;
+            .map_err(|source| BuildError::Start { path: self.python.program.clone(), source })?;
         let _ = fs::remove_file(path);
         if output.ending == ProcessExit::Interrupted {
             return Err(BuildError::Interrupted);

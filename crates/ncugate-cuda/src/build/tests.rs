@@ -585,3 +585,37 @@ fn a_template_of_an_enumerator_in_a_header_is_built() {
     let absent = failure(built("apply<float, 64, Times::never>"));
     assert!(absent.contains("never"), "{absent}");
 }
+
+#[test]
+fn a_kernel_includes_the_headers_of_a_package_and_is_compiled_again_after_a_change_of_them() {
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    };
+    write("site/torch/__init__.py", "");
+    let header = write("site/torch/include/ATen/mine.h", "#define VALUE 1.0f\n");
+    let source = write(
+        "k.cu",
+        "#include <ATen/mine.h>\nextern \"C\" __global__ void k(float* y) { *y = VALUE; }\n",
+    );
+    let mut phase = ncugate_fixtures::phase();
+    phase.build.pythonpath = vec![folder.path().join("site")];
+    let built = |phase: &ncugate_phase::config::Phase| {
+        let (cache, arch) = (Cache::at(&folder.path().join("cache")).unwrap(), "sm_90".parse::<Arch>().unwrap());
+        let builder = Builder::new(&nvcc, &arch, &cache, Deduplication::Each).with_python_of(phase).unwrap();
+        let plan = plan(vec![("v", Method::Kernel(kernel(source.clone(), "k", "p")))]);
+        let outcome = builder.build(&plan, &|_| {}, &mut |_| Ok(())).unwrap().remove(0).outcome;
+        (outcome, builder.files_read())
+    };
+    assert!(failure(built(&phase).0).contains("mine.h"), "the package is not asked for");
+    phase.build.include = vec!["torch".to_owned()];
+    let (first, files) = built(&phase);
+    assert!(!cached(&first) && files.contains_key(&header), "a header without a version is an input: {files:?}");
+    assert!(cached(&built(&phase).0));
+    fs::write(&header, "#define VALUE 2.0f\n").unwrap();
+    assert!(!cached(&built(&phase).0));
+}

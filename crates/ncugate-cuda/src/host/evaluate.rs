@@ -3,6 +3,7 @@
 use super::job_error::JobError;
 use crate::gpu::{BufferSpec, PartialBuffer, VariantExtents};
 use crate::prove::{Builtin, ReferenceSpec, ShapeSpec};
+use crate::python_environment::PythonEnvironment;
 use crate::time::{AuditEffort, HiddenSeeds, TimingSettings};
 use ncugate_model::cubin::{variable, variables};
 use ncugate_model::expr::{Expr, ExprError, Names, Value};
@@ -289,7 +290,7 @@ pub(super) fn job_reference(
         }
         WorkloadReference::Absent => Err(JobError::NoReference),
         WorkloadReference::Program(program) => {
-            Ok(ReferenceSpec::Program { program: program.clone(), python: phase.build.python.clone() })
+            Ok(ReferenceSpec::Program { program: program.clone(), python: PythonEnvironment::of(&phase.build) })
         }
         WorkloadReference::Npy { path } => Ok(ReferenceSpec::Npy { path: path.to_string_lossy().into_owned() }),
         WorkloadReference::Entry { entry, source, grid, block, args: _ } => {

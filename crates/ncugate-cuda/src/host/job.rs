@@ -5,6 +5,7 @@
 use super::hidden_draws::HiddenJob;
 use crate::gpu::VariantExtents;
 use crate::prove::{ReferenceSpec, ShapeSpec};
+use crate::python_environment::PythonEnvironment;
 use crate::time::TimingSettings;
 use ncugate_model::expr::Value;
 use ncugate_model::{
@@ -35,7 +36,7 @@ pub struct WorkerJob {
     /// Variants, in the order of the plan.
     pub kernels: Vec<JobKernel>,
     /// The Python that functions run in. It is not started for a job without functions.
-    pub python: Option<PathBuf>,
+    pub python: PythonEnvironment,
 }
 
 /// The worker's task with each variant.

@@ -7,6 +7,7 @@ use super::evaluate::{
 use super::job::{CaseLaws, CheckCase, JobFunction, JobKernel, JobMode, WorkerJob};
 use super::job_error::JobError;
 use crate::gpu::VariantExtents;
+use crate::python_environment::PythonEnvironment;
 use crate::time::AuditEffort;
 use ncugate_model::{BuiltKernel, EntrySymbols, ShapeName, VariantId};
 use ncugate_phase::config::{Phase, Shape};
@@ -105,7 +106,7 @@ impl WorkerJob {
             tolerance: workload.tolerance,
             shapes,
             kernels,
-            python: phase.build.python.clone(),
+            python: PythonEnvironment::of(&phase.build),
         })
     }
 }

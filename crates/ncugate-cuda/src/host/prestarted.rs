@@ -3,6 +3,7 @@
 
 use super::job::{JobMode, WorkerJob};
 use super::worker_command::WorkerCommand;
+use crate::python_environment::PythonEnvironment;
 use ncugate_model::process::{Drain, KeptOutput, PrestartedChild, RequestPipe, SupervisedChild};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -19,7 +20,7 @@ pub enum Preload {
     /// It loads Python and the modules of functions.
     Functions {
         /// The Python that functions run in.
-        python: Option<PathBuf>,
+        python: PythonEnvironment,
         /// Modules, and the function of each.
         functions: Vec<(PathBuf, String)>,
     },

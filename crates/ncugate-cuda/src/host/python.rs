@@ -6,6 +6,7 @@
 
 use super::worker::WorkError;
 use crate::gpu::{DeviceError, FunctionCall, FunctionCaller, ResultCopy};
+use crate::python_environment::{IMPORTER, PythonEnvironment, write_program};
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW, Symbol};
 use ncugate_model::process;
 use serde::Deserialize;
@@ -18,7 +19,7 @@ use std::process::Command;
 use std::time::Duration;
 
 /// The program that imports functions and calls them.
-const PROGRAM: &str = include_str!("python_host.py");
+const PROGRAM: (&str, &str) = ("python_host.py", include_str!("python_host.py"));
 /// Prints the location of the interpreter's library.
 const PROBE: &str = "import json, os, sys, sysconfig\n\
     v = sysconfig.get_config_var\n\
@@ -66,25 +67,33 @@ struct Interpreter {
     names: Vec<String>,
 }
 
-/// Starts the interpreter `python` on this thread for the job in `job`, imports the modules in `preload`, does `work`, and
+/// Starts the interpreter of `python` on this thread for the job in `job`, imports the modules in `preload`, does `work`, and
 /// exits the process, because interpreters and their libraries do not always survive finalization. The job is read on the first
 /// call of a function.
 ///
 /// # Errors
 /// The interpreter cannot be started.
-pub(super) fn run_in_python(python: &Path, job: &Path, preload: Option<&Path>, work: Work) -> Result<(), WorkError> {
-    let failed = |reason: String| WorkError::Python { python: python.to_owned(), reason };
-    let interpreter = find(python).map_err(failed)?;
+pub(super) fn run_in_python(
+    python: &PythonEnvironment,
+    job: &Path,
+    preload: Option<&Path>,
+    work: Work,
+) -> Result<(), WorkError> {
+    let failed = |reason: String| WorkError::Python { python: python.program.clone(), reason };
+    let interpreter = find(&python.program).map_err(failed)?;
     let library = load(&interpreter).map_err(failed)?;
     // SAFETY: the symbol has had this type since Python 3.8.
     let main: Symbol<BytesMain> =
         unsafe { library.get(b"Py_BytesMain\0") }.map_err(|error| failed(format!("it is older than 3.8 ({error})")))?;
-    let program = job.with_extension("host.py");
-    std::fs::write(&program, PROGRAM)
-        .map_err(|error| failed(format!("cannot write {}: {error}", program.display())))?;
+    let folder = job.with_extension("python");
+    std::fs::create_dir_all(&folder)
+        .and_then(|()| write_program(&folder, &[PROGRAM, IMPORTER]))
+        .map_err(|error| failed(format!("cannot write {}: {error}", folder.display())))?;
+    let program = folder.join(PROGRAM.0);
+    let path = python.search_path().unwrap_or_default();
     WORK.with(|slot| slot.replace(Some(work)));
     let address = (entry as *const () as usize).to_string();
-    let words = [interpreter.python.as_os_str(), program.as_os_str(), job.as_os_str(), OsStr::new(&address)];
+    let words = [interpreter.python.as_os_str(), program.as_os_str(), job.as_os_str(), OsStr::new(&address), &path];
     let words = words
         .into_iter()
         .chain(preload.map(Path::as_os_str))

@@ -1,6 +1,6 @@
 """Runs Python functions over tensors for ncugate, inside its worker process.
 
-    python3 python_host.py JOB ENTRY [PRELOAD]
+    python3 python_host.py JOB ENTRY PYTHONPATH [PRELOAD]
 
 JOB is the worker's job; until it exists, PRELOAD lists the functions that it will call. ENTRY is the address of a C function
 in this process. That function does the whole job, and calls back here to launch a variant that is a Python function: once
@@ -9,12 +9,14 @@ measures time.
 """
 
 import ctypes
-import importlib.util
+import importlib
 import inspect
 import json
 import os
 import sys
 import traceback
+
+from ncugate_import import place, unloaded
 
 ABSENT = 2
 FAILED = 1
@@ -55,38 +57,20 @@ class Array:
         }
 
 
-def place(path):
-    """The folder to import the file from, and the name of its module there: its own folder, as `python3 FILE` has it; of a file
-    in a package the folder above the outermost package."""
-    folder, name = os.path.split(os.path.abspath(path))
-    parts = [os.path.splitext(name)[0]]
-    while os.path.isfile(os.path.join(folder, "__init__.py")):
-        folder, package = os.path.split(folder)
-        parts.insert(0, package)
-    return folder, ".".join(parts)
-
-
 def module(path):
     """The module in a file."""
-    folder, stem = place(path)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    package, _, _ = stem.rpartition(".")
-    if package:
-        importlib.import_module(package)
-    known = sys.modules.get(stem)
+    _, name = place(path)
+    known = sys.modules.get(name)
     if known is not None and os.path.realpath(getattr(known, "__file__", None) or "") == os.path.realpath(path):
         return known
-    spec = importlib.util.spec_from_file_location(stem, path)
-    found = importlib.util.module_from_spec(spec)
-    sys.modules[stem] = found
+    found = unloaded(path)
     try:
-        spec.loader.exec_module(found)
+        found.__spec__.loader.exec_module(found)
     except ImportError as error:
-        del sys.modules[stem]
+        del sys.modules[name]
         raise Absent(f"cannot import {path}: {error}") from error
     except BaseException:
-        del sys.modules[stem]
+        del sys.modules[name]
         raise
     return found
 
@@ -308,7 +292,10 @@ def preload(path):
             pass
 
 
-def main(job, entry, ahead=None):
+def main(job, entry, path, ahead=None):
+    if path:
+        os.environ["PYTHONPATH"] = path
+        sys.path[1:1] = path.split(os.pathsep)
     host = Host(job)
     if ahead is not None:
         preload(ahead)

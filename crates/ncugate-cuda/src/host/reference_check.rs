@@ -8,6 +8,7 @@ use crate::prove::{
     Builtin, CaseDraw, CaseInputs, ExpectedOutputError, ReferenceSpec, ShapeSpec, expected_on_host, held_by_outputs,
     magnitudes,
 };
+use crate::python_environment::PythonEnvironment;
 use ncugate_model::Law;
 use ncugate_phase::config::{Phase, WorkloadReference};
 
@@ -43,7 +44,7 @@ pub fn check_reference(phase: &Phase) -> Result<bool, NullTestError> {
             let smallest =
                 phase.workload.smallest_shape().and_then(|shape| specs.iter().find(|s| s.name == shape.name));
             let elements = |spec: &ShapeSpec| spec.buffers.iter().map(|buffer| buffer.elements()).sum::<usize>();
-            let reference = ReferenceSpec::Program { program: program.clone(), python: phase.build.python.clone() };
+            let reference = ReferenceSpec::Program { program: program.clone(), python: PythonEnvironment::of(&phase.build) };
             let small = smallest.filter(|spec| elements(spec) <= MOST_ELEMENTS);
             small.map_or(Ok(()), |spec| tried(phase, &reference, spec))?;
             Ok(small.is_some())

@@ -21,8 +21,6 @@ use std::time::Duration;
 const TRIAL_BYTES: usize = 4096;
 /// Interval of reports while a worker waits for references, because the parent kills a silent worker.
 const SIGN_OF_LIFE: Duration = Duration::from_millis(20);
-/// The default Python, if the phase names none.
-const PYTHON: &str = "python3";
 
 /// Does the job in `job`, with events on standard output.
 ///
@@ -47,7 +45,7 @@ pub fn work_ahead(preload: &Path, job: &Path) -> Result<(), WorkError> {
             let outcome = read(job).and_then(|work| run_on(device?, (work, None), None, &mut reporter));
             return conclude(outcome, &mut reporter);
         }
-        Ok(Preload::Functions { python, .. }) => python.unwrap_or_else(|| PYTHON.into()),
+        Ok(Preload::Functions { python, .. }) => python,
         Err(error) => return conclude(Err(error), &mut reporter),
     };
     let mut own = reporter.another()?;
@@ -63,7 +61,7 @@ pub fn work_ahead(preload: &Path, job: &Path) -> Result<(), WorkError> {
 
 /// Does a job with Python functions. The process exits with the interpreter, after all reports.
 fn work_in_python(work: WorkerJob, path: &Path, mut reporter: Reporter) -> Result<(), WorkError> {
-    let python = work.python.clone().unwrap_or_else(|| PYTHON.into());
+    let python = work.python.clone();
     let mut own = reporter.another()?;
     let job = move |functions| {
         let outcome = run(work, Some(functions), &mut own);

@@ -3,6 +3,7 @@
 use super::input_error::InputError;
 use super::reference::{BufferValues, Builtin, NpyError, ProgramError, ReferenceError, program_outputs, read_npy};
 use super::shape::ShapeSpec;
+use crate::python_environment::PythonEnvironment;
 use ncugate_array::element;
 use ncugate_model::Dtype;
 use ncugate_model::NanRule;
@@ -35,8 +36,8 @@ pub enum ReferenceSpec {
     /// A program, called for every draw.
     Program {
         program: ReferenceProgram,
-        /// The Python that calls a function; `python3` on `PATH` if the phase names none.
-        python: Option<PathBuf>,
+        /// The Python that calls a function.
+        python: PythonEnvironment,
     },
     /// Nothing is checked in this mode.
     None,
@@ -137,7 +138,7 @@ pub fn expected_on_host(
         }
         ReferenceSpec::Npy { path } => from_files(path, shape, seed).map(Some),
         ReferenceSpec::Program { program, python } => {
-            let outputs = program_outputs(program, python.as_deref(), shape, seed, inputs)?;
+            let outputs = program_outputs(program, python, shape, seed, inputs)?;
             Ok(Some(outputs.into_iter().map(|(buffer, values)| ExpectedOutput { buffer, values }).collect()))
         }
         ReferenceSpec::Entry { .. } | ReferenceSpec::None => Ok(None),

@@ -68,7 +68,29 @@ pub fn named(phase: &Phase, plan: &Plan) -> BTreeSet<PathBuf> {
     paths.extend(arrays(phase));
     paths.extend(reference_plan(phase, plan).iter().flat_map(|plan| sources(root, plan)));
     paths.extend(own_tools(phase).map(|(_, path)| path));
+    paths.extend(phase.build.pythonpath.iter().flat_map(|folder| modules(root, &inside(root, folder))));
     paths
+}
+
+/// Modules below a folder of Python's search path, without packages installed there.
+fn modules(root: &Path, folder: &Path) -> Vec<PathBuf> {
+    let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(root.join(&folder)).into_iter().flatten().filter_map(Result::ok) {
+            let (name, path) = (entry.file_name(), folder.join(entry.file_name()));
+            let is_module = path.extension().is_some_and(|extension| extension == "py");
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => {
+                    let name = name.to_string_lossy();
+                    let is_searched = !name.starts_with('.') && name != "site-packages" && name != "__pycache__";
+                    folders.extend(is_searched.then_some(path));
+                }
+                Ok(_) if is_module && root.join(&path).is_file() => found.push(path),
+                Ok(_) | Err(_) => {}
+            }
+        }
+    }
+    found
 }
 
 /// Tools that the project supplies instead of the machine: the phase's key, and the file.

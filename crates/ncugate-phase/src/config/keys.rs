@@ -307,6 +307,15 @@ keys! {
         KeyKind::Text,
         "The Python with Triton, Numba or CuTe DSL, which also runs Python functions and references.",
     ).otherwise("`python3` on `PATH`");
+    pythonpath = key(
+        TEXTS,
+        "Folders, relative to the project's root, in which this Python finds modules, ahead of its packages. `pkg.mod:f` then \
+         names `pkg/mod.py:f` in the first one.",
+    ).default("[]");
+    include = key(
+        TEXTS,
+        "Packages of this Python whose headers `#include` finds: `[\"torch\"]`. They are not imported.",
+    ).default("[]");
     cache = key(
         KeyKind::Text,
         "Folder of the compile cache; `$NCUGATE_CACHE` overrides it.",

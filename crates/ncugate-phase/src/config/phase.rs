@@ -5,7 +5,7 @@ use crate::config::{Gate, GatePlan, ProblemOrigin, Rule};
 use ncugate_model::expr::Value;
 use ncugate_model::{Better, ShapeName};
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The metric that ranks variants.
@@ -42,9 +42,28 @@ pub struct BuildSettings {
     /// Python instead of `python3` on `PATH`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub python: Option<PathBuf>,
+    /// Folders in which this Python finds modules ahead of its packages.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pythonpath: Vec<PathBuf>,
+    /// Packages of this Python with headers for kernels.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub include: Vec<String>,
     /// Folder for build results, instead of the user's. No measurement depends on it.
     #[serde(skip)]
     pub cache: Option<PathBuf>,
+}
+
+impl BuildSettings {
+    /// The file of `FILE.py` or of a module (`pkg.mod`), which is in the first folder of `pythonpath`.
+    pub fn python_file(&self, named: &str) -> PathBuf {
+        let is_module = named.split('.').all(|part| {
+            part.chars().all(|c| c.is_alphanumeric() || c == '_') && !part.is_empty()
+        }) && Path::new(named).extension().is_none_or(|ending| ending != "py");
+        match self.pythonpath.first() {
+            Some(folder) if is_module => folder.join(named.replace('.', "/")).with_extension("py"),
+            _ => PathBuf::from(named),
+        }
+    }
 }
 
 /// How latency is measured.

@@ -54,7 +54,11 @@ pub fn named_files(phase: &Phase, plan: &Plan) -> Vec<NamedFile> {
     }
     if let (true, Some(kernel)) = (phase.search.is_some(), &phase.kernel)
         && let Ok(source) = kernel.source.render(&Names::new())
-        && !seen.contains(&PathBuf::from(&source))
+        && let source = match kernel.code {
+            CodeForm::Python => phase.build.python_file(&source),
+            CodeForm::Cuda | CodeForm::Ptx | CodeForm::Cubin => PathBuf::from(source),
+        }
+        && !seen.contains(&source)
     {
         files.push(NamedFile::new(format!("kernel.{}", kernel.code.key().name), source));
     }

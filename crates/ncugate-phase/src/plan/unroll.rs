@@ -162,7 +162,7 @@ impl Unroller<'_> {
                 let text = self.text(&function.call, &format!("{table}.python"), &scope, &id)?;
                 let (file, name) = text.rsplit_once(':')?;
                 let method = Method::Function(FunctionPlan {
-                    file: PathBuf::from(file),
+                    file: self.phase.build.python_file(file),
                     function: name.to_owned(),
                     kernel_filter: function.kernel_filter.clone(),
                 });
@@ -262,7 +262,11 @@ impl Unroller<'_> {
                 given: python::given(kernel),
             }),
         };
-        let plan = KernelPlan { source: PathBuf::from(source?), code, flags: flags?, defines: defines?, programs };
+        let source = match kernel.code {
+            CodeForm::Python => self.phase.build.python_file(&source?),
+            CodeForm::Cuda | CodeForm::Ptx | CodeForm::Cubin => PathBuf::from(source?),
+        };
+        let plan = KernelPlan { source, code, flags: flags?, defines: defines?, programs };
         whole.then_some(Variant { id, standing, params, method: Method::Kernel(plan) })
     }
 

@@ -74,11 +74,15 @@ impl Plan {
         self.variants.iter().filter(|v| v.standing == VariantRole::Candidate)
     }
 
-    pub fn python_kernels(&self) -> impl Iterator<Item = (&VariantId, &KernelPlan)> {
+    pub fn kernels(&self) -> impl Iterator<Item = (&VariantId, &KernelPlan)> {
         self.variants.iter().filter_map(|variant| match &variant.method {
-            Method::Kernel(kernel) if matches!(kernel.code, KernelCode::Python(_)) => Some((&variant.id, kernel)),
-            Method::Kernel(_) | Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
+            Method::Kernel(kernel) => Some((&variant.id, kernel)),
+            Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
         })
+    }
+
+    pub fn python_kernels(&self) -> impl Iterator<Item = (&VariantId, &KernelPlan)> {
+        self.kernels().filter(|(_, kernel)| matches!(kernel.code, KernelCode::Python(_)))
     }
 
     pub fn commands(&self) -> impl Iterator<Item = (&VariantId, &CommandPlan)> {

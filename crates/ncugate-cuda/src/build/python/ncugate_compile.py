@@ -8,7 +8,6 @@ the launch, and the kernel's symbol if it differs from the function's name.
 """
 
 import ast
-import importlib
 import importlib.metadata
 import importlib.util
 import inspect
@@ -21,6 +20,7 @@ import traceback
 import ncugate_cute
 import ncugate_numba
 import ncugate_triton
+from ncugate_import import search_path, unloaded
 
 COMPILERS = (ncugate_triton, ncugate_numba, ncugate_cute)
 # Packages of the compilers, and further packages that influence the code.
@@ -45,17 +45,6 @@ def versions():
     return {"python": sys.version.split()[0], "packages": {name: own for name, own in found.items() if own}}
 
 
-def place(path):
-    """The folder to import the file from, and the name of its module there: its own folder, as `python3 FILE` has it; of a file
-    in a package the folder above the outermost package."""
-    folder, name = os.path.split(os.path.abspath(path))
-    parts = [os.path.splitext(name)[0]]
-    while os.path.isfile(os.path.join(folder, "__init__.py")):
-        folder, package = os.path.split(folder)
-        parts.insert(0, package)
-    return folder, ".".join(parts)
-
-
 def module(path, values):
     """The module in a file. If the file assigns one of `values` to a global, the global has the value of the variant, and so has
     what the file computes from it."""
@@ -71,17 +60,9 @@ def module(path, values):
 
 
 def imported(path, values):
-    folder, name = place(path)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    package, _, _ = name.rpartition(".")
-    if package:
-        importlib.import_module(package)
-    spec = importlib.util.spec_from_file_location(name, path)
-    found = importlib.util.module_from_spec(spec)
-    sys.modules[name] = found
+    found = unloaded(path)
     if not values:
-        spec.loader.exec_module(found)
+        found.__spec__.loader.exec_module(found)
         return found
     with open(path, "rb") as file:
         tree = ast.parse(file.read(), path)
@@ -117,15 +98,18 @@ def assigned(tree, name):
 
 
 def sources(found):
-    """Files of the modules imported from the folder of the kernel or from the working directory."""
-    roots = tuple(os.path.join(os.path.realpath(root), "") for root in (os.getcwd(), os.path.dirname(found.__file__)))
+    """Files of the modules imported from the folder of the kernel, the working directory or `PYTHONPATH`, without packages
+    installed below them."""
+    roots = (os.getcwd(), os.path.dirname(found.__file__), *search_path())
+    roots = tuple(os.path.join(os.path.realpath(root), "") for root in roots)
     own = os.path.join(os.path.dirname(os.path.realpath(__file__)), "")
     files = {os.path.realpath(found.__file__)}
     for other in [module for name, module in sys.modules.items() if name != "__main__"]:
         path = getattr(other, "__file__", None)
         # A module without a file can say a relative one: `torch.classes` does.
         path = os.path.realpath(path) if path and os.path.isabs(path) and os.path.isfile(path) else None
-        if path and path.startswith(roots) and not path.startswith(own) and "site-packages" not in path:
+        inside = [path[len(root) :] for root in roots if path and path.startswith(root)]
+        if any("site-packages" not in rest for rest in inside) and not path.startswith(own):
             files.add(path)
     return sorted(files)
 

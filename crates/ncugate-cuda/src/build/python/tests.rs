@@ -74,7 +74,7 @@ fn build_with(
     let (cache, arch) = (Cache::at(folder).unwrap(), "sm_90".parse::<Arch>().unwrap());
     let mut phase = phase.clone();
     phase.build.python = Some(python.to_owned());
-    let builder = Builder::new(nvcc, &arch, &cache, Deduplication::Each).with_python_of(&phase);
+    let builder = Builder::new(nvcc, &arch, &cache, Deduplication::Each).with_python_of(&phase)?;
     let records = builder.build(plan, &|_| {}, &mut |_| Ok(()))?;
     let software = builder.software();
     assert!(software.contains_key(package) && software.contains_key("python"), "{software:?}");

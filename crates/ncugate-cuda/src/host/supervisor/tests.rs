@@ -33,7 +33,7 @@ fn job() -> WorkerJob {
         hidden: HiddenSeeds::default(),
     };
     WorkerJob {
-        python: None,
+        python: crate::PythonEnvironment::default(),
         device: 0,
         mode: JobMode::Bench(timing),
         seeds: vec![0, 1],

@@ -5,6 +5,7 @@ use super::fit::BufferValues;
 use super::npy::{NpyError, read, write};
 use crate::gpu::BufferSpec;
 use crate::prove::shape::ShapeSpec;
+use crate::python_environment::{IMPORTER, PythonEnvironment, write_program};
 use ncugate_model::Role;
 use ncugate_model::process::{self, ProcessExit};
 use ncugate_phase::config::{ProgramKind, ReferenceProgram};
@@ -16,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// The program that calls a function of a Python file.
-const RUNNER: &str = include_str!("reference.py");
+const RUNNER: (&str, &str) = ("runner.py", include_str!("reference.py"));
 /// Lines of a program's output quoted in an error.
 const LINES: usize = 12;
 /// Folders made by this process.
@@ -60,7 +61,7 @@ fn said(printed: &str) -> String {
 /// The program cannot be run, fails, takes too long, or does not provide every output with its extents.
 pub fn outputs(
     program: &ReferenceProgram,
-    python: Option<&Path>,
+    python: &PythonEnvironment,
     shape: &ShapeSpec,
     seed: u64,
     inputs: &BufferValues,
@@ -73,11 +74,11 @@ pub fn outputs(
     outputs.map(|(at, buffer)| Ok((at, read(&folder.array("outputs", buffer), &buffer.extents)?))).collect()
 }
 
-fn call(program: &ReferenceProgram, python: Option<&Path>, folder: &Path) -> Result<(), ProgramError> {
+fn call(program: &ReferenceProgram, python: &PythonEnvironment, folder: &Path) -> Result<(), ProgramError> {
     let (name, mut command) = match &program.program {
         ProgramKind::Python { file, function } => {
-            let mut command = Command::new(python.unwrap_or(Path::new("python3")));
-            command.arg(folder.join("runner.py")).arg(folder).arg(file).arg(function);
+            let mut command = python.command();
+            command.arg(folder.join(RUNNER.0)).arg(folder).arg(file).arg(function);
             (format!("{}:{function}", file.display()), command)
         }
         ProgramKind::Command { argv } => {
@@ -133,7 +134,7 @@ impl CallFolder {
             "outputs": listed(Role::is_compared),
         });
         std::fs::write(self.0.join("request.json"), request.to_string())?;
-        std::fs::write(self.0.join("runner.py"), RUNNER)
+        write_program(&self.0, &[RUNNER, IMPORTER])
     }
 
     fn array(&self, folder: &str, buffer: &BufferSpec) -> PathBuf {
@@ -168,7 +169,7 @@ mod tests {
         let copy = ["sh", "-c", "cp \"$0/inputs/x.npy\" \"$0/outputs/y.npy\""].map(str::to_owned).to_vec();
         let found = outputs(
             &program(ProgramKind::Command { argv: copy }),
-            None,
+            &PythonEnvironment::default(),
             &doubled(),
             0,
             &[vec![1.0, -0.5, 1e300], Vec::new()],
@@ -181,14 +182,14 @@ mod tests {
         let run = |script: &str, timeout_s| {
             let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
             let program = ReferenceProgram { timeout_s, ..program(ProgramKind::Command { argv }) };
-            outputs(&program, None, &doubled(), 0, &[vec![0.0; 3], Vec::new()]).unwrap_err().to_string()
+            outputs(&program, &PythonEnvironment::default(), &doubled(), 0, &[vec![0.0; 3], Vec::new()]).unwrap_err().to_string()
         };
         assert!(run("echo broken >&2; exit 3", 20).ends_with("exited with status 3:\nbroken"));
         assert!(run("sleep 30", 1).contains("exceeded its time limit"));
         assert!(run("true", 20).contains("cannot read "));
         let gone = program(ProgramKind::Command { argv: vec!["/no/such/program".to_owned()] });
         assert!(matches!(
-            outputs(&gone, None, &doubled(), 0, &[vec![0.0; 3], Vec::new()]),
+            outputs(&gone, &PythonEnvironment::default(), &doubled(), 0, &[vec![0.0; 3], Vec::new()]),
             Err(ProgramError::Start { .. })
         ));
     }

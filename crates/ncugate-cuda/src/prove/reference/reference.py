@@ -4,11 +4,12 @@ Called by ncugate as `python3 runner.py FOLDER FILE FUNCTION`. FOLDER has `reque
 go to `outputs/NAME.npy` as float64.
 """
 
-import importlib.util
 import inspect
 import json
 import pathlib
 import sys
+
+from ncugate_import import unloaded
 
 try:
     import numpy as np
@@ -20,11 +21,8 @@ def load(path, name):
     """The function with this name in a file; the file can import others from its folder."""
     if not pathlib.Path(path).is_file():
         sys.exit(f"no file `{path}` in {pathlib.Path.cwd()}")
-    sys.path.insert(0, str(pathlib.Path(path).resolve().parent))
-    spec = importlib.util.spec_from_file_location("reference", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["reference"] = module
-    spec.loader.exec_module(module)
+    module = unloaded(path)
+    module.__spec__.loader.exec_module(module)
     function = getattr(module, name, None)
     if not callable(function):
         functions = [key for key, value in vars(module).items() if inspect.isfunction(value)]

@@ -9,7 +9,8 @@ use crate::config::keys::{BENCH, BUILD, MACHINE, OBJECTIVE, PHASE, PROFILE, ROOT
 use crate::config::reader::{Item, Table};
 use crate::config::{
     BASE, BenchSettings, BuildSettings, CounterPolicy, DeepProfileTarget, Gate, GatePlan, KernelTemplate, L2State,
-    Objective, Phase, ProfileSettings, Selection, Sweep, VariantSpec, Verification, Workload,
+    Objective, Phase, ProfileSettings, ProgramKind, ReferenceProgram, Selection, Sweep, VariantSpec, Verification,
+    Workload, WorkloadReference,
 };
 use jiff::civil::Date;
 use ncugate_model::expr::Requirement;
@@ -76,6 +77,12 @@ pub fn phase<'a>(
         check_warm_cache(root);
     }
     let groups = groups(root);
+    let mut workload = workload;
+    if let (Some(build), WorkloadReference::Program(ReferenceProgram { program: ProgramKind::Python { file, .. }, .. })) =
+        (&build, &mut workload.reference)
+    {
+        *file = build.python_file(&file.to_string_lossy());
+    }
     Some(Phase {
         file: path.to_owned(),
         root: PathBuf::new(),
@@ -266,7 +273,35 @@ fn build(table: &Table<'_>) -> BuildSettings {
         Some(text)
     });
     let path = |key| table.read(key, Item::text).map(Into::into);
-    BuildSettings { nvcc: path(&BUILD.nvcc), arch, python: path(&BUILD.python), cache: path(&BUILD.cache) }
+    let pythonpath = table.get(&BUILD.pythonpath).map(|item| folders(&item)).unwrap_or_default();
+    let include = table.get(&BUILD.include).map(|item| packages(&item)).unwrap_or_default();
+    let (nvcc, python, cache) = (path(&BUILD.nvcc), path(&BUILD.python), path(&BUILD.cache));
+    BuildSettings { nvcc, arch, python, pythonpath, include, cache }
+}
+
+/// Folders of a search path, whose separator no folder can contain.
+fn folders(item: &Item<'_>) -> Vec<PathBuf> {
+    let folder = |item: &Item<'_>| {
+        let text = item.text()?;
+        if text.is_empty() || text.contains(':') {
+            item.expected("a folder without `:`", None);
+        }
+        Some(text.into())
+    };
+    item.list().iter().filter_map(folder).collect()
+}
+
+/// Packages of Python.
+fn packages(item: &Item<'_>) -> Vec<String> {
+    let package = |item: &Item<'_>| {
+        let text = item.text()?;
+        let is_name = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !text.split('.').all(is_name) {
+            item.expected("a package as `import` names it, such as \"torch\"", None);
+        }
+        Some(text)
+    };
+    item.list().iter().filter_map(package).collect()
 }
 
 fn bench_settings(table: &Table<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName]) -> Option<BenchSettings> {
