@@ -178,6 +178,7 @@ fn phases_of_traits_build_and_take_their_arguments() {
         "surface",
         "aligned",
         "partial_sums",
+        "packages",
     ];
     let traits = traits.map(|name| root().join("tests/gpu/traits").join(format!("{name}.toml")));
     for phase in traits {

@@ -1,0 +1,1 @@
+raise ImportError("headers are found without an import")

@@ -1,0 +1,5 @@
+#pragma once
+
+namespace boxes {
+__device__ inline float passed(float x) { return x; }
+}
