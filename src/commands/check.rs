@@ -19,7 +19,7 @@ use ncugate_judge::{
 use ncugate_model::number::counted;
 use ncugate_model::{Level, NullTest, Verdict};
 use ncugate_phase::config::Phase;
-use ncugate_phase::plan::unroll;
+use ncugate_phase::plan::{Plan, unroll};
 use ncugate_report::phase_check::{PhaseCheck, StaticVerdict};
 use ncugate_report::{mutants, static_check};
 use std::io::Write;
@@ -59,7 +59,7 @@ pub fn check(args: &CheckArgs, invocation: &Invocation, out: &mut Output) -> Res
 
 /// Prints the limits of the phase's checks, and the faults that its tolerance accepts; a tolerance that proves nothing is an error.
 fn prove_tolerance(
-    phase: &Phase,
+    (phase, plan): (&Phase, &Plan),
     args: &CheckArgs,
     found: &mut PhaseCheck,
     out: &mut Output,
@@ -76,7 +76,7 @@ fn prove_tolerance(
     }
     let progress = verbosity::progress();
     progress.stage("test the tolerance on wrong answers", 1);
-    let answered = check_reference(phase);
+    let answered = check_reference(phase, plan);
     let tried = null_test(phase, &phase.bench.shapes);
     progress.step("");
     progress.clear();
@@ -108,7 +108,7 @@ fn one(
     writeln!(out, "{}: {candidates}, {baselines}", config.display())?;
     prove_files(&phase, &plan)?;
     if !phase.is_of_reports() {
-        prove_tolerance(&phase, args, found, out)?;
+        prove_tolerance((&phase, &plan), args, found, out)?;
     }
     let notes = absent_aids(&phase).into_iter().chain(unlisted_metrics(&phase)).map(|note| format!("note: {note}"));
     let weak =

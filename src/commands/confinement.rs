@@ -94,6 +94,9 @@ fn refusal(phase: &Phase, plan: &Plan) -> Result<(), String> {
     if let WorkloadReference::Program(_) = &phase.workload.reference {
         return Err("`workload.reference` is a program".to_owned());
     }
+    if !phase.workload.checks.is_empty() {
+        return Err("`workload.tolerance` has a check, which is a program".to_owned());
+    }
     named_files(phase, plan).iter().try_for_each(|file| inside(&file.path))?;
     phase.recording.iter().try_for_each(|path| inside(path))?;
     plan.variants.iter().try_for_each(|variant| match &variant.method {

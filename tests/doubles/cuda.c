@@ -415,6 +415,15 @@ static void copy(const Function *function, const uint64_t parameters[]) {
     if (!strcmp(function->name, "copy_loud") && module->launches <= 4)
         for (int i = 0; i < 100000; i++)
             puts("all work and no play makes a loud kernel");
+    if (!strcmp(function->name, "copy_head")) {
+        memcpy(y, x, BYTES / 2); /* the rest is as it was */
+        return;
+    }
+    if (!strcmp(function->name, "copy_turned")) {
+        for (int i = 0; i < BYTES / 2; i++)
+            ((uint16_t *)y)[i] = ((uint16_t *)x)[BYTES / 2 - 1 - i]; /* the last element comes first */
+        return;
+    }
     if (!strcmp(function->name, "copy_wrong")) {
         memset(y, 0x11, BYTES);
         return;

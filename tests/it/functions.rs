@@ -242,14 +242,20 @@ fn a_module_on_the_search_path_of_the_phase_finds_its_neighbours_and_is_an_input
     let (honest, _) = rest.split_once("def returned").unwrap();
     place.write("src/mine/queues.py", queue);
     let imports = "from mine.queues import address, queue\nfrom .offset import NONE\nimport sibling\n\n\n";
-    place.write("src/mine/ops/copies.py", &format!("{imports}def honest{}", honest.replace("address(x))", "address(x) + NONE)")));
+    place.write(
+        "src/mine/ops/copies.py",
+        &format!("{imports}def honest{}", honest.replace("address(x))", "address(x) + NONE)")),
+    );
     place.write("src/mine/ops/offset.py", "NONE = 0\n");
     place.write("src/mine/ops/sibling.py", "");
     let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
     let phase = phase.replace("functions.py:honest", "mine.ops.copies:honest");
     place.write("phase.toml", &phase);
     let absent = place.run(&["check", "phase.toml", "--no-build"]);
-    assert!(absent.status == Some(2) && absent.stderr.contains("`mine.ops.copies`, which does not exist"), "{absent:?}");
+    assert!(
+        absent.status == Some(2) && absent.stderr.contains("`mine.ops.copies`, which does not exist"),
+        "{absent:?}"
+    );
     place.write("phase.toml", &format!("{phase}[build]\npythonpath = [\"sources\"]\n"));
     let wrong = place.run(&["check", "phase.toml", "--no-build"]);
     assert!(wrong.stderr.contains("`build.pythonpath` has `sources`, which is not a folder"), "{wrong:?}");

@@ -5,7 +5,7 @@ use crate::kernels::nvcc;
 use std::path::{Path, PathBuf};
 
 /// A Python with NumPy: that of the tests, else the machine's.
-fn python() -> Option<PathBuf> {
+pub fn python() -> Option<PathBuf> {
     let given = std::env::var_os("NCUGATE_ORACLE_PYTHON").map(PathBuf::from);
     let has_numpy = |python: &PathBuf| {
         let ran = std::process::Command::new(python).args(["-c", "import numpy"]).output();
@@ -20,11 +20,20 @@ fn python() -> Option<PathBuf> {
 
 /// Runs the program in a folder of the place, with this Python as `python3`.
 fn at(place: &Place, folder: &str, python: &Path, args: &[&str]) -> Finished {
+    in_folder(place, &place.path().join(folder), python, args)
+}
+
+/// Runs the program in the root of the repository, with this Python as `python3`.
+pub fn at_root(place: &Place, python: &Path, args: &[&str]) -> Finished {
+    in_folder(place, &root(), python, args)
+}
+
+fn in_folder(place: &Place, folder: &Path, python: &Path, args: &[&str]) -> Finished {
     let programs = place.path().join("bin");
     place.write_program("bin/python3", &format!("#!/bin/sh\nexec {} \"$@\"\n", python.display()));
     let path = std::env::var("PATH").unwrap_or_default();
     let path = if python == Path::new("python3") { path } else { format!("{}:{path}", programs.display()) };
-    Finished::of(place.ncugate(args).env("PATH", path).current_dir(place.path().join(folder)))
+    Finished::of(place.ncugate(args).env("PATH", path).current_dir(folder))
 }
 
 #[test]
@@ -179,6 +188,8 @@ fn phases_of_traits_build_and_take_their_arguments() {
         "aligned",
         "partial_sums",
         "packages",
+        "part",
+        "any_order",
     ];
     let traits = traits.map(|name| root().join("tests/gpu/traits").join(format!("{name}.toml")));
     for phase in traits {

@@ -6,6 +6,7 @@ mod base;
 mod baseline;
 mod captures;
 mod checked;
+mod checks;
 mod ci;
 mod command;
 mod completion;

@@ -5,6 +5,7 @@ use crate::element;
 use ncugate_model::Dtype;
 use ncugate_model::{AllClose, Defect, Differences, Law, WorstElement};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Elements compared by one task.
 const CHUNK: usize = 1 << 13;
@@ -54,30 +55,45 @@ impl DifferenceTally {
 
     fn of_chunk(dtype: Dtype, expected: &[f64], before: &[u8], after: &[u8], yardstick: ErrorScale) -> Self {
         let mut tally = Self::of_decoded(dtype, expected, after, yardstick);
-        tally.untouched = match dtype.size() {
-            1 => equal_elements::<1>(before, after),
-            2 => equal_elements::<2>(before, after),
-            4 => equal_elements::<4>(before, after),
-            _ => equal_elements::<8>(before, after),
-        };
+        tally.untouched = equal_elements(dtype, before, after);
         tally
     }
 
-    /// Compares values reduced from partial results; `before` and `after` are the partial results of one variant, and
-    /// its elements are counted.
-    pub fn of_partial(
-        dtype: Dtype,
-        (values, expected): (&[f64], &[f64]),
-        before: &[u8],
-        after: &[u8],
-        yardstick: ErrorScale,
-    ) -> Self {
-        let mut tally = Self::of_values(values, expected, yardstick);
+    /// The defect of a single launch that left every element untouched.
+    pub fn unwritten(&self) -> Option<Defect> {
+        let elements = self.untouched.len() as u64;
+        (elements == self.compared).then_some(Defect::Unwritten { elements, compared: self.compared })
+    }
+
+    /// Values that no bound applies to: any finite value is right. More values than in the reference that are NaN or infinite
+    /// count.
+    pub fn of_unbounded(values: &[f64], expected: &[f64]) -> Self {
+        let others = |values: &[f64]| values.iter().filter(|value| !value.is_finite()).count() as u64;
+        let missing = expected.len().saturating_sub(values.len()) as u64;
+        let nonfinite = others(values);
+        Self {
+            finite: values.len() as u64 - nonfinite,
+            nonfinite: (nonfinite + missing).saturating_sub(others(expected)),
+            compared: expected.len() as u64,
+            ..Self::default()
+        }
+    }
+
+    /// The same tally for a launch, from the content of its buffer before and after. The elements in `runs` count, and those
+    /// that did not change are untouched.
+    #[must_use]
+    pub fn of_launch(mut self, dtype: Dtype, (before, after): (&[u8], &[u8]), runs: &[Range<usize>]) -> Self {
         let size = dtype.size();
-        let elements = before.chunks_exact(size).zip(after.chunks_exact(size)).enumerate();
-        tally.untouched = elements.filter(|(_, (b, a))| b == a).map(|(index, _)| index as u64).collect();
-        tally.compared = (after.len() / size) as u64;
-        tally
+        self.untouched.clear();
+        self.compared = 0;
+        for run in runs {
+            let held = |bytes: &[u8]| run.start * size..(run.end * size).min(bytes.len());
+            let (before, after) = (before.get(held(before)), after.get(held(after)));
+            let equal = equal_elements(dtype, before.unwrap_or_default(), after.unwrap_or_default());
+            self.untouched.extend(equal.into_iter().map(|index| index + self.compared));
+            self.compared += run.len() as u64;
+        }
+        self
     }
 
     /// Compares a buffer with its expected values. Elements missing at the end count as NaN. Unwritten elements are
@@ -289,8 +305,18 @@ impl Lanes {
     }
 }
 
-/// Indices of the elements of `BYTES` bytes that are equal in both.
-fn equal_elements<const BYTES: usize>(before: &[u8], after: &[u8]) -> Vec<u64> {
+/// Indices of the elements that are equal in both.
+fn equal_elements(dtype: Dtype, before: &[u8], after: &[u8]) -> Vec<u64> {
+    match dtype.size() {
+        1 => equal_blocks::<1>(before, after),
+        2 => equal_blocks::<2>(before, after),
+        4 => equal_blocks::<4>(before, after),
+        _ => equal_blocks::<8>(before, after),
+    }
+}
+
+/// Indices of the blocks of `BYTES` bytes that are equal in both.
+fn equal_blocks<const BYTES: usize>(before: &[u8], after: &[u8]) -> Vec<u64> {
     let elements = before.as_chunks::<BYTES>().0.iter().zip(after.as_chunks::<BYTES>().0).enumerate();
     elements.filter(|(_, (before, after))| before == after).map(|(index, _)| index as u64).collect()
 }
@@ -465,6 +491,33 @@ mod tests {
         assert_eq!((tally(&bytes).nonfinite, tally(&bytes).max_abs, tally(&bytes).finite), (0, 0.0, 150));
         let short = tally(&bytes[..4 * 129 + 3]);
         assert_eq!((short.nonfinite, short.finite, short.compared, short.max_abs), (21, 129, 150, 0.0));
+    }
+
+    #[test]
+    fn values_without_a_bound_are_finite_where_as_many_expected_ones_are() {
+        let nan = f64::NAN;
+        let unbounded = |values: &[f64], expected: &[f64]| {
+            let tally = DifferenceTally::of_unbounded(values, expected);
+            (tally.nonfinite, tally.compared, tally.defects().is_empty(), differences(&tally).max_abs)
+        };
+        assert_eq!(unbounded(&[9.0, -9.0], &[1.0, 2.0]), (0, 2, true, 0.0));
+        assert_eq!(unbounded(&[nan, 1.0, nan], &[1.0, nan, 1.0]), (1, 3, true, 0.0), "one more than expected");
+        assert_eq!(unbounded(&[1.0], &[1.0, 2.0]), (1, 2, true, 0.0), "a missing element is not finite");
+        assert_eq!(unbounded(&[nan], &[nan]), (0, 1, false, 0.0), "nothing finite");
+    }
+
+    #[test]
+    fn only_elements_that_count_have_to_be_written() {
+        let before = element::encode(Dtype::F32, &[1.0, 2.0, 3.0, 4.0, 5.0]);
+        let after = element::encode(Dtype::F32, &[1.0, 9.0, 3.0, 4.0, 9.0]);
+        let untouched = |runs: &[Range<usize>]| {
+            let tally = DifferenceTally::of_values(&[0.0], &[0.0], ErrorScale::default());
+            let tally = tally.of_launch(Dtype::F32, (&before, &after), runs);
+            (tally.untouched.clone(), tally.compared, tally.unwritten().is_some())
+        };
+        assert_eq!(untouched(&[1..2, 4..5]), (vec![], 2, false));
+        assert_eq!(untouched(&[0..2, 3..5]), (vec![0, 2], 4, false));
+        assert_eq!(untouched(&[0..1, 2..4]), (vec![0, 1, 2], 3, true));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use ncugate_model::{Better, Law};
 use ncugate_model::{ShapeName, Tolerance};
 use ncugate_phase::config::{
     BenchSettings, Buffer, BuildSettings, CounterPolicy, DeepProfileTarget, GatePlan, L2State, Laws, Objective, Phase,
-    ProfileSettings, Shape, Sweep, Verification, Workload, WorkloadReference,
+    ProfileSettings, RowOrder, Shape, Sweep, Verification, Workload, WorkloadReference,
 };
 use ncugate_phase::plan::{
     Arg, KernelCode, KernelPlan, Method, Plan, ShapeProgram, Step, Variant, VariantRole, reference_launch,
@@ -28,6 +28,8 @@ pub fn phase() -> Phase {
         init: None,
         role,
         reduce: None,
+        compare: Vec::new(),
+        order: RowOrder::AsExpected,
     };
     let large = ShapeName("l".into());
     Phase {
@@ -70,6 +72,7 @@ pub fn phase() -> Phase {
             reference: WorkloadReference::Builtin { name: "copy".to_owned(), options: Vec::new() },
             tolerance: Tolerance { max_abs: Some(1e-3), ..Tolerance::default() },
             own_bounds: Vec::new(),
+            checks: Vec::new(),
             untested_tolerance: ncugate_phase::config::UntestedTolerance::Refused,
             scalars: Vec::new(),
             shapes,

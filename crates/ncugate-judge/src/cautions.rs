@@ -9,7 +9,7 @@ use crate::store::inputs::own_tools;
 use jiff::civil::Date;
 use ncugate_model::number::{counted, short};
 use ncugate_model::{Level, NanRule, OnInconclusive, Scope, Verdict};
-use ncugate_phase::config::{BoundOf, Gate, Laws, OwnBound, Phase};
+use ncugate_phase::config::{BoundOf, Gate, Laws, OwnBound, Phase, RowOrder, WorkloadReference};
 
 /// Phases with fewer seeds are listed: each draw of the inputs is one chance to find a wrong result.
 const FEW_SEEDS: usize = 2;
@@ -80,6 +80,21 @@ pub fn weakened_checks(phase: &Phase) -> Option<String> {
         BoundOf::Shape(shape) => format!("shape {shape}"),
     };
     let own = distinct(workload.own_bounds.iter().map(whose).collect());
+    let alone = workload.checks.iter().filter(|check| !check.outputs.is_empty());
+    let alone =
+        alone.map(|check| format!("`{}` alone judges {} (`check`)", check.program.program, check.outputs.join(", ")));
+    let parts_of_outputs = workload.buffers.iter().filter(|buffer| !buffer.compare.is_empty()).map(|buffer| {
+        let slices: Vec<String> = buffer.compare.iter().map(ToString::to_string).collect();
+        format!("of {} only [{}] counts (`compare`)", buffer.name, slices.join(", "))
+    });
+    let in_any_order = workload.buffers.iter().filter(|buffer| buffer.order == RowOrder::Any);
+    let in_any_order = in_any_order.map(|buffer| format!("rows of {} are in any order (`order`)", buffer.name));
+    let params = match &workload.reference {
+        WorkloadReference::Program(program) if !program.params.is_empty() => {
+            Some(format!("the expected outputs depend on {} (`params` of the reference)", program.params.join(", ")))
+        }
+        _ => None,
+    };
     let tools = own_tools(phase).map(|(key, path)| format!("`{key}` is the project's own {}", path.display()));
     let parts = [
         laws,
@@ -89,7 +104,15 @@ pub fn weakened_checks(phase: &Phase) -> Option<String> {
         (workload.tolerance.nan == NanRule::Allowed).then(|| "answers may be NaN (`allow_nan`)".to_owned()),
         (!own.is_empty()).then(|| format!("{} with a separate tolerance", own.join(", "))),
     ];
-    let parts: Vec<String> = parts.into_iter().flatten().chain(tools).collect();
+    let parts: Vec<String> = parts
+        .into_iter()
+        .flatten()
+        .chain(params)
+        .chain(parts_of_outputs)
+        .chain(in_any_order)
+        .chain(alone)
+        .chain(tools)
+        .collect();
     (!parts.is_empty()).then(|| format!("weakened checks: {}", parts.join("; ")))
 }
 
@@ -151,6 +174,15 @@ mod tests {
         assert!(weak("[workload]\n", "[workload]\nlaws = [\"declared\"]\n").contains("only the laws \"declared\""));
         let tools = weak("[kernel]\n", "[profile]\nncu = \"./my/ncu\"\n[kernel]\n");
         assert!(tools.contains("`[profile] ncu` is the project's own my/ncu") || tools.contains("my/ncu"), "{tools}");
+        let part = weak("role = \"output\" }", "role = \"output\", compare = [\"0:1\"], order = \"any\" }");
+        for words in ["of y only [0:1] counts (`compare`)", "rows of y are in any order (`order`)"] {
+            assert!(part.contains(words), "{words}: {part}");
+        }
+        let check = "tolerance = { check = \"check.py:right\" }";
+        let judged = weak("tolerance = { max_abs = 2e-3 }", check);
+        assert!(judged.contains("`check.py:right` alone judges y (`check`)"), "{judged}");
+        let both = "tolerance = { max_abs = 2e-3, check = \"check.py:right\" }";
+        assert_eq!(weak("tolerance = { max_abs = 2e-3 }", both), "", "a further condition weakens nothing");
         let bound = "tolerance = { atol = 1e-3, rtol = 1e-3, mismatches = 0.05, allow_nan = true, shapes = { only = { atol = 9 } } }";
         let loose = phase(|text| {
             let line = text.lines().find(|line| line.starts_with("tolerance")).unwrap();

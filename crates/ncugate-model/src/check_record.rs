@@ -23,6 +23,14 @@ pub enum Defect {
         /// Output elements.
         compared: u64,
     },
+    /// A function of the phase refuses the outputs.
+    #[error("{check}: {reason}")]
+    Refused {
+        /// The function.
+        check: String,
+        /// What is wrong, by the function; or why it could not tell.
+        reason: String,
+    },
     /// The reference and the output have no element that is finite in both.
     #[error("no finite element could be compared")]
     NothingFinite,

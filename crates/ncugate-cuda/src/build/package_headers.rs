@@ -59,9 +59,8 @@ impl PackageHeaders {
             package: package.to_owned(),
             reason,
         };
-        let answer: Answer = serde_json::from_str(&output.stdout).map_err(|_| {
-            none(&packages.join(", "), format!("the Python {} without finding them", output.ending))
-        })?;
+        let answer: Answer = serde_json::from_str(&output.stdout)
+            .map_err(|_| none(&packages.join(", "), format!("the Python {} without finding them", output.ending)))?;
         let mut all = Self::default();
         for name in packages {
             match answer.packages.get(name).cloned().flatten() {
@@ -124,7 +123,10 @@ mod tests {
         assert!(found.versions.contains_key("python") && found.versioned.starts_with(&own), "{found:?}");
         for (name, reason) in [("no_such_package", "it has no such package"), ("bare", "has no folder `include`")] {
             let error = find(name).unwrap_err().to_string();
-            assert!(error.contains("`python3`") && error.contains(reason) && error.contains("hint: install"), "{error}");
+            assert!(
+                error.contains("`python3`") && error.contains(reason) && error.contains("hint: install"),
+                "{error}"
+            );
         }
     }
 
@@ -140,6 +142,9 @@ mod tests {
         let python = PythonEnvironment { folders: vec![own.clone(), installed], ..PythonEnvironment::default() };
         let cache = Cache::at(&folder.path().join("cache")).unwrap();
         let found = PackageHeaders::find(&["torch".to_owned()], &python, &cache).unwrap();
-        assert!(found.folders.contains(&own.join("torch/include")) && !found.versions.contains_key("torch"), "{found:?}");
+        assert!(
+            found.folders.contains(&own.join("torch/include")) && !found.versions.contains_key("torch"),
+            "{found:?}"
+        );
     }
 }

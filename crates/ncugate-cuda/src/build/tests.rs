@@ -598,10 +598,7 @@ fn a_kernel_includes_the_headers_of_a_package_and_is_compiled_again_after_a_chan
     };
     write("site/torch/__init__.py", "");
     let header = write("site/torch/include/ATen/mine.h", "#define VALUE 1.0f\n");
-    let source = write(
-        "k.cu",
-        "#include <ATen/mine.h>\nextern \"C\" __global__ void k(float* y) { *y = VALUE; }\n",
-    );
+    let source = write("k.cu", "#include <ATen/mine.h>\nextern \"C\" __global__ void k(float* y) { *y = VALUE; }\n");
     let mut phase = ncugate_fixtures::phase();
     phase.build.pythonpath = vec![folder.path().join("site")];
     let built = |phase: &ncugate_phase::config::Phase| {

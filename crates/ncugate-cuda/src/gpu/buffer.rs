@@ -2,9 +2,10 @@
 
 use ncugate_model::Dtype;
 use ncugate_model::Role;
-use ncugate_phase::config::{Init, Reduction};
+use ncugate_phase::config::{Init, Reduction, RowOrder};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// A buffer at one shape.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,6 +21,11 @@ pub struct BufferSpec {
     /// How it differs between variants, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial: Option<PartialBuffer>,
+    /// The elements of each axis that count; empty if all do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub part: Vec<Range<usize>>,
+    #[serde(default, skip_serializing_if = "RowOrder::is_default")]
+    pub order: RowOrder,
 }
 
 /// A buffer whose extents depend on the parameters of variants.
@@ -33,9 +39,14 @@ pub struct PartialBuffer {
     pub elements: usize,
 }
 
-/// The extents of buffers in one variant, by index; only for buffers that differ between variants.
+/// How the outputs of one variant differ from those of others.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-pub struct VariantExtents(pub BTreeMap<usize, Vec<usize>>);
+pub struct VariantExtents {
+    /// The extents of buffers by index, only of those that differ between variants.
+    pub buffers: BTreeMap<usize, Vec<usize>>,
+    /// Index of its answer among those of the reference, which can take parameters.
+    pub answer: usize,
+}
 
 impl BufferSpec {
     /// Whether a launch reads and changes its values, so that they are restored before every launch.
@@ -48,7 +59,22 @@ impl BufferSpec {
         matches!(self.role, Role::Output) && self.init.is_none()
     }
 
-    /// Elements that are compared or that a reference reads.
+    /// The extents of the part that counts, which references give.
+    pub fn compared_extents(&self) -> Vec<usize> {
+        if self.part.is_empty() { self.extents.clone() } else { self.part.iter().map(Range::len).collect() }
+    }
+
+    /// Elements that a reference gives.
+    pub fn compared_elements(&self) -> usize {
+        self.compared_extents().iter().product()
+    }
+
+    /// Whether its elements are compared where they are.
+    pub const fn is_compared_in_place(&self) -> bool {
+        self.part.is_empty() && self.order.is_default()
+    }
+
+    /// Elements that a reference reads.
     pub fn elements(&self) -> usize {
         self.extents.iter().product()
     }

@@ -2,9 +2,9 @@
 
 use crate::prove::{
     CaseDraw, CaseInputs, ExpectedOutput, ExpectedOutputError, NullOutcome, PlacedNull, ReferenceSpec, ShapeSpec,
-    plain_on_host,
+    held_by_outputs, other_answers, plain_on_host,
 };
-use ncugate_model::{Law, Tolerance};
+use ncugate_model::{Defect, Law, Tolerance};
 use ncugate_phase::config::Init;
 
 /// Number of further seeds for a null answer that the tolerance accepts at one seed.
@@ -16,15 +16,17 @@ const SEED_STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 pub(super) fn comparable(
     (reference, tolerance): (&ReferenceSpec, &Tolerance),
     shape: &ShapeSpec,
-    law: Law,
+    (law, seed): (Law, u64),
     (inputs, expected): (CaseInputs, Vec<ExpectedOutput>),
     usual: &[f64],
 ) -> Result<CaseDraw, ExpectedOutputError> {
     let plain = tolerance.times_error.map(|_| plain_on_host(reference, shape, &inputs.values));
     let plain = plain.transpose()?.flatten();
+    let others = other_answers(reference, shape, seed, &inputs.values)?.into_iter();
+    let others = others.map(|expected| held_by_outputs(expected, shape, tolerance.nan)).collect::<Result<_, _>>()?;
     // A launch needs only the bytes of its inputs; the values of all laws together would take most of the memory.
     let inputs = CaseInputs { bytes: inputs.bytes, values: Vec::new() };
-    let draw = CaseDraw::new(law, inputs, expected, usual);
+    let draw = CaseDraw::new(law, inputs, expected, usual).with_others(shape, others);
     let draw = match plain {
         Some(plain) => draw.with_plain(shape, &plain),
         None => draw,
@@ -71,6 +73,11 @@ impl TriedDraw<'_> {
             let buffer = self.shape.buffers[buffer].name.clone();
             return Err(ExpectedOutputError::MostlyNonfinite { buffer, finite, elements });
         }
+        if let Some(Defect::Refused { check, reason }) =
+            self.draw.refusals(self.shape, &[self.draw.held(self.shape)]).into_iter().flatten().next()
+        {
+            return Err(ExpectedOutputError::Unaccepted { check, reason });
+        }
         let mut nulls = self.draw.nulls(self.shape, self.proof.1);
         let mut other = Vec::new();
         if self.known.len() < 2 && !self.is_of_files() {
@@ -103,8 +110,9 @@ impl TriedDraw<'_> {
     ) -> Result<u32, ExpectedOutputError> {
         let Self { proof: (_, tolerance), shape, seed, draw, known } = *self;
         let (mut accepted, mut rejected) = (Vec::new(), 0);
-        for null in nulls {
-            match draw.said_to(null, other, shape, tolerance) {
+        let said = draw.said_to_all(&nulls, other, shape, tolerance);
+        for (null, said) in nulls.into_iter().zip(said) {
+            match said {
                 NullOutcome::Accepted => accepted.push(null),
                 NullOutcome::Rejected => rejected += 1,
                 NullOutcome::Right => {}
@@ -121,8 +129,9 @@ impl TriedDraw<'_> {
             }
             let further = at_seed(further)?;
             // For a further seed, the other seed's answer is the answer of this one.
-            let rejects = |null| further.said_to(null, &draw.expected, shape, tolerance) == NullOutcome::Rejected;
-            accepted.retain(|null| !rejects(*null));
+            let said = further.said_to_all(&accepted, &draw.expected, shape, tolerance);
+            let mut said = said.into_iter();
+            accepted.retain(|_| said.next() != Some(NullOutcome::Rejected));
         }
         let Some((at, null)) = accepted.first() else { return Ok(tried) };
         let buffer = shape.buffers[draw.expected[*at].buffer].name.clone();

@@ -143,7 +143,7 @@ impl Worker<'_> {
         }
         let usual = if law == Law::Declared { magnitudes(&expected) } else { shape.usual.clone().unwrap_or_default() };
         let proof = (&self.job.reference, &self.job.tolerance);
-        comparable(proof, shape.spec, law, (inputs, expected), &usual)
+        comparable(proof, shape.spec, (law, seed), (inputs, expected), &usual)
     }
 
     /// Tries the tolerance on wrong answers to the declared inputs of a seed, once per shape. Returns the number of rejected
@@ -177,7 +177,7 @@ impl Worker<'_> {
     ) -> Result<CaseDraw, ExpectedOutputError> {
         let (inputs, expected) = self.answered(shape, seed, Law::Declared, buffers)?;
         let usual = magnitudes(&expected);
-        comparable((&self.job.reference, &self.job.tolerance), shape, Law::Declared, (inputs, expected), &usual)
+        comparable((&self.job.reference, &self.job.tolerance), shape, (Law::Declared, seed), (inputs, expected), &usual)
     }
 
     fn answered(

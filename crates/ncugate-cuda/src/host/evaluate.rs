@@ -2,20 +2,21 @@
 
 use super::job_error::JobError;
 use crate::gpu::{BufferSpec, PartialBuffer, VariantExtents};
-use crate::prove::{Builtin, ReferenceSpec, ShapeSpec};
+use crate::prove::{Builtin, ReferenceSpec, ShapeCheck, ShapeSpec};
 use crate::python_environment::PythonEnvironment;
 use crate::time::{AuditEffort, HiddenSeeds, TimingSettings};
 use ncugate_model::cubin::{variable, variables};
 use ncugate_model::expr::{Expr, ExprError, Names, Value};
 use ncugate_model::{BuiltKernel, VariantId};
 use ncugate_phase::config::{
-    Buffer, Init, KernelTemplate, OwnBound, Phase, ScalarType, Shape, Verification, WorkloadReference,
+    Buffer, Init, KernelTemplate, OwnBound, Phase, RowOrder, ScalarType, Shape, Verification, WorkloadReference,
 };
 use ncugate_phase::plan::{
-    Arg, FunctionPlan, KernelPlan, Method, Plan, ScalarValue, ShapeProgram, Step, Variant, reference_args,
-    reference_id, reference_launch,
+    Arg, FunctionPlan, KernelPlan, Method, Plan, ScalarValue, ShapeProgram, Step, Variant, reference_answers,
+    reference_args, reference_id, reference_launch, reference_values,
 };
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
@@ -169,7 +170,14 @@ pub(super) fn job_shape(phase: &Phase, plan: Option<&Plan>, shape: &Shape) -> Re
             ))
         })
         .collect();
-    Ok(ShapeSpec { name: shape.name.clone(), dims: shape.dims.clone(), buffers, scalars, bounds, varying })
+    let index = |name: &String| phase.workload.buffers.iter().position(|buffer| &buffer.name == name);
+    let checks = phase.workload.checks.iter().map(|check| ShapeCheck {
+        program: check.program.clone(),
+        python: PythonEnvironment::of(&phase.build),
+        alone: check.outputs.iter().filter_map(index).collect(),
+    });
+    let (name, dims, checks) = (shape.name.clone(), shape.dims.clone(), checks.collect());
+    Ok(ShapeSpec { name, dims, buffers, scalars, bounds, checks, varying })
 }
 
 /// The value that a kernel sees after conversion to its C type.
@@ -201,11 +209,18 @@ fn variant_scope(shape: &Shape, variant: &Variant) -> Names {
 }
 
 /// The extents in a variant at a shape, of the buffers whose extents differ between variants.
-pub(super) fn variant_extents(phase: &Phase, variant: &Variant, shape: &Shape) -> Result<VariantExtents, JobError> {
+pub(super) fn variant_extents(
+    phase: &Phase,
+    variant: &Variant,
+    shape: &Shape,
+    answers: &[Vec<(String, Value)>],
+) -> Result<VariantExtents, JobError> {
     let scope = variant_scope(shape, variant);
     let buffers = phase.workload.buffers.iter().enumerate().filter(|(_, buffer)| varies(buffer, shape));
     let own = buffers.map(|(index, buffer)| Ok((index, sizes(buffer, &buffer.shape, shape, &scope)?)));
-    own.collect::<Result<_, _>>().map(VariantExtents)
+    let values = reference_values(phase, variant);
+    let answer = answers.iter().position(|answer| *answer == values).unwrap_or_default();
+    Ok(VariantExtents { buffers: own.collect::<Result<_, JobError>>()?, answer })
 }
 
 /// A buffer that differs between variants, with room for the largest and the extents of the combined result.
@@ -223,7 +238,8 @@ fn partial_buffer(buffer: &Buffer, plan: Option<&Plan>, shape: &Shape) -> Result
     let extents = if buffer.reduce.is_some() { extents } else { vec![elements] };
     let partial = Some(PartialBuffer { reduce: buffer.reduce, axes, elements });
     let (name, dtype, role) = (buffer.name.clone(), buffer.dtype, buffer.role);
-    Ok(BufferSpec { name, dtype, extents, init: job_init(buffer, shape, &[elements])?, role, partial })
+    let init = job_init(buffer, shape, &[elements])?;
+    Ok(BufferSpec { name, dtype, extents, init, role, partial, part: Vec::new(), order: RowOrder::AsExpected })
 }
 
 /// Extents in elements.
@@ -257,7 +273,33 @@ fn job_buffer(buffer: &Buffer, shape: &Shape, scope: &Names) -> Result<BufferSpe
     }
     let init = job_init(buffer, shape, &sizes)?;
     let (name, dtype, role) = (buffer.name.clone(), buffer.dtype, buffer.role);
-    Ok(BufferSpec { name, dtype, extents: sizes, init, role, partial: None })
+    let (part, order) = (part(buffer, shape, &sizes, scope)?, buffer.order);
+    Ok(BufferSpec { name, dtype, extents: sizes, init, role, partial: None, part, order })
+}
+
+/// The elements of each axis of a buffer that count; empty if all do.
+fn part(buffer: &Buffer, shape: &Shape, sizes: &[usize], scope: &Names) -> Result<Vec<Range<usize>>, JobError> {
+    if buffer.compare.is_empty() {
+        return Ok(Vec::new());
+    }
+    let at = |expr: &Expr| {
+        expr.eval_int(scope).map_err(|source| JobError::Expression {
+            what: format!("`compare` of buffer `{}`", buffer.name),
+            shape: shape.name.clone(),
+            source,
+        })
+    };
+    let wrong = |extents| JobError::Extents { buffer: buffer.name.clone(), shape: shape.name.clone(), extents };
+    let of_axis = |(axis, &size): (usize, &usize)| match buffer.compare.get(axis) {
+        None => Ok(0..size),
+        Some(slice) => {
+            let (first, end) = (at(&slice.first)?, at(&slice.end)?);
+            let range = usize::try_from(first).ok().zip(usize::try_from(end).ok());
+            let range = range.filter(|(first, end)| first < end && *end <= size);
+            range.map(|(first, end)| first..end).ok_or_else(|| wrong(vec![first, end]))
+        }
+    };
+    sizes.iter().enumerate().map(of_axis).collect()
 }
 
 /// How a buffer of these extents is filled.
@@ -290,7 +332,8 @@ pub(super) fn job_reference(
         }
         WorkloadReference::Absent => Err(JobError::NoReference),
         WorkloadReference::Program(program) => {
-            Ok(ReferenceSpec::Program { program: program.clone(), python: PythonEnvironment::of(&phase.build) })
+            let (program, python) = (program.clone(), PythonEnvironment::of(&phase.build));
+            Ok(ReferenceSpec::Program { program, python, answers: reference_answers(phase, plan) })
         }
         WorkloadReference::Npy { path } => Ok(ReferenceSpec::Npy { path: path.to_string_lossy().into_owned() }),
         WorkloadReference::Entry { entry, source, grid, block, args: _ } => {

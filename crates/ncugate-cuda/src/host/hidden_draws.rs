@@ -129,7 +129,7 @@ fn draw(
     let expected = expected_on_host(reference, shape, seed, &inputs.values)?.ok_or(ExpectedOutputError::NoReference)?;
     let held = held_by_outputs(expected, shape, tolerance.nan)?;
     let usual = magnitudes(&held);
-    comparable((reference, tolerance), shape, Law::Declared, (inputs, held), &usual)
+    comparable((reference, tolerance), shape, (Law::Declared, seed), (inputs, held), &usual)
 }
 
 #[cfg(test)]

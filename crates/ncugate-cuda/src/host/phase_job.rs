@@ -11,7 +11,7 @@ use crate::python_environment::PythonEnvironment;
 use crate::time::AuditEffort;
 use ncugate_model::{BuiltKernel, EntrySymbols, ShapeName, VariantId};
 use ncugate_phase::config::{Phase, Shape};
-use ncugate_phase::plan::Plan;
+use ncugate_phase::plan::{Plan, reference_answers};
 use std::collections::BTreeMap;
 
 /// The purpose of a job.
@@ -87,7 +87,7 @@ impl WorkerJob {
                     params: variant.params.clone(),
                 }),
                 programs: calls(phase, function),
-                extents: Vec::new(),
+                extents: own_extents(phase, plan, &variant.id)?,
                 cases: match purpose {
                     JobPurpose::Bench => cases(phase),
                     JobPurpose::Time | JobPurpose::Profile => Vec::new(),
@@ -114,8 +114,9 @@ impl WorkerJob {
 /// The extents of a variant at each shape; empty if no buffer differs between variants.
 fn own_extents(phase: &Phase, plan: &Plan, id: &VariantId) -> Result<Vec<(ShapeName, VariantExtents)>, JobError> {
     let Some(variant) = plan.variant(id) else { return Ok(Vec::new()) };
+    let answers = reference_answers(phase, plan);
     let shapes = phase.workload.shapes.iter();
-    let own = shapes.map(|shape| Ok((shape.name.clone(), variant_extents(phase, variant, shape)?)));
+    let own = shapes.map(|shape| Ok((shape.name.clone(), variant_extents(phase, variant, shape, &answers)?)));
     let own = own.collect::<Result<Vec<_>, JobError>>()?;
     Ok(own.into_iter().filter(|(_, extents)| *extents != VariantExtents::default()).collect())
 }

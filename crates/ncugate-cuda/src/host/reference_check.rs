@@ -11,6 +11,7 @@ use crate::prove::{
 use crate::python_environment::PythonEnvironment;
 use ncugate_model::Law;
 use ncugate_phase::config::{Phase, WorkloadReference};
+use ncugate_phase::plan::{Plan, reference_answers};
 
 /// Maximum number of elements in the buffers of a shape for which a reference program is called before measuring.
 const MOST_ELEMENTS: usize = 1 << 24;
@@ -20,7 +21,7 @@ const MOST_ELEMENTS: usize = 1 << 24;
 ///
 /// # Errors
 /// The reference does not fit, a file is missing or has the wrong contents, the program fails, or the tolerance proves nothing.
-pub fn check_reference(phase: &Phase) -> Result<bool, NullTestError> {
+pub fn check_reference(phase: &Phase, plan: &Plan) -> Result<bool, NullTestError> {
     let specs = phase.workload.shapes.iter().map(|s| job_shape(phase, None, s)).collect::<Result<Vec<_>, _>>()?;
     match &phase.workload.reference {
         WorkloadReference::Builtin { name, options } => {
@@ -44,7 +45,13 @@ pub fn check_reference(phase: &Phase) -> Result<bool, NullTestError> {
             let smallest =
                 phase.workload.smallest_shape().and_then(|shape| specs.iter().find(|s| s.name == shape.name));
             let elements = |spec: &ShapeSpec| spec.buffers.iter().map(|buffer| buffer.elements()).sum::<usize>();
-            let reference = ReferenceSpec::Program { program: program.clone(), python: PythonEnvironment::of(&phase.build) };
+            let answers = reference_answers(phase, plan);
+            // A search has no values of parameters before it has chosen some.
+            if answers.iter().any(|values| values.len() < program.params.len()) {
+                return Ok(false);
+            }
+            let (program, python) = (program.clone(), PythonEnvironment::of(&phase.build));
+            let reference = ReferenceSpec::Program { program, python, answers };
             let small = smallest.filter(|spec| elements(spec) <= MOST_ELEMENTS);
             small.map_or(Ok(()), |spec| tried(phase, &reference, spec))?;
             Ok(small.is_some())
@@ -75,5 +82,5 @@ fn answered(
     let expected = expected_on_host(reference, spec, seed, &inputs.values)?.unwrap_or_default();
     let held = held_by_outputs(expected, spec, tolerance.nan)?;
     let usual = magnitudes(&held);
-    comparable((reference, tolerance), spec, Law::Declared, (inputs, held), &usual)
+    comparable((reference, tolerance), spec, (Law::Declared, seed), (inputs, held), &usual)
 }

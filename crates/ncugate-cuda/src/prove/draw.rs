@@ -41,6 +41,8 @@ pub struct CaseDraw {
     pub expected: Vec<ExpectedOutput>,
     /// Magnitude of each output relative to that for the declared inputs, at least 1.
     scales: Vec<f64>,
+    /// The further answers of a reference that takes parameters of variants.
+    others: Vec<Self>,
     /// Error of a plain evaluation, relative to the scale; `None` if no bound uses it.
     plain_error: Option<f64>,
     /// The poison for timed launches, drawn on first use.
@@ -67,7 +69,27 @@ impl CaseDraw {
             Some(_) | None => 1.0,
         };
         let scales = magnitudes(&expected).into_iter().enumerate().map(scale).collect();
-        Self { law, inputs, expected, scales, plain_error: None, poison: OnceLock::new(), poisons: OnceLock::new() }
+        let (poison, poisons) = (OnceLock::new(), OnceLock::new());
+        Self { law, inputs, expected, scales, others: Vec::new(), plain_error: None, poison, poisons }
+    }
+
+    /// The same with the further answers of a reference that takes parameters of variants.
+    #[must_use]
+    pub fn with_others(mut self, shape: &ShapeSpec, others: Vec<Vec<ExpectedOutput>>) -> Self {
+        // Only functions that judge outputs read inputs.
+        let bytes = if shape.checks.is_empty() { Vec::new() } else { self.inputs.bytes.clone() };
+        let inputs = CaseInputs { bytes, values: Vec::new() };
+        let draw = |expected: Vec<ExpectedOutput>| {
+            let usual = magnitudes(&expected);
+            Self::new(self.law, inputs.clone(), expected, &usual)
+        };
+        self.others = others.into_iter().map(draw).collect();
+        self
+    }
+
+    /// The draw with the answer of a variant.
+    pub fn of(&self, extents: &VariantExtents) -> &Self {
+        extents.answer.checked_sub(1).and_then(|at| self.others.get(at)).unwrap_or(self)
     }
 
     /// The same with the error of `plain`, the answers of a plain evaluation; at least half a unit in the last place
@@ -76,7 +98,8 @@ impl CaseDraw {
     pub fn with_plain(mut self, shape: &ShapeSpec, plain: &[ExpectedOutput]) -> Self {
         let of_output = |(at, plain): (usize, &ExpectedOutput)| {
             let dtype = shape.buffers[plain.buffer].dtype;
-            let error = self.tally(at, &plain.values, ErrorScale { scale: self.scales[at], allclose: None });
+            let yardstick = ErrorScale { scale: self.scales[at], allclose: None };
+            let error = DifferenceTally::of_values(&plain.values, &self.expected[at].values, yardstick);
             let largest = magnitudes(&self.expected[at..=at])[0] / self.scales[at];
             error.differences(None, None, None).max_abs.max(element::unit_roundoff(dtype) * largest)
         };
@@ -120,9 +143,12 @@ impl CaseDraw {
             // Values reduced from partial results are not rounded to a dtype.
             let values =
                 if buffer.partial.is_some() { answer.values.clone() } else { as_held(buffer.dtype, &answer.values) };
-            tally.and(self.tally(at, &values, self.yardstick(shape, at, tolerance)))
+            tally.and(self.tally(shape, at, &values, tolerance))
         });
-        DrawResult { differences: self.differences(&tally, tolerance), defects: tally.defects() }
+        let refusal =
+            if shape.checks.is_empty() { None } else { self.refusals(shape, &[answers.to_vec()]).pop().flatten() };
+        let defects = tally.defects().into_iter().chain(refusal).collect();
+        DrawResult { differences: self.differences(&tally, tolerance), defects }
     }
 
     /// The first output whose content before a launch the tolerance accepts, so that a kernel that does nothing would
@@ -133,8 +159,13 @@ impl CaseDraw {
         state.find_map(|(at, output)| {
             let buffer = &shape.buffers[output.buffer];
             let before = element::decode(buffer.dtype, &self.inputs.bytes[output.buffer]);
-            let tally = self.tally(at, &before, self.yardstick(shape, at, tolerance));
-            let outcome = CheckOutcome::of(self.differences(&tally, tolerance), tally.defects(), tolerance);
+            let before = partial::compared_values(buffer, before);
+            let tally = self.tally(shape, at, &before, tolerance);
+            let mut defects = tally.defects();
+            if !shape.checks.is_empty() {
+                defects.extend(self.refusals(shape, &[self.with_output(shape, at, before)]).into_iter().flatten());
+            }
+            let outcome = CheckOutcome::of(self.differences(&tally, tolerance), defects, tolerance);
             matches!(outcome, CheckOutcome::Correct { .. }).then_some(buffer.name.as_str())
         })
     }
@@ -151,16 +182,15 @@ impl CaseDraw {
         let Some(output) = self.expected.iter().position(|expected| expected.buffer == buffer) else {
             return DifferenceTally::of_values(&[f64::NAN], &[0.0], ErrorScale::default());
         };
-        if !extents.0.contains_key(&buffer) {
+        let spec = &shape.buffers[buffer];
+        if !extents.buffers.contains_key(&buffer) && spec.is_compared_in_place() && !shape.is_unbounded(buffer) {
             return self.tally_part(shape, buffer, (0, bytes, bytes.len()), tolerance);
         }
-        let together = partial::compared(&shape.buffers[buffer], buffer, extents, bytes);
-        let values = &self.expected[output].values;
-        DifferenceTally::of_values(&together, values, self.yardstick(shape, output, tolerance))
+        self.tally(shape, output, &partial::compared(spec, buffer, extents, bytes), tolerance)
     }
 
-    /// Compares a part of a buffer of `length` bytes, starting at byte `at`, like [`Self::tally_bytes`]. Not for
-    /// buffers with extents that differ between variants, in which several elements reduce to one value.
+    /// Compares a part of a buffer of `length` bytes, starting at byte `at`, like [`Self::tally_bytes`]. Only for
+    /// buffers whose elements are compared where they are.
     pub fn tally_part(
         &self,
         shape: &ShapeSpec,
@@ -179,14 +209,19 @@ impl CaseDraw {
         DifferenceTally::of_bytes(dtype, &values[first..end], bytes, self.yardstick(shape, output, tolerance))
     }
 
-    /// The outcome of one launch on it, from the tally over all its outputs.
-    pub fn outcome(&self, tally: &DifferenceTally, tolerance: &Tolerance) -> CheckOutcome {
-        let result = DrawResult { differences: self.differences(tally, tolerance), defects: tally.defects() };
-        case_outcome(vec![result], tolerance)
+    /// The outcome of one launch on it, from the tally over all its outputs and a function's refusal.
+    pub fn outcome(&self, tally: &DifferenceTally, refusal: Option<Defect>, tolerance: &Tolerance) -> CheckOutcome {
+        let defects = tally.defects().into_iter().chain(refusal).collect();
+        case_outcome(vec![DrawResult { differences: self.differences(tally, tolerance), defects }], tolerance)
     }
 
-    fn tally(&self, output: usize, values: &[f64], yardstick: ErrorScale) -> DifferenceTally {
-        DifferenceTally::of_values(values, &self.expected[output].values, yardstick)
+    /// Compares the values of the output at that index.
+    pub fn tally(&self, shape: &ShapeSpec, output: usize, values: &[f64], tolerance: &Tolerance) -> DifferenceTally {
+        let expected = &self.expected[output];
+        match shape.is_unbounded(expected.buffer) {
+            true => DifferenceTally::of_unbounded(values, &expected.values),
+            false => DifferenceTally::of_values(values, &expected.values, self.yardstick(shape, output, tolerance)),
+        }
     }
 
     pub(super) fn differences(&self, tally: &DifferenceTally, tolerance: &Tolerance) -> Differences {
@@ -277,7 +312,7 @@ mod tests {
         given[13] = 99.0;
         let bytes = element::encode(Dtype::F32, &given);
         let whole = right.tally_bytes((&shape, &VariantExtents::default()), 0, &bytes, &TOLERANCE);
-        let outcome = |tally: &DifferenceTally| right.outcome(tally, &TOLERANCE);
+        let outcome = |tally: &DifferenceTally| right.outcome(tally, None, &TOLERANCE);
         let parts = |bytes: &[u8], length: usize| {
             let part =
                 |(number, part): (usize, &[u8])| right.tally_part(&shape, 0, (number * 32, part, length), &TOLERANCE);
@@ -355,7 +390,8 @@ mod tests {
         let draw = draw(Law::Declared, &[1.0, 2.0], 2.0);
         let outcome = |values: &[f32]| {
             let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-            draw.outcome(&draw.tally_bytes((&shape, &VariantExtents::default()), 0, &bytes, &TOLERANCE), &TOLERANCE)
+            let tally = draw.tally_bytes((&shape, &VariantExtents::default()), 0, &bytes, &TOLERANCE);
+            draw.outcome(&tally, None, &TOLERANCE)
         };
         assert!(matches!(outcome(&[1.0, 2.0]), CheckOutcome::Correct { .. }));
         for wrong in [&[1.0, 3.0][..], &[1.0, f32::NAN], &[1.0], &[]] {
@@ -366,7 +402,8 @@ mod tests {
     #[test]
     fn both_launches_of_a_draw_have_to_be_right() {
         let draw = draw(Law::Declared, &[1.0, 2.0], 2.0);
-        let launch = |values: &[f64]| draw.tally(0, values, ErrorScale::default());
+        let shape = shape(vec![buffer("y", Dtype::F32, &[2], Role::Output)]);
+        let launch = |values: &[f64]| draw.tally(&shape, 0, values, &TOLERANCE);
         let result = draw.result(&[launch(&[1.0, 2.0]), launch(&[1.0, 2.5])], None, &TOLERANCE);
         assert_eq!((result.differences.max_abs, result.differences.compared), (0.5, 2));
         let result = draw.result(&[launch(&[1.0, f64::NAN]), launch(&[1.0, 2.0])], None, &TOLERANCE);

@@ -1,13 +1,14 @@
 //! Expected outputs, computed on the host or read from files.
 
 use super::input_error::InputError;
+use super::partial;
 use super::reference::{BufferValues, Builtin, NpyError, ProgramError, ReferenceError, program_outputs, read_npy};
 use super::shape::ShapeSpec;
 use crate::python_environment::PythonEnvironment;
 use ncugate_array::element;
 use ncugate_model::Dtype;
 use ncugate_model::NanRule;
-use ncugate_model::expr::{ExprError, render};
+use ncugate_model::expr::{ExprError, Value, render};
 use ncugate_phase::config::ReferenceProgram;
 use ncugate_phase::plan::ShapeProgram;
 use rayon::prelude::*;
@@ -38,6 +39,8 @@ pub enum ReferenceSpec {
         program: ReferenceProgram,
         /// The Python that calls a function.
         python: PythonEnvironment,
+        /// The values of parameters that it gets for each of its answers, at least one.
+        answers: Vec<Vec<(String, Value)>>,
     },
     /// Nothing is checked in this mode.
     None,
@@ -98,6 +101,9 @@ pub enum ExpectedOutputError {
         "the tolerance is too wide for output `{buffer}`: it accepts {null}; lower it, set a separate bound for the output or the shape (`tolerance.outputs`, `tolerance.shapes`), or choose inputs with more distinct outputs"
     )]
     ProvesNothing { buffer: String, null: String },
+    /// A function that judges outputs refuses the expected ones.
+    #[error("`{check}` refuses the expected outputs: {reason}")]
+    Unaccepted { check: String, reason: String },
     /// Too few finite elements to compare.
     #[error(
         "only {finite} of {elements} elements of output `{buffer}` are finite in the reference; at least half must be, so choose inputs with finite outputs"
@@ -116,7 +122,10 @@ pub enum ExpectedOutputError {
 impl ExpectedOutputError {
     /// Whether the phase is at fault and not the reference: its tolerance proves nothing with its inputs.
     pub const fn is_of_tolerance(&self) -> bool {
-        matches!(self, Self::Unmoved { .. } | Self::ProvesNothing { .. } | Self::MostlyNonfinite { .. })
+        matches!(
+            self,
+            Self::Unmoved { .. } | Self::ProvesNothing { .. } | Self::MostlyNonfinite { .. } | Self::Unaccepted { .. }
+        )
     }
 }
 
@@ -137,12 +146,27 @@ pub fn expected_on_host(
             Ok(Some(vec![ExpectedOutput { buffer, values }]))
         }
         ReferenceSpec::Npy { path } => from_files(path, shape, seed).map(Some),
-        ReferenceSpec::Program { program, python } => {
-            let outputs = program_outputs(program, python, shape, seed, inputs)?;
-            Ok(Some(outputs.into_iter().map(|(buffer, values)| ExpectedOutput { buffer, values }).collect()))
+        ReferenceSpec::Program { program, python, answers } => {
+            let params = answers.first().map_or(&[][..], Vec::as_slice);
+            Ok(Some(program_outputs(program, (python, params), shape, seed, inputs)?))
         }
         ReferenceSpec::Entry { .. } | ReferenceSpec::None => Ok(None),
     }
+}
+
+/// The further answers of a reference that takes parameters of variants.
+///
+/// # Errors
+/// As for [`expected_on_host`].
+pub fn other_answers(
+    reference: &ReferenceSpec,
+    shape: &ShapeSpec,
+    seed: u64,
+    inputs: &BufferValues,
+) -> Result<Vec<Vec<ExpectedOutput>>, ExpectedOutputError> {
+    let ReferenceSpec::Program { program, python, answers } = reference else { return Ok(Vec::new()) };
+    let answer = |params: &Vec<_>| Ok(program_outputs(program, (python, params), shape, seed, inputs)?);
+    answers.iter().skip(1).map(answer).collect()
 }
 
 /// The answers of a plain kernel in the precision of the outputs, rounded to their dtypes; `None` if the reference is
@@ -176,7 +200,7 @@ pub fn held_by_outputs(
     for (index, buffer) in shape.buffers.iter().enumerate().filter(|(_, b)| b.role.is_compared()) {
         let given = expected.iter_mut().find(|e| e.buffer == index);
         let uncovered = || ExpectedOutputError::Uncovered { buffer: buffer.name.clone() };
-        let values = &mut given.filter(|e| e.values.len() == buffer.elements()).ok_or_else(uncovered)?.values;
+        let values = &mut given.filter(|e| e.values.len() == buffer.compared_elements()).ok_or_else(uncovered)?.values;
         let elements: usize = values.par_chunks(CHUNK).map(|chunk| chunk.iter().filter(|v| v.is_nan()).count()).sum();
         if elements > 0 && nan == NanRule::Refused {
             return Err(ExpectedOutputError::Nan { buffer: buffer.name.clone(), elements });
@@ -198,6 +222,7 @@ pub fn held_by_outputs(
                 }
             }
         });
+        partial::sort_rows(buffer, values);
     }
     Ok(expected)
 }
@@ -207,7 +232,7 @@ fn from_files(template: &str, shape: &ShapeSpec, seed: u64) -> Result<Vec<Expect
     outputs
         .map(|(index, buffer)| {
             let path = render(template, &shape.file_names(seed, &buffer.name))?;
-            Ok(ExpectedOutput { buffer: index, values: read_npy(Path::new(&path), &buffer.extents)? })
+            Ok(ExpectedOutput { buffer: index, values: read_npy(Path::new(&path), &buffer.compared_extents())? })
         })
         .collect()
 }

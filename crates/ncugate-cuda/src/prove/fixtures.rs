@@ -14,6 +14,7 @@ pub fn shape(buffers: Vec<BufferSpec>) -> ShapeSpec {
         buffers,
         scalars: BTreeMap::new(),
         bounds: BTreeMap::new(),
+        checks: Vec::new(),
         varying: Vec::new(),
     }
 }

@@ -14,6 +14,7 @@ mod laws;
 mod mutant;
 mod mutation_test;
 mod null_answer;
+mod output_check;
 mod outputs;
 mod partial;
 mod poison;
@@ -24,7 +25,7 @@ mod structured;
 pub use check_buffers::CheckBuffers;
 pub use draw::{CaseDraw, case_outcome, magnitudes};
 pub use expected::{
-    ExpectedOutput, ExpectedOutputError, ReferenceSpec, expected_on_host, held_by_outputs, plain_on_host,
+    ExpectedOutput, ExpectedOutputError, ReferenceSpec, expected_on_host, held_by_outputs, other_answers, plain_on_host,
 };
 pub use input_error::InputError;
 pub use inputs::CaseInputs;
@@ -32,4 +33,4 @@ pub use mutation_test::MutationTest;
 pub use null_answer::{NullOutcome, PlacedNull};
 pub use outputs::{PlacedOutput, compare_outputs};
 pub use reference::{Builtin, ReferenceError, npy_bytes};
-pub use shape::ShapeSpec;
+pub use shape::{ShapeCheck, ShapeSpec};

@@ -5,6 +5,7 @@
 
 use super::draw::{CaseDraw, as_held, magnitudes};
 use super::expected::ExpectedOutput;
+use super::partial;
 use super::shape::ShapeSpec;
 use crate::gpu::BufferSpec;
 use ncugate_array::compare::DifferenceTally;
@@ -112,27 +113,81 @@ impl CaseDraw {
         counted.into_iter().find(|(_, finite, all)| 2 * finite < *all)
     }
 
+    /// The outcome for each null answer: functions of the phase also judge those that the tolerance accepts.
+    pub fn said_to_all(
+        &self,
+        nulls: &[PlacedNull],
+        other: &[ExpectedOutput],
+        shape: &ShapeSpec,
+        tolerance: &Tolerance,
+    ) -> Vec<NullOutcome> {
+        let mut said: Vec<NullOutcome> =
+            nulls.iter().map(|null| self.said_to(*null, other, shape, tolerance)).collect();
+        if shape.checks.is_empty() {
+            return said;
+        }
+        let accepted: Vec<usize> = (0..nulls.len()).filter(|&at| said[at] == NullOutcome::Accepted).collect();
+        let answers: Vec<Vec<ExpectedOutput>> = accepted
+            .iter()
+            .map(|&at| {
+                let output = nulls[at].0;
+                let values = match self.values_of(nulls[at], other, shape, tolerance) {
+                    Some(NullValues::Each(values)) => values,
+                    Some(NullValues::Constant(value)) => vec![value; self.expected[output].values.len()],
+                    None => self.expected[output].values.clone(),
+                };
+                self.with_output(shape, output, values)
+            })
+            .collect();
+        for (at, refusal) in accepted.into_iter().zip(self.refusals(shape, &answers)) {
+            if refusal.is_some() {
+                said[at] = NullOutcome::Rejected;
+            }
+        }
+        said
+    }
+
     /// The tolerance's outcome for a null answer; `other` are the right answers to the inputs of another seed. Each
     /// output is judged separately.
     pub fn said_to(
+        &self,
+        null: PlacedNull,
+        other: &[ExpectedOutput],
+        shape: &ShapeSpec,
+        tolerance: &Tolerance,
+    ) -> NullOutcome {
+        let Some(answer) = self.expected.get(null.0) else { return NullOutcome::Right };
+        let largest = magnitudes(std::slice::from_ref(answer))[0];
+        match self.values_of(null, other, shape, tolerance) {
+            None => NullOutcome::Right,
+            Some(NullValues::Constant(value)) => self.said_to_constant(value, (null.0, largest), shape, tolerance),
+            Some(NullValues::Each(values)) => self.said_to_values(&values, null.0, shape, tolerance),
+        }
+    }
+
+    /// The values of a null answer; `None` if the output has no null answer of this kind.
+    fn values_of(
         &self,
         (at, null): PlacedNull,
         other: &[ExpectedOutput],
         shape: &ShapeSpec,
         tolerance: &Tolerance,
-    ) -> NullOutcome {
-        let Some(answer) = self.expected.get(at) else { return NullOutcome::Right };
+    ) -> Option<NullValues> {
+        let answer = self.expected.get(at)?;
         let (right, buffer) = (&answer.values, &shape.buffers[answer.buffer]);
         let largest = magnitudes(std::slice::from_ref(answer))[0];
-        let constant = |value: f64| self.said_to_constant(value, (at, largest), shape, tolerance);
-        let values = |values: Vec<f64>| self.said_to_values(&values, at, shape, tolerance);
+        let constant = |value: f64| Some(NullValues::Constant(value));
+        let values = |mut values: Vec<f64>| {
+            partial::sort_rows(buffer, &mut values);
+            Some(NullValues::Each(values))
+        };
         match null {
             NullAnswer::Zeros => constant(0.0),
             NullAnswer::Ones if largest == 0.0 => constant(1.0),
-            NullAnswer::Ones => NullOutcome::Right,
+            NullAnswer::Ones => None,
             NullAnswer::Mean => constant(finite_mean(right)),
             NullAnswer::Nan if buffer.dtype.has_nan() => constant(f64::NAN),
-            NullAnswer::Nan => NullOutcome::Right,
+            NullAnswer::Nan => None,
             NullAnswer::Off => {
                 let factor = 1.0 + self.share_off((at, largest), shape, tolerance);
                 values(right.par_iter().map(|value| value * factor).collect())
@@ -143,12 +198,12 @@ impl CaseDraw {
                     rest[right.len() - row..].fill(0.0);
                     values(rest)
                 }
-                _ => NullOutcome::Right,
+                _ => None,
             },
             NullAnswer::Input(input) => values(element::decode(shape.buffers[input].dtype, &self.inputs.bytes[input])),
             NullAnswer::OtherSeed => {
                 let other = other.iter().find(|output| output.buffer == answer.buffer);
-                other.map_or(NullOutcome::Right, |output| values(output.values.clone()))
+                other.and_then(|output| values(output.values.clone()))
             }
         }
     }
@@ -170,12 +225,22 @@ impl CaseDraw {
         shape: &ShapeSpec,
         tolerance: &Tolerance,
     ) -> NullOutcome {
-        let tally =
-            DifferenceTally::of_constant(value, &self.expected[at].values, self.yardstick(shape, at, tolerance));
+        let expected = &self.expected[at];
+        let tally = match shape.is_unbounded(expected.buffer) {
+            true => DifferenceTally::of_unbounded(&vec![value; expected.values.len()], &expected.values),
+            false => DifferenceTally::of_constant(value, &expected.values, self.yardstick(shape, at, tolerance)),
+        };
+        if shape.is_unbounded(expected.buffer) && expected.values.iter().all(|right| *right == value) {
+            return NullOutcome::Right;
+        }
         let differences = self.differences(&tally, tolerance);
         match CheckOutcome::of(differences, tally.defects(), tolerance) {
             // A mean of equal answers equals them up to rounding.
-            CheckOutcome::Correct { .. } if differences.max_abs <= ROUNDING * largest => NullOutcome::Right,
+            CheckOutcome::Correct { .. }
+                if differences.max_abs <= ROUNDING * largest && !shape.is_unbounded(expected.buffer) =>
+            {
+                NullOutcome::Right
+            }
             CheckOutcome::Correct { .. } => NullOutcome::Accepted,
             CheckOutcome::Wrong { .. } | CheckOutcome::Crashed { .. } | CheckOutcome::Skipped { .. } => {
                 NullOutcome::Rejected
@@ -198,7 +263,7 @@ impl CaseDraw {
         if values.len() == right.len() && values.par_iter().zip(&right).all(is_same) {
             return NullOutcome::Right;
         }
-        let tally = DifferenceTally::of_values(&values, &answer.values, self.yardstick(shape, at, tolerance));
+        let tally = self.tally(shape, at, &values, tolerance);
         match CheckOutcome::of(self.differences(&tally, tolerance), tally.defects(), tolerance) {
             CheckOutcome::Correct { .. } => NullOutcome::Accepted,
             CheckOutcome::Wrong { .. } | CheckOutcome::Crashed { .. } | CheckOutcome::Skipped { .. } => {
@@ -208,9 +273,16 @@ impl CaseDraw {
     }
 }
 
+/// The values of a null answer.
+enum NullValues {
+    /// This one everywhere.
+    Constant(f64),
+    Each(Vec<f64>),
+}
+
 /// Elements of the last row of an output.
 fn row(buffer: &BufferSpec) -> usize {
-    match buffer.extents.as_slice() {
+    match buffer.compared_extents().as_slice() {
         [] | [_] => ROW,
         [.., last] => *last,
     }

@@ -1,27 +1,77 @@
-//! Reduces partial results of a launch before they are compared.
+//! The values of an output that are compared: partial results are reduced, a part is cut out, rows are sorted.
 
+use super::draw::as_held;
 use crate::gpu::{BufferSpec, VariantExtents};
 use ncugate_array::element;
 use ncugate_phase::config::Reduction;
+use rayon::prelude::*;
+use std::cmp::Ordering;
+use std::ops::Range;
 
 /// The elements of a buffer that a launch of a variant writes.
 pub fn own_elements(buffer: &BufferSpec, index: usize, extents: &VariantExtents) -> usize {
-    extents.0.get(&index).map_or_else(|| buffer.elements(), |own| own.iter().product())
+    extents.buffers.get(&index).map_or_else(|| buffer.elements(), |own| own.iter().product())
 }
 
-/// The values of a buffer for comparison: partial results are reduced over the axes that vary. `bytes` begin with the
-/// elements that the variant writes; missing elements count as NaN.
+/// The elements of a buffer that count in a launch of a variant, in ascending runs.
+pub fn counted(buffer: &BufferSpec, index: usize, extents: &VariantExtents) -> Vec<Range<usize>> {
+    if buffer.part.is_empty() {
+        return std::iter::once(0..own_elements(buffer, index, extents)).collect();
+    }
+    // Axes that count as a whole belong to the runs of the axis around them.
+    let axes = || buffer.part.iter().zip(&buffer.extents);
+    let whole = axes().rev().take_while(|(range, extent)| range.len() == **extent).count();
+    let split = (buffer.part.len() - whole).saturating_sub(1);
+    let inner: usize = buffer.extents[split + 1..].iter().product();
+    let mut starts = vec![0];
+    for (range, extent) in axes().take(split) {
+        starts = starts.iter().flat_map(|start| range.clone().map(move |at| start * extent + at)).collect();
+    }
+    let (range, extent) = (&buffer.part[split], buffer.extents[split]);
+    let run = |start: &usize| (start * extent + range.start) * inner..(start * extent + range.end) * inner;
+    starts.iter().map(run).collect()
+}
+
+/// Sorts the rows of values that can be in any order; they are compared as the dtype holds them.
+pub fn sort_rows(buffer: &BufferSpec, values: &mut Vec<f64>) {
+    if buffer.order.is_default() {
+        return;
+    }
+    let width = buffer.compared_extents().iter().skip(1).product::<usize>().max(1);
+    let held = as_held(buffer.dtype, values);
+    let order = |a: f64, b: f64| a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()));
+    let row = |at: usize| &held[at * width..((at + 1) * width).min(held.len())];
+    let mut rows: Vec<usize> = (0..values.len().div_ceil(width)).collect();
+    rows.par_sort_by(|&a, &b| {
+        let unlike = row(a).iter().zip(row(b)).map(|(&a, &b)| order(a, b)).find(|order| order.is_ne());
+        unlike.unwrap_or(Ordering::Equal)
+    });
+    let sorted = rows.iter().flat_map(|&at| &values[at * width..((at + 1) * width).min(values.len())]);
+    *values = sorted.copied().collect();
+}
+
+/// The values of a buffer for comparison. `bytes` begin with the elements that the variant writes; missing elements count as
+/// NaN.
 pub fn compared(buffer: &BufferSpec, index: usize, extents: &VariantExtents, bytes: &[u8]) -> Vec<f64> {
     let count = own_elements(buffer, index, extents);
     let mut values = element::decode(buffer.dtype, bytes.get(..count * buffer.dtype.size()).unwrap_or(bytes));
     values.resize(count, f64::NAN);
-    match (&buffer.partial, extents.0.get(&index)) {
-        (Some(partial), Some(own)) => match partial.reduce {
-            Some(reduce) => reduce_axes(&values, own, &partial.axes, reduce),
-            None => values,
-        },
-        _ => values,
+    if let (Some(partial), Some(own)) = (&buffer.partial, extents.buffers.get(&index))
+        && let Some(reduce) = partial.reduce
+    {
+        return reduce_axes(&values, own, &partial.axes, reduce);
     }
+    compared_values(buffer, values)
+}
+
+/// The values for comparison, from those of all elements of a buffer that is alike in all variants.
+pub fn compared_values(buffer: &BufferSpec, mut values: Vec<f64>) -> Vec<f64> {
+    if !buffer.part.is_empty() {
+        let runs = counted(buffer, 0, &VariantExtents::default());
+        values = runs.into_iter().flat_map(|run| values[run].to_vec()).collect();
+    }
+    sort_rows(buffer, &mut values);
+    values
 }
 
 /// Reduces the values along `axes` of an array; the last axis is the innermost.
@@ -66,6 +116,7 @@ mod tests {
 
     use crate::gpu::PartialBuffer;
     use crate::gpu::fixtures::buffer;
+    use ncugate_phase::config::RowOrder;
 
     fn partial(axes: &[bool], extents: &[usize], reduce: Reduction) -> BufferSpec {
         let mut buffer = buffer("y", Dtype::F32, extents, Role::Output);
@@ -74,7 +125,7 @@ mod tests {
     }
 
     fn values(buffer: &BufferSpec, own: &[usize], values: &[f64]) -> Vec<f64> {
-        let extents = VariantExtents([(3, own.to_vec())].into());
+        let extents = VariantExtents { buffers: [(3, own.to_vec())].into(), answer: 0 };
         compared(buffer, 3, &extents, &element::encode(Dtype::F32, values))
     }
 
@@ -95,6 +146,42 @@ mod tests {
             assert!(values(&buffer, &[3], &[1.0, f64::NAN, 2.0])[0].is_nan(), "{reduce:?}");
             assert!(values(&buffer, &[3], &[1.0, 2.0])[0].is_nan(), "{reduce:?}");
         }
+    }
+
+    #[test]
+    fn only_the_part_that_counts_is_compared() {
+        let cut = |extents: &[usize], part: &[Range<usize>]| {
+            let mut buffer = buffer("y", Dtype::F32, extents, Role::Output);
+            buffer.part = part.to_vec();
+            let all: Vec<f64> = (0..buffer.elements()).map(|at| at as f64).collect();
+            let values = compared(&buffer, 0, &VariantExtents::default(), &element::encode(Dtype::F32, &all));
+            let runs = counted(&buffer, 0, &VariantExtents::default());
+            assert_eq!(runs.iter().cloned().flatten().map(|at| at as f64).collect::<Vec<_>>(), values);
+            assert_eq!(values.len(), buffer.compared_elements());
+            (values, runs.len())
+        };
+        assert_eq!(cut(&[9], std::slice::from_ref(&(0..1))), (vec![0.0], 1));
+        assert_eq!(cut(&[3, 4], &[0..2, 1..3]), (vec![1.0, 2.0, 5.0, 6.0], 2));
+        assert_eq!(cut(&[3, 2], &[1..3, 0..2]), (vec![2.0, 3.0, 4.0, 5.0], 1));
+        assert_eq!(cut(&[2, 2, 2], &[0..2, 1..2, 0..2]), (vec![2.0, 3.0, 6.0, 7.0], 2));
+        assert_eq!(cut(&[2, 2], &[0..2, 0..2]).1, 1);
+    }
+
+    #[test]
+    fn rows_in_any_order_are_sorted_whole_and_nan_stays() {
+        let mut buffer = buffer("y", Dtype::F16, &[3, 2], Role::Output);
+        buffer.order = RowOrder::Any;
+        let sorted = |values: &[f64]| {
+            let mut values = values.to_vec();
+            sort_rows(&buffer, &mut values);
+            values
+        };
+        assert_eq!(sorted(&[2.0, 9.0, 1.0, 8.0, 1.0, 7.0]), [1.0, 7.0, 1.0, 8.0, 2.0, 9.0]);
+        let nan = sorted(&[f64::NAN, 1.0, -0.0, 5.0, 0.0, 4.0]);
+        assert_eq!(&nan[..4], [0.0, 4.0, -0.0, 5.0]);
+        assert!(nan[4].is_nan());
+        // Keys that are equal in the output's type do not decide.
+        assert_eq!(sorted(&[1.0001, 2.0, 1.0, 3.0, 0.0, 0.0]), [0.0, 0.0, 1.0001, 2.0, 1.0, 3.0]);
     }
 
     #[test]

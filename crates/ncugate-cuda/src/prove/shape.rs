@@ -1,10 +1,12 @@
 //! A problem size with everything evaluated.
 
 use crate::gpu::BufferSpec;
+use crate::python_environment::PythonEnvironment;
 use ncugate_model::expr::{Names, Value};
 use ncugate_model::{AllClose, ShapeName, Tolerance};
+use ncugate_phase::config::ReferenceProgram;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A problem size with its buffers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -18,11 +20,28 @@ pub struct ShapeSpec {
     /// Elementwise bounds of outputs that replace the tolerance's, by buffer index.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub bounds: BTreeMap<usize, AllClose>,
+    /// Functions that judge outputs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<ShapeCheck>,
     /// Scalars that differ between variants, which a reference cannot use.
     pub varying: Vec<String>,
 }
 
+/// A function that judges the outputs of a launch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShapeCheck {
+    pub program: ReferenceProgram,
+    pub python: PythonEnvironment,
+    /// Indices of the outputs that no bound of the tolerance applies to.
+    pub alone: BTreeSet<usize>,
+}
+
 impl ShapeSpec {
+    /// Whether a function judges an output, by its index, in place of the tolerance.
+    pub fn is_unbounded(&self, buffer: usize) -> bool {
+        self.checks.iter().any(|check| check.alone.contains(&buffer))
+    }
+
     /// The elementwise bound for a buffer, if any.
     pub fn allclose(&self, buffer: usize, tolerance: &Tolerance) -> Option<AllClose> {
         self.bounds.get(&buffer).copied().or(tolerance.allclose)

@@ -214,6 +214,7 @@ fn arrays(phase: &Phase) -> BTreeSet<PathBuf> {
             (None, BTreeSet::new())
         }
     };
+    paths.extend(phase.workload.checks.iter().flat_map(|check| program_files(&phase.root, &check.program.program)));
     let buffers = || phase.workload.buffers.iter();
     let outputs = buffers().filter(|buffer| buffer.role.is_compared());
     let outputs = outputs.filter_map(|buffer| Some((reference.as_deref()?, buffer)));

@@ -65,6 +65,7 @@ mod tests {
             reference: WorkloadReference::Builtin { name: "copy".to_owned(), options: Vec::new() },
             tolerance: Tolerance::default(),
             own_bounds: Vec::new(),
+            checks: Vec::new(),
             untested_tolerance: UntestedTolerance::Refused,
             scalars: Vec::new(),
             shapes: shapes.iter().map(|s| Shape { name: ShapeName("s".into()), dims: dims(s) }).collect(),

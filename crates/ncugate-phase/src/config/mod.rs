@@ -48,6 +48,6 @@ pub use rule::{Confidence, Rule, RuleCase, RuleKind};
 pub use schema::schema;
 pub use search::{ConditionalAxis, SearchBudget, SearchSettings, SearchStrategy, usual_batch};
 pub use workload::{
-    Buffer, Laws, ProgramKind, Reduction, ReferenceProgram, Scalar, ScalarType, Shape, UntestedTolerance, Workload,
-    WorkloadReference,
+    Buffer, Laws, OutputCheck, ProgramKind, Reduction, ReferenceProgram, RowOrder, Scalar, ScalarType, Shape, Slice,
+    UntestedTolerance, Workload, WorkloadReference,
 };

@@ -56,9 +56,9 @@ pub struct BuildSettings {
 impl BuildSettings {
     /// The file of `FILE.py` or of a module (`pkg.mod`), which is in the first folder of `pythonpath`.
     pub fn python_file(&self, named: &str) -> PathBuf {
-        let is_module = named.split('.').all(|part| {
-            part.chars().all(|c| c.is_alphanumeric() || c == '_') && !part.is_empty()
-        }) && Path::new(named).extension().is_none_or(|ending| ending != "py");
+        let is_module =
+            named.split('.').all(|part| part.chars().all(|c| c.is_alphanumeric() || c == '_') && !part.is_empty())
+                && Path::new(named).extension().is_none_or(|ending| ending != "py");
         match self.pythonpath.first() {
             Some(folder) if is_module => folder.join(named.replace('.', "/")).with_extension("py"),
             _ => PathBuf::from(named),

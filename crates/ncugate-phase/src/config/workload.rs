@@ -6,6 +6,7 @@ use ncugate_model::expr::{Expr, ExprError, Names, Value};
 use ncugate_model::{Dtype, Role};
 use ncugate_model::{Law, ShapeName, Tolerance};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::path::PathBuf;
 
 /// One problem size: dimensions by name, in the order of the file.
@@ -39,6 +40,42 @@ pub struct Buffer {
     /// How partial results are combined before the comparison: over the axes whose extents depend on the parameters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reduce: Option<Reduction>,
+    /// The part that counts, a slice for each of the first axes; empty if all of it counts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub compare: Vec<Slice>,
+    #[serde(skip_serializing_if = "RowOrder::is_default")]
+    pub order: RowOrder,
+}
+
+/// Elements of an axis, from `first` up to `end`: expressions over the dimensions.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Slice {
+    pub first: Expr,
+    pub end: Expr,
+}
+
+impl fmt::Display for Slice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.first, self.end)
+    }
+}
+
+/// The order of an output's rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RowOrder {
+    #[default]
+    AsExpected,
+    Any,
+}
+
+impl RowOrder {
+    /// The values that have a keyword in a phase.
+    pub const WORDS: [(&'static str, Self); 1] = [("any", Self::Any)];
+
+    pub const fn is_default(&self) -> bool {
+        matches!(self, Self::AsExpected)
+    }
 }
 
 /// How partial results are combined.
@@ -121,6 +158,9 @@ pub struct ReferenceProgram {
     pub program: ProgramKind,
     /// Time limit of a call in seconds.
     pub timeout_s: u32,
+    /// Parameters of variants that it gets by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub params: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -130,6 +170,23 @@ pub enum ProgramKind {
     Python { file: PathBuf, function: String },
     /// A program that gets a folder as its last argument.
     Command { argv: Vec<String> },
+}
+
+/// A function of Python that judges outputs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OutputCheck {
+    pub program: ReferenceProgram,
+    /// The outputs that no bound of the tolerance applies to.
+    pub outputs: Vec<String>,
+}
+
+impl fmt::Display for ProgramKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Python { file, function } => write!(f, "{}:{function}", file.display()),
+            Self::Command { argv } => f.write_str(&argv.join(" ")),
+        }
+    }
 }
 
 /// The source of the right answer. All built-ins are evaluated in float64 on the host.
@@ -218,6 +275,9 @@ pub struct Workload {
     /// Element bounds of single outputs and shapes that replace the tolerance's.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub own_bounds: Vec<OwnBound>,
+    /// Functions that judge outputs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<OutputCheck>,
     /// The effect of a tolerance that was not tested on wrong answers. Measurements do not depend on it.
     #[serde(skip)]
     pub untested_tolerance: UntestedTolerance,
@@ -262,6 +322,7 @@ impl Workload {
             reference: WorkloadReference::Absent,
             tolerance: Tolerance::default(),
             own_bounds: Vec::new(),
+            checks: Vec::new(),
             untested_tolerance: UntestedTolerance::Refused,
             scalars: Vec::new(),
             shapes: vec![Shape { name: ShapeName(Self::CAPTURED.into()), dims: Vec::new() }],
@@ -319,7 +380,16 @@ impl Workload {
     /// A lower bound on its traffic, whatever the phase declares; none if an extent cannot be evaluated.
     pub fn written_bytes(&self, shape: &Shape) -> Option<f64> {
         let outputs = self.buffers.iter().filter(|buffer| buffer.role == Role::Output && buffer.init.is_none());
-        outputs.map(|buffer| self.bytes_of(shape, &buffer.name)).sum()
+        let counted = |buffer: &Buffer| {
+            let at = |expr: &Expr| expr.eval_number(&shape.scope()).ok();
+            let of_axis = |(axis, extent): (usize, &Expr)| match buffer.compare.get(axis) {
+                Some(slice) => Some(at(&slice.end)? - at(&slice.first)?),
+                None => at(extent),
+            };
+            let elements: Option<f64> = buffer.shape.iter().enumerate().map(of_axis).product();
+            Some(elements? * buffer.dtype.size() as f64)
+        };
+        outputs.map(counted).sum()
     }
 
     /// Bytes of a buffer at a shape; none if the buffer does not exist or an extent cannot be evaluated.

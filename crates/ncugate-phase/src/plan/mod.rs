@@ -36,7 +36,10 @@ pub use program::{
     SymbolFill,
 };
 pub use python::extents;
-pub use reference::{reference_args, reference_entry_plan, reference_id, reference_launch, reference_plan};
+pub use reference::{
+    reference_answers, reference_args, reference_entry_plan, reference_id, reference_launch, reference_plan,
+    reference_values,
+};
 pub use shard::Shard;
 pub use space::{ConditionError, Point, Space, Walk};
 pub use step_traffic::StepTraffic;

@@ -122,6 +122,13 @@ fn of_reference(phase: &Phase, files: &mut Vec<NamedFile>) {
         },
         WorkloadReference::Builtin { .. } | WorkloadReference::Absent => {}
     }
+    for check in &phase.workload.checks {
+        if let ProgramKind::Python { file, .. } = &check.program.program {
+            let own = check.outputs.iter().map(|name| format!("workload.tolerance.outputs.{name}.check"));
+            let keys = own.chain(["workload.tolerance.check".to_owned()]).collect();
+            files.push(NamedFile { keys, path: file.clone(), of: String::new() });
+        }
+    }
 }
 
 fn of_inputs(phase: &Phase, files: &mut Vec<NamedFile>) {

@@ -8,7 +8,7 @@ use super::variants::{Method, Plan, Variant, VariantRole};
 use crate::config::{Phase, Shape, WorkloadReference};
 use ncugate_model::LaunchMode;
 use ncugate_model::VariantId;
-use ncugate_model::expr::Names;
+use ncugate_model::expr::{Names, Value};
 
 /// The id of that kernel. No variant can have it: ids have no spaces.
 pub fn reference_id() -> VariantId {
@@ -97,4 +97,51 @@ fn own_args(phase: &Phase, shape: &Shape, args: &[String], faults: &mut Faults) 
         subject: &format!("shape {}", shape.name),
     };
     launching.args(args, faults)
+}
+/// Reports variants without a parameter that the reference takes. External commands have their own answers.
+pub fn check_reference_params(phase: &Phase, plan: &Plan, faults: &mut Faults) {
+    for variant in plan.variants.iter().filter(|variant| has_reference(variant)) {
+        let missing = reference_params(phase).iter().find(|name| !variant.params.iter().any(|(own, _)| own == *name));
+        if let Some(name) = missing {
+            let message = format!("has `{name}`, which this variant does not have");
+            faults.add(
+                "workload.reference.params",
+                message,
+                "give it with `params`",
+                &format!("variant {}", variant.id),
+            );
+        }
+    }
+}
+
+/// The distinct values of the parameters that the reference takes, in the order of the variants; one without values if it
+/// takes none.
+pub fn reference_answers(phase: &Phase, plan: &Plan) -> Vec<Vec<(String, Value)>> {
+    let mut answers = Vec::new();
+    for values in plan.variants.iter().filter(|variant| has_reference(variant)).map(|v| reference_values(phase, v)) {
+        if !answers.contains(&values) {
+            answers.push(values);
+        }
+    }
+    if answers.is_empty() { vec![Vec::new()] } else { answers }
+}
+
+/// The values of the parameters that the reference takes, in a variant.
+pub fn reference_values(phase: &Phase, variant: &Variant) -> Vec<(String, Value)> {
+    let own = |name: &String| variant.params.iter().find(|(own, _)| own == name).cloned();
+    reference_params(phase).iter().filter_map(own).collect()
+}
+
+fn reference_params(phase: &Phase) -> &[String] {
+    match &phase.workload.reference {
+        WorkloadReference::Program(program) => &program.params,
+        WorkloadReference::Builtin { .. }
+        | WorkloadReference::Entry { .. }
+        | WorkloadReference::Npy { .. }
+        | WorkloadReference::Absent => &[],
+    }
+}
+
+const fn has_reference(variant: &Variant) -> bool {
+    matches!(variant.method, Method::Kernel(_) | Method::Function(_))
 }

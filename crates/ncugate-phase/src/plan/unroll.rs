@@ -4,7 +4,7 @@ use super::fault::{Faults, PlanErrors};
 use super::launch::StepContext;
 use super::program::{KernelCode, KernelPlan, PythonKernel, ShapeProgram};
 use super::python;
-use super::reference::check_reference_args;
+use super::reference::{check_reference_args, check_reference_params};
 use super::space::{ConditionError, Point, Space, Walk};
 use super::variants::{CommandPlan, FunctionPlan, Method, Plan, Variant, VariantRole};
 use crate::config::{
@@ -34,6 +34,7 @@ pub fn unroll_own(phase: &Phase) -> Result<Plan, PlanErrors> {
     let plan = Plan { variants };
     let (mut faults, places) = (unrolling.faults, unrolling.places);
     check_reference_args(phase, &mut faults);
+    check_reference_params(phase, &plan, &mut faults);
     if faults.is_empty() {
         // The candidates of a search are unknown before it has chosen.
         if phase.search.is_none() || phase.sweep.points.is_some() {

@@ -79,20 +79,19 @@ impl Fit<'_> {
     /// The extents of a buffer, which must have `N` axes.
     pub fn axes<const N: usize>(&self, index: usize, layout: &str) -> Result<[usize; N], ReferenceError> {
         let buffer = self.buffer(index);
-        buffer
-            .extents
-            .as_slice()
-            .try_into()
-            .map_err(|_| self.wrong(format!("`{}` has extents {:?}, expected {layout}", buffer.name, buffer.extents)))
+        let extents = buffer.compared_extents();
+        let wrong = || self.wrong(format!("`{}` has extents {extents:?}, expected {layout}", buffer.name));
+        extents.as_slice().try_into().map_err(|_| wrong())
     }
 
     /// Requires the extents of a buffer.
     pub fn expect(&self, index: usize, extents: &[usize]) -> Result<(), ReferenceError> {
         let buffer = self.buffer(index);
-        if buffer.extents == extents {
+        let own = buffer.compared_extents();
+        if own == extents {
             return Ok(());
         }
-        Err(self.wrong(format!("`{}` has extents {:?}, expected {extents:?}", buffer.name, buffer.extents)))
+        Err(self.wrong(format!("`{}` has extents {own:?}, expected {extents:?}", buffer.name)))
     }
 
     /// The error that extents do not fit.

@@ -15,5 +15,5 @@ pub use builtin::{BoundBuiltin, Builtin};
 pub use error::ReferenceError;
 pub use fit::BufferValues;
 pub use npy::{NpyError, npy_bytes, read as read_npy};
-pub use program::{ProgramError, outputs as program_outputs};
+pub use program::{ProgramError, outputs as program_outputs, verdicts};
 pub use sdpa::Sdpa;

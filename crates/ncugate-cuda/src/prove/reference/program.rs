@@ -4,9 +4,11 @@
 use super::fit::BufferValues;
 use super::npy::{NpyError, read, write};
 use crate::gpu::BufferSpec;
+use crate::prove::expected::ExpectedOutput;
 use crate::prove::shape::ShapeSpec;
 use crate::python_environment::{IMPORTER, PythonEnvironment, write_program};
 use ncugate_model::Role;
+use ncugate_model::expr::Value as Parameter;
 use ncugate_model::process::{self, ProcessExit};
 use ncugate_phase::config::{ProgramKind, ReferenceProgram};
 use serde_json::{Map, Value, json};
@@ -46,6 +48,8 @@ pub enum ProgramError {
         /// The end of its output.
         printed: String,
     },
+    #[error("the check `{program}` gave no verdict on every set of outputs")]
+    NoVerdict { program: String },
     /// An output is missing or has another form.
     #[error(transparent)]
     Output(#[from] NpyError),
@@ -55,37 +59,74 @@ fn said(printed: &str) -> String {
     if printed.is_empty() { String::new() } else { format!(":\n{printed}") }
 }
 
-/// The expected outputs of a shape, by buffer; `python` calls a function of Python.
+/// The expected outputs of a shape; `python` calls a function of Python, which gets these values of parameters.
 ///
 /// # Errors
 /// The program cannot be run, fails, takes too long, or does not provide every output with its extents.
 pub fn outputs(
     program: &ReferenceProgram,
-    python: &PythonEnvironment,
+    (python, params): (&PythonEnvironment, &[(String, Parameter)]),
     shape: &ShapeSpec,
     seed: u64,
     inputs: &BufferValues,
-) -> Result<Vec<(usize, Vec<f64>)>, ProgramError> {
+) -> Result<Vec<ExpectedOutput>, ProgramError> {
     let folder = CallFolder::make().map_err(|(folder, source)| ProgramError::Write { folder, source })?;
     let failed = |source| ProgramError::Write { folder: folder.0.clone(), source };
-    folder.fill(shape, seed, inputs).map_err(failed)?;
+    folder.fill(shape, (seed, params), inputs).map_err(failed)?;
     call(program, python, &folder.0)?;
     let outputs = shape.buffers.iter().enumerate().filter(|(_, buffer)| buffer.role.is_compared());
-    outputs.map(|(at, buffer)| Ok((at, read(&folder.array("outputs", buffer), &buffer.extents)?))).collect()
+    let read = |(buffer, spec): (usize, &BufferSpec)| {
+        let values = read(&folder.array("outputs", spec), &spec.compared_extents())?;
+        Ok(ExpectedOutput { buffer, values })
+    };
+    outputs.map(read).collect()
+}
+
+/// The verdict of a function of Python on each set of outputs: what is wrong with it, or an empty text. `inputs` has the values
+/// of every buffer before the launch, and `expected` and `answers` those of each output by its index.
+///
+/// # Errors
+/// The function cannot be called, takes too long, or does not return a text for every set.
+pub fn verdicts(
+    program: &ReferenceProgram,
+    python: &PythonEnvironment,
+    shape: &ShapeSpec,
+    inputs: &BufferValues,
+    (expected, answers): (&[ExpectedOutput], &[Vec<ExpectedOutput>]),
+) -> Result<Vec<String>, ProgramError> {
+    let folder = CallFolder::make().map_err(|(folder, source)| ProgramError::Write { folder, source })?;
+    let failed = |source| ProgramError::Write { folder: folder.0.clone(), source };
+    folder.fill(shape, (0, &[]), inputs).map_err(failed)?;
+    let sets = std::iter::once(expected).chain(answers.iter().map(Vec::as_slice));
+    for (number, set) in sets.enumerate() {
+        let name = format!("answers/{number}");
+        std::fs::create_dir_all(folder.0.join(&name)).map_err(failed)?;
+        for output in set {
+            let buffer = &shape.buffers[output.buffer];
+            write(&folder.array(&name, buffer), &buffer.compared_extents(), &output.values).map_err(failed)?;
+        }
+    }
+    std::fs::write(folder.0.join("answers/count"), answers.len().to_string()).map_err(failed)?;
+    call(program, python, &folder.0)?;
+    let path = folder.0.join("verdicts.json");
+    let said = std::fs::read(&path).ok().and_then(|text| serde_json::from_slice::<Vec<String>>(&text).ok());
+    let name = program.program.to_string();
+    said.filter(|said| said.len() == answers.len()).ok_or(ProgramError::NoVerdict { program: name })
 }
 
 fn call(program: &ReferenceProgram, python: &PythonEnvironment, folder: &Path) -> Result<(), ProgramError> {
-    let (name, mut command) = match &program.program {
+    let name = program.program.to_string();
+    let mut command = match &program.program {
         ProgramKind::Python { file, function } => {
             let mut command = python.command();
             command.arg(folder.join(RUNNER.0)).arg(folder).arg(file).arg(function);
-            (format!("{}:{function}", file.display()), command)
+            command
         }
         ProgramKind::Command { argv } => {
             let (program, arguments) = argv.split_first().map_or(("", &[][..]), |(p, a)| (p.as_str(), a));
             let mut command = Command::new(program);
             command.args(arguments).arg(folder);
-            (argv.join(" "), command)
+            command
         }
     };
     let output = process::run(&mut command, Duration::from_secs(u64::from(program.timeout_s)))
@@ -112,7 +153,12 @@ impl CallFolder {
         Ok(Self(path))
     }
 
-    fn fill(&self, shape: &ShapeSpec, seed: u64, inputs: &BufferValues) -> io::Result<()> {
+    fn fill(
+        &self,
+        shape: &ShapeSpec,
+        (seed, params): (u64, &[(String, Parameter)]),
+        inputs: &BufferValues,
+    ) -> io::Result<()> {
         for folder in ["inputs", "outputs"] {
             std::fs::create_dir(self.0.join(folder))?;
         }
@@ -121,17 +167,20 @@ impl CallFolder {
         for (buffer, values) in of_role(Role::is_read) {
             write(&self.array("inputs", buffer), &buffer.extents, values)?;
         }
-        let listed = |wanted: fn(Role) -> bool| -> Vec<Value> {
-            of_role(wanted).map(|(b, _)| json!({ "name": b.name, "extents": b.extents, "dtype": b.dtype })).collect()
+        let listed = |wanted: fn(Role) -> bool, extents: fn(&BufferSpec) -> Vec<usize>| -> Vec<Value> {
+            let about = |b: &BufferSpec| json!({ "name": b.name, "extents": extents(b), "dtype": b.dtype });
+            of_role(wanted).map(|(b, _)| about(b)).collect()
         };
         let dims: Map<String, Value> = shape.dims.iter().map(|(name, n)| (name.clone(), json!(n))).collect();
+        let params: Map<String, Value> = params.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
         let request = json!({
             "shape": shape.name,
             "seed": seed,
             "dims": dims,
             "scalars": shape.scalars,
-            "inputs": listed(Role::is_read),
-            "outputs": listed(Role::is_compared),
+            "params": params,
+            "inputs": listed(Role::is_read, |buffer| buffer.extents.clone()),
+            "outputs": listed(Role::is_compared, BufferSpec::compared_extents),
         });
         std::fs::write(self.0.join("request.json"), request.to_string())?;
         write_program(&self.0, &[RUNNER, IMPORTER])
@@ -157,7 +206,7 @@ mod tests {
     use ncugate_model::Dtype;
 
     fn program(program: ProgramKind) -> ReferenceProgram {
-        ReferenceProgram { program, timeout_s: 20 }
+        ReferenceProgram { program, timeout_s: 20, params: Vec::new() }
     }
 
     fn doubled() -> ShapeSpec {
@@ -169,12 +218,12 @@ mod tests {
         let copy = ["sh", "-c", "cp \"$0/inputs/x.npy\" \"$0/outputs/y.npy\""].map(str::to_owned).to_vec();
         let found = outputs(
             &program(ProgramKind::Command { argv: copy }),
-            &PythonEnvironment::default(),
+            (&PythonEnvironment::default(), &[]),
             &doubled(),
             0,
             &[vec![1.0, -0.5, 1e300], Vec::new()],
         );
-        assert_eq!(found.unwrap(), [(1, vec![1.0, -0.5, 1e300])]);
+        assert_eq!(found.unwrap(), [ExpectedOutput { buffer: 1, values: vec![1.0, -0.5, 1e300] }]);
     }
 
     #[test]
@@ -182,14 +231,16 @@ mod tests {
         let run = |script: &str, timeout_s| {
             let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
             let program = ReferenceProgram { timeout_s, ..program(ProgramKind::Command { argv }) };
-            outputs(&program, &PythonEnvironment::default(), &doubled(), 0, &[vec![0.0; 3], Vec::new()]).unwrap_err().to_string()
+            outputs(&program, (&PythonEnvironment::default(), &[]), &doubled(), 0, &[vec![0.0; 3], Vec::new()])
+                .unwrap_err()
+                .to_string()
         };
         assert!(run("echo broken >&2; exit 3", 20).ends_with("exited with status 3:\nbroken"));
         assert!(run("sleep 30", 1).contains("exceeded its time limit"));
         assert!(run("true", 20).contains("cannot read "));
         let gone = program(ProgramKind::Command { argv: vec!["/no/such/program".to_owned()] });
         assert!(matches!(
-            outputs(&gone, &PythonEnvironment::default(), &doubled(), 0, &[vec![0.0; 3], Vec::new()]),
+            outputs(&gone, (&PythonEnvironment::default(), &[]), &doubled(), 0, &[vec![0.0; 3], Vec::new()]),
             Err(ProgramError::Start { .. })
         ));
     }

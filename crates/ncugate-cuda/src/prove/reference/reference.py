@@ -1,7 +1,8 @@
 """Runs the reference function of a phase: NumPy files in, NumPy files out.
 
 Called by ncugate as `python3 runner.py FOLDER FILE FUNCTION`. FOLDER has `request.json` and `inputs/NAME.npy`; the answers
-go to `outputs/NAME.npy` as float64.
+go to `outputs/NAME.npy` as float64. If it has `answers/count`, the function judges as many sets of outputs,
+`answers/NUMBER/NAME.npy` from number 1 on; the expected ones have number 0. Its texts go to `verdicts.json`.
 """
 
 import inspect
@@ -47,10 +48,10 @@ def value(parameter, array):
     return torch.from_numpy(array)
 
 
-def arguments(function, request, folder):
-    """Arguments by the names of the function's parameters."""
-    inputs = {one["name"]: folder / "inputs" / f"{one['name']}.npy" for one in request["inputs"]}
-    known = {**request["dims"], **request["scalars"], "shape": request["shape"], "seed": request["seed"]}
+def arguments(function, request, folder, own):
+    """Arguments by the names of the function's parameters; `own` come before inputs, dimensions and scalars."""
+    inputs = {one["name"]: folder / "inputs" / f"{one['name']}.npy" for one in request["inputs"] if one["name"] not in own}
+    known = {**request["dims"], **request["scalars"], **request["params"], "shape": request["shape"], **own}
     given = {}
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is parameter.VAR_KEYWORD:
@@ -80,11 +81,42 @@ def answers(result, outputs):
     return {one["name"]: array for one, array in zip(outputs, results)}
 
 
+def verdict(function, name, given):
+    """What the function says is wrong; an empty text if nothing is."""
+    try:
+        said = function(**given)
+    except Exception as error:  # outputs that the function cannot read are wrong
+        return f"it raises {type(error).__name__}: {error}"
+    if not isinstance(said, str):
+        sys.exit(f"`{name}` returns {said!r}, expected a text: what is wrong with the outputs, or \"\" if nothing is")
+    return said
+
+
+def judge(function, name, request, folder):
+    """Judges every set of outputs. Each call has its own copies of all arrays."""
+    count = int((folder / "answers" / "count").read_text())
+
+    def arrays(number):
+        names = [one["name"] for one in request["outputs"]]
+        return {one: np.load(folder / "answers" / str(number) / f"{one}.npy") for one in names}
+
+    def given(number):
+        own = {"outputs": arrays(number), "expected": arrays(0)}
+        return arguments(function, request, folder, own)
+
+    said = [verdict(function, name, given(number)) for number in range(1, count + 1)]
+    (folder / "verdicts.json").write_text(json.dumps(said))
+
+
 def main(folder, path, name):
     folder = pathlib.Path(folder)
     request = json.loads((folder / "request.json").read_text())
     function = load(path, name)
-    found = answers(function(**arguments(function, request, folder)), request["outputs"])
+    if (folder / "answers" / "count").is_file():
+        judge(function, name, request, folder)
+        return
+    given = arguments(function, request, folder, {"seed": request["seed"]})
+    found = answers(function(**given), request["outputs"])
     for one in request["outputs"]:
         array = found[one["name"]]
         if hasattr(array, "detach"):

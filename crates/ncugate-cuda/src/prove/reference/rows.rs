@@ -65,7 +65,7 @@ impl Reduce {
         kept.truncate(extents.len() - 1);
         let mut flat = kept.clone();
         flat.push(1);
-        if fit.buffer(y).extents != flat {
+        if fit.buffer(y).compared_extents() != flat {
             fit.expect(y, &kept)?;
         }
         Ok(Self { x, y, width: last_axis(fit, x), op })

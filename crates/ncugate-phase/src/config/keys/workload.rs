@@ -3,7 +3,7 @@
 use super::init::{INIT, INIT_WORDS};
 use super::{EXPRS, KeyKind, NAMES, Spec, TEXTS, key, words};
 use crate::config::builtin::BUILTIN_NAMES;
-use crate::config::{Reduction, ScalarType, UntestedTolerance};
+use crate::config::{Reduction, RowOrder, ScalarType, UntestedTolerance};
 use ncugate_model::{Dtype, Law, Role};
 
 /// Types of elements: the type of a number, and the last axis that the type adds to the shape.
@@ -85,6 +85,10 @@ keys! {
         KeyKind::Text,
         "A function of a Python file, `\"ref.py:softmax\"`, which returns the outputs.",
     );
+    params = key(
+        NAMES,
+        "Parameters of variants that `python` takes by name too. The outputs are computed for each combination of their values.",
+    ).otherwise("none");
     command = key(
         TEXTS,
         "A program and its arguments.",
@@ -102,9 +106,10 @@ pub static OWN_TOLERANCES: Spec = Spec {
 };
 
 keys! {
-    OWN_TOLERANCE: OwnToleranceKeys = "tolerance.outputs NAME = { ... }", "At least one of the two. `{ atol = 0 }` requires equality, as for indices.";
+    OWN_TOLERANCE: OwnToleranceKeys = "tolerance.outputs NAME = { ... }", "`atol`, `rtol` or both, or `check`. `{ atol = 0 }` requires equality, as for indices.";
     atol = key(KeyKind::Number, "As for all outputs.").default("0");
     rtol = key(KeyKind::Number, "As for all outputs.").default("0");
+    check = key(KeyKind::Text, "As for all outputs; no bound applies to this output. Not for shapes.");
 }
 
 keys! {
@@ -131,6 +136,10 @@ keys! {
         KeyKind::Table(&OWN_TOLERANCES),
         "Shapes with separate `atol` and `rtol`, for outputs without their own.",
     ).default("{}");
+    check = key(
+        KeyKind::Text,
+        "A function of a Python file that judges the outputs ([correctness](correctness.md#a-check)). Without a bound, it alone does.",
+    );
     allow_nan = key(
         KeyKind::Bool,
         "Whether the reference may contain NaN; the output must then be NaN at the same places. At least half of an output \
@@ -194,6 +203,15 @@ keys! {
         KeyKind::OneOf(&words(&Reduction::WORDS)),
         "How partial results are combined before the comparison, over the axes whose extents depend on the variant.",
     );
+    compare = key(
+        TEXTS,
+        "The part of an output that counts, as slices over the dimensions: `[\"0:1\"]`, `[\":M\", \":N\"]`. References give this \
+         part alone, and launches may write anything, or nothing, to the rest.",
+    ).otherwise("all of it");
+    order = key(
+        KeyKind::OneOf(&words(&RowOrder::WORDS)),
+        "`any`: rows of an output (along the first axis) may be in any order. They are sorted before the comparison.",
+    ).otherwise("as the reference has them");
     role = key(
         KeyKind::OneOf(&words(&Role::WORDS)),
         "An `input` is filled and must not be written. An `output` must be fully written and is compared. `inout` is filled, \

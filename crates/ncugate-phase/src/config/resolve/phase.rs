@@ -9,8 +9,8 @@ use crate::config::keys::{BENCH, BUILD, MACHINE, OBJECTIVE, PHASE, PROFILE, ROOT
 use crate::config::reader::{Item, Table};
 use crate::config::{
     BASE, BenchSettings, BuildSettings, CounterPolicy, DeepProfileTarget, Gate, GatePlan, KernelTemplate, L2State,
-    Objective, Phase, ProfileSettings, ProgramKind, ReferenceProgram, Selection, Sweep, VariantSpec, Verification,
-    Workload, WorkloadReference,
+    Objective, Phase, ProfileSettings, ProgramKind, Selection, Sweep, VariantSpec, Verification, Workload,
+    WorkloadReference,
 };
 use jiff::civil::Date;
 use ncugate_model::expr::Requirement;
@@ -78,10 +78,14 @@ pub fn phase<'a>(
     }
     let groups = groups(root);
     let mut workload = workload;
-    if let (Some(build), WorkloadReference::Program(ReferenceProgram { program: ProgramKind::Python { file, .. }, .. })) =
-        (&build, &mut workload.reference)
-    {
-        *file = build.python_file(&file.to_string_lossy());
+    let reference = match &mut workload.reference {
+        WorkloadReference::Program(reference) => Some(reference),
+        _ => None,
+    };
+    for program in reference.into_iter().chain(workload.checks.iter_mut().map(|check| &mut check.program)) {
+        if let (Some(build), ProgramKind::Python { file, .. }) = (&build, &mut program.program) {
+            *file = build.python_file(&file.to_string_lossy());
+        }
     }
     Some(Phase {
         file: path.to_owned(),

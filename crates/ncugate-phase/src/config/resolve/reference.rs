@@ -10,8 +10,8 @@ use ncugate_model::Law;
 use ncugate_model::Role;
 use ncugate_model::expr::{Expr, Value};
 
-/// Reads `workload.reference`.
-pub fn reference(item: &Item<'_>, dims: &NameScope) -> Option<WorkloadReference> {
+/// Reads `workload.reference`; `params` are all parameters of variants.
+pub fn reference(item: &Item<'_>, dims: &NameScope, params: &[String]) -> Option<WorkloadReference> {
     let table = item.table_or(&REFERENCE.builtin)?;
     let (kind, inner) = table.exactly_one([
         &REFERENCE.builtin,
@@ -24,15 +24,17 @@ pub fn reference(item: &Item<'_>, dims: &NameScope) -> Option<WorkloadReference>
     let of_entry = [&REFERENCE.source, &REFERENCE.grid, &REFERENCE.block, &REFERENCE.args];
     let of_entry = of_entry.into_iter().filter(|_| *kind != REFERENCE.entry);
     let of_program = Some(&REFERENCE.timeout_s).filter(|_| !is_program);
+    let of_python = Some(&REFERENCE.params).filter(|_| *kind != REFERENCE.python);
     let options = table.free();
     let strays = options.iter().map(|(_, item)| item.clone()).filter(|_| *kind != REFERENCE.builtin);
-    for stray in of_entry.chain(of_program).filter_map(|key| table.given(key)).chain(strays) {
+    for stray in of_entry.chain(of_program).chain(of_python).filter_map(|key| table.given(key)).chain(strays) {
         stray.report(format!("`{}` does not apply to a reference with `{}`", stray.place.key, kind.name), None);
     }
     if is_program {
         let timeout_s = table.read(&REFERENCE.timeout_s, Item::count);
         let program = if *kind == REFERENCE.python { python(&inner) } else { command(&inner) };
-        return Some(WorkloadReference::Program(ReferenceProgram { program: program?, timeout_s: timeout_s? }));
+        let params = table.given(&REFERENCE.params).map(|item| known_params(&item, params)).unwrap_or_default();
+        return Some(WorkloadReference::Program(ReferenceProgram { program: program?, timeout_s: timeout_s?, params }));
     }
     if *kind == REFERENCE.npy {
         return Some(WorkloadReference::Npy { path: dims.of_file().template(&inner)?.text().into() });
@@ -55,8 +57,21 @@ pub fn reference(item: &Item<'_>, dims: &NameScope) -> Option<WorkloadReference>
     Some(WorkloadReference::Builtin { name: name?.to_owned(), options })
 }
 
+/// The listed parameters, which variants must have.
+fn known_params(item: &Item<'_>, params: &[String]) -> Vec<String> {
+    let known = |item: &Item<'_>| {
+        let name = item.name()?;
+        if !params.contains(&name) {
+            let message = format!("`{}` is `{name}`, which is not a parameter of a variant", item.place.key);
+            item.report(message, Some(suggest(&name, params.iter().map(String::as_str))));
+        }
+        Some(name)
+    };
+    item.some_list().iter().filter_map(known).collect()
+}
+
 /// A function of a Python file.
-fn python(item: &Item<'_>) -> Option<ProgramKind> {
+pub fn python(item: &Item<'_>) -> Option<ProgramKind> {
     let text = item.text()?;
     let (file, function) = text.rsplit_once(':').unwrap_or((text.as_str(), ""));
     let named = function.chars().all(|c| c.is_alphanumeric() || c == '_') && !function.is_empty();

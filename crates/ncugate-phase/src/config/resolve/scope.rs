@@ -48,6 +48,19 @@ impl NameScope {
         Some(placed)
     }
 
+    /// Reads an expression that is a part of a text, and reports the names it uses that are not in scope.
+    pub fn part(&self, item: &Item<'_>, text: &str) -> Option<Expr> {
+        let expr = match Expr::parse(text.trim()) {
+            Ok(expr) => expr,
+            Err(error) => {
+                item.report(format!("`{}`: \"{text}\" is not an expression: {error}", item.place.key), None);
+                return None;
+            }
+        };
+        self.check(expr.text(), expr.names(), &item.place.key, |_, message, help| item.report(message, Some(help)));
+        Some(expr)
+    }
+
     /// Reads a template and reports the names it uses that are not in scope.
     pub fn template(&self, item: &Item<'_>) -> Option<Template> {
         let template = item.template()?.value;

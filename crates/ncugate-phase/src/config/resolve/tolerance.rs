@@ -1,11 +1,15 @@
 //! `tolerance`: the permitted difference of outputs from the reference.
 
 use super::names::suggest;
+use super::reference;
 use crate::config::keys::{Key, OWN_TOLERANCE, TOLERANCE};
 use crate::config::reader::{Item, PlacedValue, Table};
-use crate::config::{BoundOf, Buffer, OwnBound, Shape, UntestedTolerance};
+use crate::config::{BoundOf, Buffer, OutputCheck, OwnBound, ReferenceProgram, Shape, UntestedTolerance};
 use ncugate_model::{AllClose, NanRule, ShapeName, Tolerance};
 use sha2::{Digest, Sha256};
+
+/// Time limit of one call of a check, in seconds.
+const CHECK_LIMIT: u32 = 60;
 
 /// The parsed `tolerance` of a phase.
 #[derive(Default)]
@@ -14,6 +18,8 @@ pub struct ReadTolerance {
     pub tolerance: Tolerance,
     /// Separate bounds of single outputs and shapes.
     pub own_bounds: Vec<OwnBound>,
+    /// Functions that judge outputs.
+    pub checks: Vec<OutputCheck>,
     /// The effect of a tolerance that could not be tested on wrong answers.
     pub untested: UntestedTolerance,
 }
@@ -29,9 +35,11 @@ pub fn tolerance(item: &Item<'_>, buffers: &[Buffer], shapes: &[Shape]) -> Optio
     }
     let mismatches =
         table.read(&TOLERANCE.mismatches, |item| item.number("a share from 0 to 0.05", |v| (0.0..=0.05).contains(&v)));
-    let mut own = own_bounds(&table, buffers, shapes);
+    let OwnTolerances { bounds: mut own, mut checks } = own_tolerances(&table, buffers, shapes);
+    let has_own = !own.is_empty();
     if either {
-        own.extend(exact_integers(&own, buffers));
+        let bounded = buffers.iter().filter(|buffer| !checks.iter().any(|check| check.outputs.contains(&buffer.name)));
+        own.extend(exact_integers(&own, &bounded.collect::<Vec<_>>()));
     }
     let allclose = mismatches.filter(|_| either).map(|mismatches| AllClose {
         atol: atol.unwrap_or(0.0),
@@ -44,11 +52,21 @@ pub fn tolerance(item: &Item<'_>, buffers: &[Buffer], shapes: &[Shape]) -> Optio
     let (max_abs, rel_l2, times_error) =
         (bound(&TOLERANCE.max_abs), bound(&TOLERANCE.rel_l2), bound(&TOLERANCE.times_error));
     let bounds = [&TOLERANCE.max_abs, &TOLERANCE.rel_l2, &TOLERANCE.atol, &TOLERANCE.rtol, &TOLERANCE.times_error];
-    if !table.at_least_one("bound: ", bounds, "tolerance = { max_abs = 2e-3 }") {
+    let is_bounded = bounds.into_iter().any(|key| table.has(key));
+    let keys = bounds.into_iter().chain([&TOLERANCE.check]);
+    if !table.at_least_one("bound: ", keys, "tolerance = { max_abs = 2e-3 }") {
         return None;
     }
+    if let Some(program) = table.read(&TOLERANCE.check, program) {
+        let judged = |name: &String| checks.iter().any(|check| check.outputs.contains(name));
+        let outputs = buffers.iter().filter(|buffer| buffer.role.is_compared()).map(|buffer| buffer.name.clone());
+        let outputs = if is_bounded { Vec::new() } else { outputs.filter(|name| !judged(name)).collect() };
+        checks.push(OutputCheck { program, outputs });
+    }
+    // Outputs that a check alone judges have no difference.
+    let max_abs = if is_bounded { max_abs } else { Some(0.0) };
     let of_elements = [&TOLERANCE.outputs, &TOLERANCE.shapes];
-    if let Some(stray) = of_elements.into_iter().find_map(|key| table.given(key)).filter(|_| !either) {
+    if let Some(stray) = of_elements.into_iter().find_map(|key| table.given(key)).filter(|_| has_own && !either) {
         let help = "add `atol` or `rtol` to `tolerance` for the others".to_owned();
         stray.report(
             format!("`{}` bounds elements, but `tolerance` has no such bound for the others", stray.place.key),
@@ -57,40 +75,83 @@ pub fn tolerance(item: &Item<'_>, buffers: &[Buffer], shapes: &[Shape]) -> Optio
     }
     let untested = table.read(&TOLERANCE.untested_tolerance, |item| item.one_of(&UntestedTolerance::WORDS));
     let tolerance = Tolerance { max_abs, rel_l2, allclose, times_error, nan };
-    Some(ReadTolerance { tolerance, own_bounds: own, untested: untested.unwrap_or_default() })
+    Some(ReadTolerance { tolerance, own_bounds: own, checks, untested: untested.unwrap_or_default() })
 }
 
-/// Bounds of single outputs and shapes.
-fn own_bounds(table: &Table<'_>, buffers: &[Buffer], shapes: &[Shape]) -> Vec<OwnBound> {
+/// A function that judges outputs.
+fn program(item: &Item<'_>) -> Option<ReferenceProgram> {
+    Some(ReferenceProgram { program: reference::python(item)?, timeout_s: CHECK_LIMIT, params: Vec::new() })
+}
+
+/// What single outputs and shapes have in place of the general bound.
+#[derive(Default)]
+struct OwnTolerances {
+    bounds: Vec<OwnBound>,
+    /// A function judges each set of outputs.
+    checks: Vec<OutputCheck>,
+}
+
+fn own_tolerances(table: &Table<'_>, buffers: &[Buffer], shapes: &[Shape]) -> OwnTolerances {
     let outputs: Vec<&str> = buffers.iter().filter(|b| b.role.is_compared()).map(|b| b.name.as_str()).collect();
     let names: Vec<&str> = shapes.iter().map(|shape| shape.name.0.as_str()).collect();
-    let of_outputs = bounds(table, &TOLERANCE.outputs, &outputs, "an output", &|name| BoundOf::Output(name.to_owned()));
-    let of_shapes = bounds(table, &TOLERANCE.shapes, &names, "a shape", &|name| BoundOf::Shape(ShapeName(name.into())));
-    of_outputs.into_iter().chain(of_shapes).collect()
+    let mut own = OwnTolerances::default();
+    let of_outputs = |name: &str| BoundOf::Output(name.to_owned());
+    own.read(table, (&TOLERANCE.outputs, &outputs, "an output"), &of_outputs);
+    own.read(table, (&TOLERANCE.shapes, &names, "a shape"), &|name| BoundOf::Shape(ShapeName(name.into())));
+    own
 }
 
-fn bounds(
-    table: &Table<'_>,
-    key: &'static Key,
-    known: &[&str],
-    what: &str,
+impl OwnTolerances {
+    /// Reads the tables of `key`, whose names are among `known`.
+    fn read(
+        &mut self,
+        table: &Table<'_>,
+        (key, known, what): (&'static Key, &[&str], &str),
+        of: &dyn Fn(&str) -> BoundOf,
+    ) {
+        let Some(own) = table.read(key, Item::table) else { return };
+        for (name, item) in own.free() {
+            let Some(table) = item.table() else { continue };
+            let check = table.given(&OWN_TOLERANCE.check);
+            let bound = own_bound(&name, (&item, &table), (known, what), of);
+            match (check, bound) {
+                (None, bound) => self.bounds.extend(bound),
+                (Some(check), Some(OwnBound { of: BoundOf::Output(name), .. })) => self.add(&check, name),
+                (Some(check), _) if known.contains(&name.value.as_str()) => {
+                    check.report(format!("`{}` judges outputs, not shapes", check.place.key), None);
+                }
+                (Some(_), _) => {}
+            }
+        }
+    }
+
+    /// Adds an output to those that a function alone judges.
+    fn add(&mut self, check: &Item<'_>, output: String) {
+        let Some(program) = program(check) else { return };
+        match self.checks.iter_mut().find(|check| check.program == program) {
+            Some(known) => known.outputs.push(output),
+            None => self.checks.push(OutputCheck { program, outputs: vec![output] }),
+        }
+    }
+}
+
+fn own_bound(
+    name: &PlacedValue<String>,
+    (item, table): (&Item<'_>, &Table<'_>),
+    (known, what): (&[&str], &str),
     of: &dyn Fn(&str) -> BoundOf,
-) -> Vec<OwnBound> {
-    let Some(own) = table.read(key, Item::table) else { return Vec::new() };
-    let own_bound = |(name, item): (PlacedValue<String>, Item<'_>)| {
-        if !known.contains(&name.value.as_str()) {
-            let help = suggest(&name.value, known.iter().copied());
-            item.report(format!("`{}` is not {what}", name.place.key), Some(help));
-            return None;
-        }
-        let table = item.table()?;
-        if !OWN_TOLERANCE.spec.keys.iter().any(|key| table.has(key)) {
-            item.expected("`atol`, `rtol` or both", Some("{ atol = 0 } requires equality".to_owned()));
-        }
-        let (atol, rtol) = (table.read(&OWN_TOLERANCE.atol, bound), table.read(&OWN_TOLERANCE.rtol, bound));
-        Some(OwnBound { of: of(&name.value), atol: atol?, rtol: rtol? })
-    };
-    own.free().into_iter().filter_map(own_bound).collect()
+) -> Option<OwnBound> {
+    if !known.contains(&name.value.as_str()) {
+        let help = suggest(&name.value, known.iter().copied());
+        item.report(format!("`{}` is not {what}", name.place.key), Some(help));
+        return None;
+    }
+    let has_bound = table.has(&OWN_TOLERANCE.atol) || table.has(&OWN_TOLERANCE.rtol);
+    if has_bound == table.has(&OWN_TOLERANCE.check) {
+        item.expected("`atol`, `rtol` or both, or `check` alone", Some("{ atol = 0 } requires equality".to_owned()));
+    }
+    let (atol, rtol) = (table.read(&OWN_TOLERANCE.atol, bound), table.read(&OWN_TOLERANCE.rtol, bound));
+    Some(OwnBound { of: of(&name.value), atol: atol?, rtol: rtol? })
 }
 
 fn bound(item: &Item<'_>) -> Option<f64> {
@@ -98,7 +159,7 @@ fn bound(item: &Item<'_>) -> Option<f64> {
 }
 
 /// Integer outputs next to float outputs are exact, unless the phase gives a bound for them.
-fn exact_integers(own: &[OwnBound], buffers: &[Buffer]) -> Vec<OwnBound> {
+fn exact_integers(own: &[OwnBound], buffers: &[&Buffer]) -> Vec<OwnBound> {
     let compared = || buffers.iter().filter(|buffer| buffer.role.is_compared());
     if !compared().any(|buffer| buffer.dtype.has_nan()) {
         return Vec::new();

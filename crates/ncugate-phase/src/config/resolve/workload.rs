@@ -9,7 +9,7 @@ use super::scope::NameScope;
 use super::{reference, tolerance};
 use crate::config::keys::{BUFFER, DTYPES, SCALAR, WORKLOAD};
 use crate::config::reader::{Item, PlacedValue, Table};
-use crate::config::{Buffer, Laws, Reduction, Scalar, ScalarType, Shape, Workload, WorkloadReference};
+use crate::config::{Buffer, Laws, Reduction, RowOrder, Scalar, ScalarType, Shape, Slice, Workload, WorkloadReference};
 use ncugate_model::expr::Expr;
 use ncugate_model::{Dtype, Role, ShapeName};
 use std::collections::HashSet;
@@ -25,12 +25,13 @@ pub fn workload(table: &Table<'_>, params: &[String]) -> Workload {
     let buffers = table.get(&WORKLOAD.buffers).map(|item| buffers(&item, &scopes, &shapes)).unwrap_or_default();
     let buffers_right = table.problems() == before;
     let scalars = table.get(&WORKLOAD.scalars).map(|item| scalars(&item, &scalar_scope)).unwrap_or_default();
-    let reference = table.read(&WORKLOAD.reference, |item| reference::reference(item, &dims));
+    let reference = table.read(&WORKLOAD.reference, |item| reference::reference(item, &dims, params));
     let tolerance = table.read(&WORKLOAD.tolerance, |item| tolerance::tolerance(item, &buffers, &shapes));
     let seeds = table.get(&WORKLOAD.seeds).map(|item| seeds(&item)).unwrap_or_default();
     let over_shapes = |key| table.read(key, |item| evaluated(item, &dims, &shapes));
     let (flops, bytes) = (over_shapes(&WORKLOAD.flops), over_shapes(&WORKLOAD.bytes));
     refuse_partial_entry(table, reference.as_ref(), &buffers);
+    refuse_part_of_state(table, reference.as_ref(), &buffers);
     if let (Some(reference), true) = (&reference, buffers_right) {
         reference::check_buffers(table, reference, &buffers);
     }
@@ -47,13 +48,14 @@ pub fn workload(table: &Table<'_>, params: &[String]) -> Workload {
         reference.unwrap_or_else(|| WorkloadReference::Builtin { name: "copy".to_owned(), options: Vec::new() });
     let given = table.get(&WORKLOAD.laws).map(|item| Laws::Given(reference::laws(&item, given_reference.as_ref())));
     let laws = given.unwrap_or_else(|| Laws::Suited(reference::suited_laws(&reference, &buffers)));
-    let tolerance::ReadTolerance { tolerance, own_bounds, untested } = tolerance.unwrap_or_default();
+    let tolerance::ReadTolerance { tolerance, own_bounds, checks, untested } = tolerance.unwrap_or_default();
     Workload {
         seeds,
         laws,
         reference,
         tolerance,
         own_bounds,
+        checks,
         untested_tolerance: untested,
         scalars,
         shapes,
@@ -72,6 +74,17 @@ fn refuse_partial_entry(table: &Table<'_>, reference: Option<&WorkloadReference>
         let message = format!("a reference entry cannot compute the partial results of `{}`", partial.name);
         let help = "use a built-in reference or a NumPy file, which have the combined results";
         item.report(message, Some(help.to_owned()));
+    }
+}
+
+/// Reports a built-in reference whose input is a buffer of which a part counts.
+fn refuse_part_of_state(table: &Table<'_>, reference: Option<&WorkloadReference>, buffers: &[Buffer]) {
+    let part = buffers.iter().find(|buffer| buffer.role == Role::Inout && !buffer.compare.is_empty());
+    if let (Some(WorkloadReference::Builtin { .. }), Some(part), Some(item)) =
+        (reference, part, table.get(&WORKLOAD.reference))
+    {
+        let message = format!("a built-in reference cannot compute a part of `{}`, which it also reads", part.name);
+        item.report(message, Some("use a Python function".to_owned()));
     }
 }
 
@@ -211,11 +224,73 @@ fn buffer(name: &PlacedValue<String>, item: &Item<'_>, scopes: &BufferScopes<'_>
     let is_filled = has_init || role.is_some_and(Role::is_read);
     let init = table.get(&BUFFER.init).filter(|_| is_filled).and_then(|item| init(&item, &shape, scopes.dims, shapes));
     let role = role.unwrap_or(Role::Output);
-    let buffer = Buffer { name, dtype, shape, init, role, reduce: reduction };
+    let order = table.read(&BUFFER.order, |item| item.one_of(&RowOrder::WORDS)).unwrap_or_default();
+    let mut buffer = Buffer { name, dtype, shape, init, role, reduce: reduction, compare: Vec::new(), order };
     if let Some(item) = &reduce {
         check_reduce(item, &buffer, shapes, has_init);
     }
+    for item in [&BUFFER.compare, &BUFFER.order].into_iter().filter_map(|key| table.given(key)) {
+        check_compared(&item, &buffer);
+    }
+    if let Some(item) = table.get(&BUFFER.compare) {
+        buffer.compare = slices(&item, &buffer, scopes.dims, shapes);
+    }
     Some(buffer)
+}
+
+/// Reports `compare` or `order` of a buffer that is not compared element by element.
+fn check_compared(item: &Item<'_>, buffer: &Buffer) {
+    let problem = if !buffer.role.is_compared() {
+        "applies only to buffers with role \"output\" or \"inout\""
+    } else if buffer.reduce.is_some() {
+        "does not apply to partial results, which `reduce` combines"
+    } else {
+        return;
+    };
+    item.report(format!("`{}` {problem}", item.place.key), Some("remove it".to_owned()));
+}
+
+/// The slices of `compare`, each within its axis at every shape.
+fn slices(item: &Item<'_>, buffer: &Buffer, dims: &NameScope, shapes: &[Shape]) -> Vec<Slice> {
+    let items = item.some_list();
+    if items.len() > buffer.shape.len() {
+        item.expected(&format!("at most {} slices, one for each axis", buffer.shape.len()), None);
+    }
+    let slices = items.iter().zip(&buffer.shape).filter_map(|(item, extent)| slice(item, extent, dims, shapes));
+    slices.collect()
+}
+
+/// A slice of an axis: `first:end`, where the axis gives what is left out.
+fn slice(item: &Item<'_>, extent: &Expr, dims: &NameScope, shapes: &[Shape]) -> Option<Slice> {
+    let text = item.text()?;
+    let Some((first, end)) = text.split_once(':') else {
+        item.expected("a slice, such as \"0:1\" or \":N\"", None);
+        return None;
+    };
+    let part = |text: &str, other: &Expr| {
+        if text.trim().is_empty() { Some(other.clone()) } else { dims.part(item, text) }
+    };
+    let slice = Slice { first: part(first, &Expr::parse("0").ok()?)?, end: part(end, extent)? };
+    for shape in shapes_with(&slice.first, shapes).filter(|shape| shapes_with(&slice.end, shapes).any(|s| s == *shape))
+    {
+        let at = |expr: &Expr| expr.eval_int(&shape.scope());
+        match (at(&slice.first), at(&slice.end), at(extent)) {
+            (Ok(first), Ok(end), Ok(extent)) if 0 <= first && first < end && end <= extent => {}
+            (Ok(first), Ok(end), Ok(extent)) => {
+                let message = format!(
+                    "`{}` is {first}:{end} at shape `{}`, where the axis has {extent} elements",
+                    item.place.key, shape.name
+                );
+                item.report(message, Some("a slice has at least one element of the axis".to_owned()));
+            }
+            (Err(e), ..) | (_, Err(e), _) => {
+                item.report(format!("`{}` at shape `{}`: {e}", item.place.key, shape.name), None);
+            }
+            // The extent has a separate error.
+            (.., Err(_)) => {}
+        }
+    }
+    Some(slice)
 }
 
 /// Reports a `reduce` without effect.

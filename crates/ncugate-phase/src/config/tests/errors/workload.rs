@@ -56,7 +56,7 @@ fn npy_path_with_an_unknown_name() {
 #[test]
 fn no_tolerance() {
     assert_snapshot!(shown(&[("tolerance = { max_abs = 0 }", "tolerance = {}")]), @r##"
-    error: `workload.tolerance` is `{}`, expected at least one bound: max_abs, rel_l2, atol, rtol, times_error
+    error: `workload.tolerance` is `{}`, expected at least one bound: max_abs, rel_l2, atol, rtol, times_error, check
      --> phase.toml:7:13
       |
     7 | tolerance = {}
@@ -219,4 +219,35 @@ fn a_wrong_workload_does_not_hide_other_errors() {
        |
        = help: did you mean `spills`? docs/metrics.md lists the metrics; write a metric of ncu with its suffix, such as `sm__cycles_active.avg`; values: N, THREADS, CAP, scale, cc, dtype
     "##);
+}
+
+#[test]
+fn what_is_compared_has_to_be_a_part_of_a_compared_buffer() {
+    let output = "role = \"output\"";
+    let with = |keys: &str| shown(&[(output, &format!("role = \"output\", {keys}"))]);
+    for (keys, said) in [
+        ("compare = [\"1\"]", "expected a slice, such as"),
+        ("compare = [\"0:0\"]", "is 0:0 at shape"),
+        ("compare = [\"0:N + 1\"]", "at shape"),
+        ("compare = [\"-1:\"]", "is -1:"),
+        ("compare = [\"0:M\"]", "`M` is not among the dimensions"),
+        ("compare = [\"0:1\", \"0:1\"]", "at most 1 slices, one for each axis"),
+        ("compare = []", "an array with at least one value"),
+        ("order = \"none\"", "expected one of \"any\""),
+    ] {
+        let errors = with(keys);
+        assert!(errors.contains(said), "{keys}: {errors}");
+    }
+    let input = shown(&[("x = { dtype = \"f32\"", "x = { order = \"any\", dtype = \"f32\"")]);
+    assert!(input.contains("applies only to buffers with role"), "{input}");
+    let both = "tolerance = { atol = 1, outputs = { y = { atol = 1, check = \"c.py:f\" } } }";
+    for (tolerance, said) in [
+        (both, "`atol`, `rtol` or both, or `check` alone"),
+        ("tolerance = { outputs = { y = { check = \"c.py:f\" } } }", "max_abs"),
+        ("tolerance = { check = \"c.py\" }", "a file and its function"),
+        ("tolerance = { atol = 1, shapes = { tiny = { check = \"c.py:f\" } } }", "judges outputs, not shapes"),
+    ] {
+        let errors = shown(&[("tolerance = { max_abs = 0 }", tolerance)]);
+        assert!(errors.contains(said), "{tolerance}: {errors}");
+    }
 }

@@ -1,0 +1,60 @@
+//! Functions of the phase that judge outputs.
+
+use super::draw::{CaseDraw, as_held};
+use super::expected::ExpectedOutput;
+use super::reference::verdicts;
+use super::shape::ShapeSpec;
+use ncugate_array::element;
+use ncugate_model::Defect;
+
+impl CaseDraw {
+    /// Why a function of the phase refuses each set of outputs; `None` if none does. A function that fails refuses all sets.
+    pub fn refusals(&self, shape: &ShapeSpec, answers: &[Vec<ExpectedOutput>]) -> Vec<Option<Defect>> {
+        let mut refusals: Vec<Option<Defect>> = vec![None; answers.len()];
+        if shape.checks.is_empty() || answers.is_empty() {
+            return refusals;
+        }
+        let values = |(bytes, buffer): (&Vec<u8>, &crate::gpu::BufferSpec)| match buffer.role.is_read() {
+            true => element::decode(buffer.dtype, bytes),
+            false => Vec::new(),
+        };
+        let inputs: Vec<Vec<f64>> = self.inputs.bytes.iter().zip(&shape.buffers).map(values).collect();
+        for check in &shape.checks {
+            let name = check.program.program.to_string();
+            let refused = |reason: String| Some(Defect::Refused { check: name.clone(), reason });
+            match verdicts(&check.program, &check.python, shape, &inputs, (&self.expected, answers)) {
+                Ok(said) => {
+                    for (refusal, reason) in refusals.iter_mut().zip(said).filter(|(_, reason)| !reason.is_empty()) {
+                        *refusal = refusal.take().or_else(|| refused(reason));
+                    }
+                }
+                Err(error) => refusals.iter_mut().for_each(|refusal| {
+                    *refusal = refusal.take().or_else(|| refused(error.to_string()));
+                }),
+            }
+        }
+        refusals
+    }
+
+    /// The expected outputs with other values for one of them, as its dtype holds them.
+    pub fn with_output(&self, shape: &ShapeSpec, at: usize, values: Vec<f64>) -> Vec<ExpectedOutput> {
+        let mut answers = self.held(shape);
+        let dtype = shape.buffers[answers[at].buffer].dtype;
+        answers[at].values = as_held(dtype, &values);
+        answers
+    }
+
+    /// The expected outputs as their dtypes hold them.
+    pub fn held(&self, shape: &ShapeSpec) -> Vec<ExpectedOutput> {
+        let held = |output: &ExpectedOutput| {
+            let buffer = &shape.buffers[output.buffer];
+            // Values reduced from partial results are not rounded to a dtype.
+            let values = match buffer.partial {
+                Some(_) => output.values.clone(),
+                None => as_held(buffer.dtype, &output.values),
+            };
+            ExpectedOutput { buffer: output.buffer, values }
+        };
+        self.expected.iter().map(held).collect()
+    }
+}
