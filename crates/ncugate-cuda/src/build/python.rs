@@ -418,7 +418,7 @@ impl<'a> Compilers<'a> {
             env::vars().filter(|(name, _)| counts(name)).map(|(name, value)| format!("{name}={value}")).collect();
         environment.sort_unstable();
         let constants = constants(about).into_iter().map(|(name, value)| format!("{name}={value}"));
-        // Imports are recorded by their absolute paths, so a copy of the folder has entries of its own.
+        // Imports are recorded by their absolute paths, so a copy of the folder has separate entries.
         let path = std::path::absolute(&kernel.source).unwrap_or_else(|_| kernel.source.clone());
         let digest = Digest::default()
             .part("python")
