@@ -71,7 +71,7 @@ fn prove_tolerance(
     if args.mutants {
         match mutant_table(phase)? {
             Some(table) => write!(out, "{}", mutants::table(&table))?,
-            None => writeln!(out, "  no mutants: only built-in references can be computed without a GPU")?,
+            None => writeln!(out, "  no mutants: only a built-in reference can be computed with a fault")?,
         }
     }
     let progress = verbosity::progress();

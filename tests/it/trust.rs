@@ -130,7 +130,7 @@ fn weakened_checks_are_on_the_first_screen_and_in_check() {
             "inputs have 1 seed (seeds)",
             "1 % of an output may be wrong (mismatches)",
             "answers may be NaN (allow_nan)",
-            "shape only with a separate tolerance",
+            "shape only with a larger tolerance",
             "witnessed only by duration",
         ] {
             says(what, &text, words);

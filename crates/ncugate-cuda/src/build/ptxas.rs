@@ -46,9 +46,14 @@ pub fn report(log: &str, entry: &str) -> Option<FunctionReport> {
 
 /// nvcc's output without these reports: mostly warnings.
 pub fn without_reports(log: &str) -> String {
-    let kept: Vec<&str> =
-        log.lines().filter(|line| !line.starts_with("ptxas info") && !line.contains(" bytes stack frame, ")).collect();
+    let is_report = |line: &&str| line.starts_with("ptxas info") || line.contains(" bytes stack frame, ");
+    let kept: Vec<&str> = log.lines().filter(|line| !is_report(line) && !is_untrue(line)).collect();
     kept.join("\n").trim().to_owned()
+}
+
+/// Where single entries are assembled, ptxas says of every `-maxrregcount` that it is too big and ignored, and obeys it.
+fn is_untrue(line: &str) -> bool {
+    line.contains("Too big maxrregcount value") && before(line, ", will be ignored").is_some_and(|count| count <= 255)
 }
 
 /// The number before `unit`.

@@ -328,7 +328,10 @@ fn launches_that_cannot_work_are_refused() {
     assert!(refusal(on("sm_90", shared(&|l| l.block = [2048, 1, 1]))).contains("at most 1024"));
     assert!(refusal(on("sm_90", shared(&|l| l.grid = [1, 70_000, 1]))).contains("65535"));
     assert!(refusal(on("sm_90", shared(&|l| l.args = args("p")))).contains("1 arguments, but the kernel takes 2"));
-    assert!(refusal(on("sm_90", shared(&|l| l.args = args("pi")))).contains("argument 2 (scalar I32(1)) has 4 bytes"));
+    assert!(
+        refusal(on("sm_90", shared(&|l| l.args = args("pi"))))
+            .contains("argument 2 (scalar 1 of type i32) has 4 bytes")
+    );
     let mut wide = kernel(data("spill.cu"), "spilling", "ppi");
     launch(&mut wide).block = [1024, 1, 1];
     assert!(refusal(on("sm_90", wide)).contains("a block has at most 65536"));

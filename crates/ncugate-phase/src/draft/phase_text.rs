@@ -97,7 +97,8 @@ fn tolerance(buffers: &[DraftBuffer]) -> String {
     match worst {
         0.0 => "tolerance = { max_abs = 0 }\n".to_owned(),
         bound => format!(
-            "# CHECK: a usual bound for the type of the output; `ncugate check --mutants` lists wrong results that it accepts.\n\
+            "# CHECK: a usual bound for the type of the output. With a built-in reference, `ncugate check --mutants` lists wrong results \
+             that it accepts.\n\
              tolerance = {{ rel_l2 = {bound:?} }}\n"
         ),
     }

@@ -151,7 +151,7 @@ impl Arg {
             Self::Element(element) => format!("buffer `{}` from byte {}", element.buffer, element.bytes),
             Self::Null => "nullptr".to_owned(),
             Self::TensorMap(map) => format!("tensor map `{}`", map.name),
-            Self::Scalar(value) => format!("scalar {value:?}"),
+            Self::Scalar(value) => format!("scalar {}", value.described()),
             Self::Workspace(bytes) => format!("workspace of {bytes} bytes"),
             Self::Texture(view) => format!("texture over `{}`", view.buffer),
             Self::Surface(view) => format!("surface over `{}`", view.buffer),
@@ -248,6 +248,25 @@ impl ScalarValue {
             Self::F32(_) | Self::I32(_) | Self::U32(_) => 4,
             Self::I16(_) | Self::U16(_) | Self::F16(_) | Self::Bf16(_) => 2,
             Self::I8(_) | Self::U8(_) | Self::Bool(_) => 1,
+        }
+    }
+
+    /// Its value and its type in a phase file: `7 of type i32`.
+    fn described(self) -> String {
+        match self {
+            Self::F32(v) => format!("{v} of type f32"),
+            Self::F64(v) => format!("{v} of type f64"),
+            Self::I32(v) => format!("{v} of type i32"),
+            Self::I64(v) => format!("{v} of type i64"),
+            Self::U32(v) => format!("{v} of type u32"),
+            Self::U64(v) => format!("{v} of type u64"),
+            Self::I16(v) => format!("{v} of type i16"),
+            Self::U16(v) => format!("{v} of type u16"),
+            Self::I8(v) => format!("{v} of type i8"),
+            Self::U8(v) => format!("{v} of type u8"),
+            Self::Bool(v) => format!("{v} of type bool"),
+            Self::F16(v) => format!("{v} of type f16"),
+            Self::Bf16(v) => format!("{v} of type bf16"),
         }
     }
 
