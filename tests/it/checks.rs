@@ -162,6 +162,20 @@ fn a_reference_gets_parameters_of_variants_and_each_variant_has_its_own_answer()
     changes.extend(own.iter().map(|(from, to)| (from.as_str(), to.as_str())));
     let (finished, timed, place) = run(&names, &changes, &[("ref.py", text)]);
     assert_eq!(timed, ["copy_honest"], "a copy is not twice its input: {finished:?}");
+    // Equal code with another answer is another measurement.
+    let same = [("defines = [\"THREADS\"]", "defines = [\"THREADS\"]\nflags = [\"-DF={{ FACTOR }}\"]")];
+    let twins = "[[variant]]\nname = \"twice\"\nparams = { THREADS = 128, FACTOR = 2 }\n\
+                 kernel = { entry = \"copy_honest\" }\n[[gate]]";
+    let honest = params("copy_honest", "1");
+    let with_twin = [
+        ("reference = \"copy\"", reference),
+        ("[phase]", build.as_str()),
+        same[0],
+        (honest.0.as_str(), honest.1.as_str()),
+        ("[[gate]]", twins),
+    ];
+    let (twin, timed, _) = self::run(&["copy_honest"], &with_twin, &[("ref.py", text)]);
+    assert_eq!(timed, ["copy_honest"], "{twin:?}");
     let run = std::fs::read_dir(place.path().join("profiles/copy")).unwrap().next().unwrap().unwrap().path();
     let checks = std::fs::read_to_string(run.join("checks.jsonl")).unwrap();
     assert!(checks.lines().any(|line| line.contains("\"copy_later\"") && line.contains("\"correct\"")), "{checks}");

@@ -38,7 +38,7 @@ impl StaticFacts {
             };
             names.iter().filter_map(cell).collect()
         };
-        let code = |build: &BuildRecord| Some((build.variant.clone(), code_hash(build, plan)?));
+        let code = |build: &BuildRecord| Some((build.variant.clone(), code_hash(build, plan, &phase.workload)?));
         Self {
             metrics: plan.variants.iter().map(|variant| (variant.id.clone(), of(&variant.id))).collect(),
             codes: builds.iter().filter_map(code).collect(),

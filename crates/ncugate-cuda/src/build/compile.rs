@@ -134,6 +134,7 @@ impl<'a> Builder<'a> {
             rayon::ThreadPoolBuilder::new().build().map_err(|e| BuildError::Threads { reason: e.to_string() })?;
         let line = Mutex::new(OutcomeQueue {
             plan,
+            workload: self.workload,
             sharing: self.sharing,
             waiting: vec![None; plan.variants.len()],
             out: Vec::new(),
@@ -514,6 +515,7 @@ fn named_symbols(entries: &[(&str, Entry)]) -> EntrySymbols {
 /// Outcomes on their way to the sink; each is held back until all earlier ones are known.
 struct OutcomeQueue<'a> {
     plan: &'a Plan,
+    workload: Option<&'a Workload>,
     sharing: Deduplication,
     waiting: Vec<Option<BuildOutcome>>,
     out: Vec<BuildRecord>,
@@ -526,7 +528,7 @@ impl OutcomeQueue<'_> {
             let variant = self.plan.variants[self.out.len()].id.clone();
             let mut record = BuildRecord { variant, shares: None, outcome };
             if self.sharing == Deduplication::Share {
-                record.shares = duplicates::twin(&self.out, &record, self.plan);
+                record.shares = duplicates::twin(&self.out, &record, self.plan, self.workload);
             }
             (self.sink)(&record).map_err(BuildError::Store)?;
             self.out.push(record);

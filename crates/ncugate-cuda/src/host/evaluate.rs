@@ -218,7 +218,7 @@ pub(super) fn variant_extents(
     let scope = variant_scope(shape, variant);
     let buffers = phase.workload.buffers.iter().enumerate().filter(|(_, buffer)| varies(buffer, shape));
     let own = buffers.map(|(index, buffer)| Ok((index, sizes(buffer, &buffer.shape, shape, &scope)?)));
-    let values = reference_values(phase, variant);
+    let values = reference_values(&phase.workload, variant);
     let answer = answers.iter().position(|answer| *answer == values).unwrap_or_default();
     Ok(VariantExtents { buffers: own.collect::<Result<_, JobError>>()?, answer })
 }

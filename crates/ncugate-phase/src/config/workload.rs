@@ -337,6 +337,17 @@ impl Workload {
         self.reference == WorkloadReference::Absent
     }
 
+    /// The parameters of variants on which its expected outputs depend.
+    pub fn reference_params(&self) -> &[String] {
+        match &self.reference {
+            WorkloadReference::Program(program) => &program.params,
+            WorkloadReference::Builtin { .. }
+            | WorkloadReference::Entry { .. }
+            | WorkloadReference::Npy { .. }
+            | WorkloadReference::Absent => &[],
+        }
+    }
+
     /// The smallest shape: the first one with the smallest product of dimensions.
     pub fn smallest_shape(&self) -> Option<&Shape> {
         let points = |shape: &&Shape| shape.dims.iter().fold(1i64, |product, (_, n)| product.saturating_mul(*n));

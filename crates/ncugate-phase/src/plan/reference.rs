@@ -5,7 +5,7 @@ use super::fault::{Faults, PlanErrors};
 use super::launch::StepContext;
 use super::program::{KernelCode, KernelLaunch, KernelPlan, ShapeProgram, Step};
 use super::variants::{Method, Plan, Variant, VariantRole};
-use crate::config::{Phase, Shape, WorkloadReference};
+use crate::config::{Phase, Shape, Workload, WorkloadReference};
 use ncugate_model::LaunchMode;
 use ncugate_model::VariantId;
 use ncugate_model::expr::{Names, Value};
@@ -101,7 +101,8 @@ fn own_args(phase: &Phase, shape: &Shape, args: &[String], faults: &mut Faults) 
 /// Reports variants without a parameter that the reference takes. External commands have their own answers.
 pub fn check_reference_params(phase: &Phase, plan: &Plan, faults: &mut Faults) {
     for variant in plan.variants.iter().filter(|variant| has_reference(variant)) {
-        let missing = reference_params(phase).iter().find(|name| !variant.params.iter().any(|(own, _)| own == *name));
+        let missing =
+            phase.workload.reference_params().iter().find(|name| !variant.params.iter().any(|(own, _)| own == *name));
         if let Some(name) = missing {
             let message = format!("has `{name}`, which this variant does not have");
             faults.add(
@@ -118,7 +119,9 @@ pub fn check_reference_params(phase: &Phase, plan: &Plan, faults: &mut Faults) {
 /// takes none.
 pub fn reference_answers(phase: &Phase, plan: &Plan) -> Vec<Vec<(String, Value)>> {
     let mut answers = Vec::new();
-    for values in plan.variants.iter().filter(|variant| has_reference(variant)).map(|v| reference_values(phase, v)) {
+    for values in
+        plan.variants.iter().filter(|variant| has_reference(variant)).map(|v| reference_values(&phase.workload, v))
+    {
         if !answers.contains(&values) {
             answers.push(values);
         }
@@ -127,19 +130,9 @@ pub fn reference_answers(phase: &Phase, plan: &Plan) -> Vec<Vec<(String, Value)>
 }
 
 /// The values of the parameters that the reference takes, in a variant.
-pub fn reference_values(phase: &Phase, variant: &Variant) -> Vec<(String, Value)> {
+pub fn reference_values(workload: &Workload, variant: &Variant) -> Vec<(String, Value)> {
     let own = |name: &String| variant.params.iter().find(|(own, _)| own == name).cloned();
-    reference_params(phase).iter().filter_map(own).collect()
-}
-
-fn reference_params(phase: &Phase) -> &[String] {
-    match &phase.workload.reference {
-        WorkloadReference::Program(program) => &program.params,
-        WorkloadReference::Builtin { .. }
-        | WorkloadReference::Entry { .. }
-        | WorkloadReference::Npy { .. }
-        | WorkloadReference::Absent => &[],
-    }
+    workload.reference_params().iter().filter_map(own).collect()
 }
 
 const fn has_reference(variant: &Variant) -> bool {
