@@ -314,7 +314,7 @@ impl WorkloadDifference {
     }
 }
 
-/// `verdict Fail, then Pass; of 180 timed on both sides 3 are faster, 170 within noise, 7 slower; ...`.
+/// `Verdict Fail, then Pass; 180 pairs timed on both sides: 3 faster, 170 within noise, 7 slower; ...`.
 fn sentence(
     (a, b): (&ComparedSide, &ComparedSide),
     pairs: &[ComparedPair],
@@ -332,8 +332,8 @@ fn sentence(
     let ratios: Vec<f64> = latencies.iter().map(|l| l.ratio).collect();
     match stats::median(&ratios) {
         Ok(median) => parts.push(format!(
-            "of {} timed on both sides {} are faster, {} within noise, {} slower; median change of latency {}",
-            latencies.len(),
+            "{} timed on both sides: {} faster, {} within noise, {} slower; median change of latency {}",
+            number::counted(latencies.len(), "pair"),
             count("faster"),
             count("within noise"),
             count("slower"),

@@ -70,7 +70,7 @@ fn a_comparison_names_unpaired_variants_and_other_conditions() {
     assert!(
         compared
             .sentence
-            .starts_with("Verdict Fail, then Pass; of 2 timed on both sides 0 are faster, 1 within noise, 1 slower"),
+            .starts_with("Verdict Fail, then Pass; 2 pairs timed on both sides: 0 faster, 1 within noise, 1 slower"),
         "{}",
         compared.sentence
     );
