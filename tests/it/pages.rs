@@ -101,7 +101,7 @@ fn a_recording_compared_with_itself_has_not_changed() {
     let finished = place.run(&["compare", &recording(), &recording()]);
     assert_eq!(finished.status, Some(0), "{}", finished.stderr);
     assert!(
-        finished.stdout.contains("of 92 timed on both sides 0 are faster, 92 within noise, 0 slower"),
+        finished.stdout.contains("92 pairs timed on both sides: 0 faster, 92 within noise, 0 slower"),
         "{}",
         finished.stdout
     );
