@@ -13,7 +13,7 @@ use super::tools::Tools;
 use ncu_rep::{Launch, Report, ReportError};
 use ncugate_cuda::host::{JobPurpose, WorkerJob};
 use ncugate_judge::frame::launches::nvtx_text;
-use ncugate_judge::frame::{case_of, required_metrics};
+use ncugate_judge::frame::{cases_of, required_metrics};
 use ncugate_judge::store::{Run, RunWriter, StoreError};
 use ncugate_model::digest::sha256;
 use ncugate_model::disk::scratch_folder;
@@ -298,7 +298,9 @@ impl DeepProfiler<'_> {
         let mut hottest: Option<(Launch<'_>, InstructionSamples)> = None;
         for launch in report.launches() {
             let samples = InstructionSamples::of(&launch)?;
-            let is_of_case = case_of(&nvtx_text(&launch.nvtx()?)).as_ref() == Some(case) && !samples.places.is_empty();
+            let ranges = nvtx_text(&launch.nvtx()?);
+            let planned = cases_of(&ranges).find(|(variant, _)| self.plan.variant(variant).is_some());
+            let is_of_case = planned.as_ref() == Some(case) && !samples.places.is_empty();
             // the launch that the report describes (`explain::observations`)
             if is_of_case && hottest.as_ref().is_none_or(|(_, most)| samples.total() > most.total()) {
                 hottest = Some((launch, samples));

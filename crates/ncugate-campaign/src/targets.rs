@@ -5,7 +5,7 @@ use super::lanes::GpuName;
 use ncu_rep::{Launch, Report};
 use ncugate_cuda::host::external::{self, Request, RequestMode};
 use ncugate_cuda::host::{WorkerCommand, WorkerEvent, WorkerJob, range_name};
-use ncugate_judge::frame::case_of;
+use ncugate_judge::frame::cases_of;
 use ncugate_judge::frame::launches::nvtx_text;
 use ncugate_model::process::VISIBLE_GPUS;
 use ncugate_model::{ProfileOutcome, ProfileRecord, ShapeName, VariantId};
@@ -155,7 +155,7 @@ impl ReportReader for NvtxReader {
         let mut contents = Contents::default();
         for launch in report.launches() {
             let ranges = launch.nvtx().map_err(|e| e.to_string())?;
-            let case = case_of(&nvtx_text(&ranges)).filter(|case| cases.contains(case));
+            let case = cases_of(&nvtx_text(&ranges)).find(|case| cases.contains(case));
             if let Some(case) = case {
                 *contents.launches.entry(case).or_default() += 1;
             }

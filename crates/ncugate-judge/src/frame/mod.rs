@@ -28,7 +28,7 @@ pub use assemble::{TableInputs, quantities};
 pub use captured_launches::{CapturedLaunch, CapturedVariants};
 pub use deep_profile::{DeepProfileCase, deep_quantities};
 pub use export::TableFormat;
-pub use nvtx::{case_of, nvtx_text};
+pub use nvtx::{cases_of, nvtx_text};
 pub use profile_counters::{Ownership, ProfileCounters, ProfiledCases};
 pub use quantities::{Bounds, FreshSamples, MetricCells, Program, Quantities, Sampling};
 pub use run_table::{run_table, write_table};

@@ -13,9 +13,10 @@ pub fn nvtx_text(ranges: &[NvtxRange<'_>]) -> String {
     names.collect::<Vec<_>>().join(" > ")
 }
 
-/// The case named by the innermost range of the form `<variant>@<shape>`.
-pub fn case_of(ranges: &str) -> Option<(VariantId, ShapeName)> {
-    ranges.rsplit(" > ").find_map(|range| {
+/// The cases that ranges of the form `<variant>@<shape>` can name, outermost first. A range that a library opens in its own
+/// domain has that form too (`CCCL@cub::DeviceRadixSort::SortKeys`), so the first known case counts.
+pub fn cases_of(ranges: &str) -> impl Iterator<Item = (VariantId, ShapeName)> {
+    ranges.split(" > ").filter_map(|range| {
         // ncu keeps the terminating NUL of a wide string as part of the name.
         let (variant, shape) = range.trim_end_matches('\0').rsplit_once('@')?;
         Some((VariantId(variant.into()), ShapeName(shape.into())))
@@ -27,10 +28,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_innermost_range_that_names_a_case_counts() {
-        let (variant, shape) = case_of("step > REGCAP=64,T=128@mission").unwrap();
-        assert_eq!((variant.0.as_str(), shape.0.as_str()), ("REGCAP=64,T=128", "mission"));
-        assert_eq!(case_of("flash@small\0").unwrap().1.0, "small");
-        assert_eq!(case_of("warm-up"), None);
+    fn ranges_name_cases_from_the_outermost_one() {
+        let named = |ranges: &str| -> Vec<String> {
+            cases_of(ranges).map(|(variant, shape)| format!("{variant} at {shape}")).collect()
+        };
+        assert_eq!(named("step > REGCAP=64,T=128@mission"), ["REGCAP=64,T=128 at mission"]);
+        assert_eq!(named("flash@small\0"), ["flash at small"]);
+        assert_eq!(named("warm-up"), Vec::<String>::new());
+        let library = "radix@small > CCCL@cub::DeviceRadixSort::SortKeys";
+        assert_eq!(named(library), ["radix at small", "CCCL at cub::DeviceRadixSort::SortKeys"]);
     }
 }

@@ -17,7 +17,7 @@ use super::captured_launches::{CapturedLaunch, CapturedVariants};
 use super::case::{CaseId, CaseKey};
 use super::evaluations::{Combiner, Counters, Evaluation, length};
 use super::launches::{Capture, FrameError, LaunchFrames, Origin};
-use super::nvtx::case_of;
+use super::nvtx::cases_of;
 use super::schema::launches::{DEMANGLED, KERNEL, LAUNCH, NVTX, REPORT, SYMBOL};
 use super::schema::metrics::{METRIC, VALUE};
 use super::steps::{Misfit, OwnedLaunch, SeenLaunch, owned as owned_launches};
@@ -276,7 +276,7 @@ fn owned(
         Ownership::Recorded(profiled) => {
             let ranges = launches.column(NVTX)?.str()?;
             let case = |(report, ranges): (Option<&str>, Option<&str>)| {
-                case_of(ranges?).filter(|case| profiled.has(report.unwrap_or_default(), case))
+                cases_of(ranges?).find(|case| profiled.has(report.unwrap_or_default(), case))
             };
             reports.iter().zip(ranges.iter()).map(case).collect()
         }
@@ -375,7 +375,7 @@ mod tests {
     }
 
     fn counted(launches: &[Profiled<'_>], filter: Option<&str>) -> ProfileCounters {
-        let cases = launches.iter().filter_map(|launch| Some((launch.0, case_of(launch.3)?)));
+        let cases = launches.iter().filter_map(|launch| Some((launch.0, cases_of(launch.3).next()?)));
         let records: Vec<_> = cases
             .map(|(report, (variant, shape))| (variant, shape, ProfileOutcome::Profiled { report: report.to_owned() }))
             .collect();
@@ -409,6 +409,19 @@ mod tests {
         assert_eq!(of(&found, "b", &["x.sum"]), Some((Cell::Value(7.0), None)));
         let merge = counted(&launches, Some("^merge"));
         assert_eq!((of(&merge, "a", &["x.sum"]), of(&merge, "b", &["x.sum"])), (Some((Cell::Value(2.0), None)), None));
+    }
+
+    /// CUB opens a range for each algorithm.
+    #[test]
+    fn launches_in_a_library_s_own_range_belong_to_the_variant_that_calls_it() {
+        let launches: [Profiled<'_>; 3] = [
+            ("1", 0, "histogram", "a@s > CCCL@cub::DeviceRadixSort::SortKeys", &[("x.sum", 1.0)]),
+            ("1", 1, "onesweep", "a@s > CCCL@cub::DeviceRadixSort::SortKeys", &[("x.sum", 2.0)]),
+            ("1", 2, "onesweep", "b@s > a@s", &[("x.sum", 4.0)]),
+        ];
+        let found = counted(&launches, None);
+        assert_eq!(of(&found, "a", &["x.sum"]), Some((Cell::Value(3.0), None)));
+        assert_eq!(of(&found, "b", &["x.sum"]), Some((Cell::Value(4.0), None)), "a range inside its own");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::{number, text};
 use indexmap::{IndexMap, IndexSet};
 use ncu_rep::{Launch, ReportError};
 use ncugate_judge::GateResult;
-use ncugate_judge::frame::case_of;
+use ncugate_judge::frame::cases_of;
 use ncugate_judge::frame::launches::nvtx_text;
 use ncugate_judge::store::Fingerprint;
 use ncugate_model::metric::{Catalogue, id};
@@ -221,7 +221,7 @@ fn at_shapes<'r>(
 
 /// The name of a launch, and its label if it is that of a case.
 fn called(launch: &Launch<'_>, nvtx: &str) -> (CleanText, CleanText) {
-    if let Some((variant, shape)) = case_of(nvtx) {
+    if let Some((variant, shape)) = cases_of(nvtx).next() {
         let label = format!("{} @ {shape}", text::clip(&variant.0, text::LABEL));
         return (CleanText::whole(&format!("{variant}@{shape}")), CleanText::whole(&label));
     }

@@ -7,7 +7,7 @@ use crate::explain::listing::{Code, ListingError, SourceTexts, UserSources, list
 use indexmap::IndexMap;
 use ncu_rep::{Launch, MetricValue, Report, ReportError, SourceModule, SpeedupScope};
 use ncugate_judge::frame::launches::nvtx_text;
-use ncugate_judge::frame::{ExpectedKernel, case_of};
+use ncugate_judge::frame::{ExpectedKernel, cases_of};
 use ncugate_model::{BuildOutcome, BuildRecord, Line, Listing, ShapeName, VariantId};
 use ncugate_phase::plan::{Method, Plan, Variant};
 use std::cmp::Reverse;
@@ -144,8 +144,9 @@ pub fn observations(
         plan.variants.iter().map(|variant| (&variant.id, expected(variant))).collect();
     let mut found: IndexMap<(VariantId, ShapeName), SampledLaunch<'_>> = IndexMap::new();
     for (report, launch) in reports.iter().flat_map(|(_, report)| report.launches().map(move |l| (report, l))) {
-        let Some(case) = case_of(&nvtx_text(&launch.nvtx()?)) else { continue };
-        let Some(entry) = entries.get(&case.0) else { continue };
+        let ranges = nvtx_text(&launch.nvtx()?);
+        let planned = cases_of(&ranges).find_map(|case| Some((entries.get(&case.0)?, case)));
+        let Some((entry, case)) = planned else { continue };
         let (symbol, kernel, demangled) = (launch.mangled_name(), launch.kernel_name(), launch.demangled_name());
         let symbol = (!symbol.is_empty()).then_some(symbol.as_ref());
         let fits = |expected: &ExpectedKernel| expected.is_launched(symbol, &kernel, &demangled);
