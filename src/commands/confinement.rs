@@ -107,9 +107,9 @@ fn refusal(phase: &Phase, plan: &Plan) -> Result<(), String> {
 }
 
 fn of_kernel(kernel: &KernelPlan) -> Result<(), String> {
-    let source = kernel.source.to_string_lossy();
+    let sources: Vec<_> = kernel.sources().map(|source| source.to_string_lossy()).collect();
     let defines = kernel.defines.iter().flat_map(|(name, value)| [name, value]);
-    for word in kernel.flags.iter().chain(defines).map(String::as_str).chain([&*source]) {
+    for word in kernel.flags.iter().chain(defines).map(String::as_str).chain(sources.iter().map(|source| &**source)) {
         if let Some(sign) = word.chars().find(|c| !c.is_ascii_alphanumeric() && !SIGNS.contains(*c)) {
             return Err(format!("`{word}` has {sign:?}, which a shell may interpret"));
         }

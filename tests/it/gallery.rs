@@ -190,6 +190,7 @@ fn phases_of_traits_build_and_take_their_arguments() {
         "packages",
         "part",
         "any_order",
+        "linked",
     ];
     let traits = traits.map(|name| root().join("tests/gpu/traits").join(format!("{name}.toml")));
     for phase in traits {

@@ -73,6 +73,7 @@ impl Pinned {
             params: Vec::new(),
             method: Method::Kernel(KernelPlan {
                 source: self.source.clone(),
+                linked: Vec::new(),
                 code: KernelCode::Cuda,
                 flags: usual.into_iter().chain(self.flags.iter().cloned()).collect(),
                 defines: self.defines.iter().map(|(name, value)| (name.clone(), value.to_string())).collect(),

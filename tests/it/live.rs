@@ -23,14 +23,17 @@ printf '{"version": 1, "status": "ok", "checks": [{"seed": 0, %s}, {"seed": 1, %
 /// A double of nvcc: the source holds the assembly of a file laid out like a cubin.
 const NVCC: &str = r#"#!/bin/sh
 [ "$1" = --version ] && echo 'Cuda compilation tools, release 13.0, V13.0.88' && exit
+action=$1
 while [ $# -gt 0 ]; do
     case "$1" in
         -o) out=$2; shift 2 ;;
         -MF) rule=$2; shift 2 ;;
         *.cu) source=$1; shift ;;
+        *.cubin) parts="$parts $1"; shift ;;
         *) shift ;;
     esac
 done
+[ "$action" = -dlink ] && exec ld -r -o "$out" $parts
 echo "cubin: $source" > "$rule"
 cc -c -x assembler "$source" -o "$out"
 "#;
@@ -120,6 +123,22 @@ fn a_latency_of_launches_that_were_not_verified_does_not_pass() {
         assert_eq!((outcome["status"].as_str(), outcome["audit"].is_object()), (Some("timed"), audited), "{outcome}");
         let printed = finished.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(printed.contains("outputs of its timed launches were not verified"), !audited, "{printed}");
+    }
+}
+
+#[test]
+fn a_kernel_of_two_sources_is_linked_and_measured() {
+    let (place, variables) = machine_that_counts(&["copy_honest"], "rounds = 60");
+    place.write("table.cu", ".section .nv.constant3,\"a\"\n.globl values\n.size values, 8\nvalues: .zero 8\n");
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    place.write("phase.toml", &phase.replace("source = \"copy.cu\"", "source = [\"copy.cu\", \"table.cu\"]"));
+    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+    let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    let run = fs::read_dir(place.path().join("profiles/copy")).unwrap().next().unwrap().unwrap().path();
+    let manifest: Value = serde_json::from_str(&fs::read_to_string(run.join("manifest.json")).unwrap()).unwrap();
+    for source in ["copy.cu", "table.cu"] {
+        assert!(manifest["inputs"][source].is_string(), "{manifest}");
     }
 }
 

@@ -106,6 +106,7 @@ pub fn plan(names: &[&str]) -> Plan {
         params: Vec::new(),
         method: Method::Kernel(KernelPlan {
             source: PathBuf::from("copy.cu"),
+            linked: Vec::new(),
             code: KernelCode::Cuda,
             flags: Vec::new(),
             defines: Vec::new(),

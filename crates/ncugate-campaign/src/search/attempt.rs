@@ -84,7 +84,7 @@ pub fn attempt_phase(
     }
     let form = |e: toml::de::Error| AttemptError::Form(format!("cannot write the phase of the attempt: {e}"));
     let mut file: Table = phase.text.parse().map_err(form)?;
-    let flags = flags(&file);
+    let (flags, linked) = (flags(&file), linked(&file));
     for key in ["sweep", "search", "tier", "stage", "fallback", "waiver", "variant", "baseline"] {
         file.remove(key);
     }
@@ -97,8 +97,8 @@ pub fn attempt_phase(
     if let Toml::Table(profile) = profile {
         profile.insert("deep_profile".to_owned(), "none".into());
     }
-    file.insert("variant".to_owned(), Toml::Array(vec![variant(ATTEMPT, attempt, &flags)?]));
-    file.insert("baseline".to_owned(), Toml::Array(vec![variant(ELITE, elite, &flags)?]));
+    file.insert("variant".to_owned(), Toml::Array(vec![variant(ATTEMPT, attempt, &flags, &linked)?]));
+    file.insert("baseline".to_owned(), Toml::Array(vec![variant(ELITE, elite, &flags, &linked)?]));
     let (mut gates, left_out) = gates(phase, file.remove("gate"));
     let faster: Vec<(ShapeName, String)> =
         phase.bench.shapes.iter().map(|shape| (shape.clone(), format!("faster at {shape}"))).collect();
@@ -117,7 +117,15 @@ fn flags(file: &Table) -> Vec<Toml> {
     }
 }
 
-fn variant(name: &str, source: &AttemptSource, flags: &[Toml]) -> Result<Toml, AttemptError> {
+/// Sources of `[kernel]` that are linked with the first, as written.
+fn linked(file: &Table) -> Vec<Toml> {
+    match file.get("kernel").and_then(|kernel| kernel.get("source")) {
+        Some(Toml::Array(sources)) => sources.iter().skip(1).cloned().collect(),
+        Some(_) | None => Vec::new(),
+    }
+}
+
+fn variant(name: &str, source: &AttemptSource, flags: &[Toml], linked: &[Toml]) -> Result<Toml, AttemptError> {
     let text = |path: &Path| {
         let text = path.to_str().filter(|text| !text.contains(['{', '}']));
         text.map(str::to_owned)
@@ -129,7 +137,8 @@ fn variant(name: &str, source: &AttemptSource, flags: &[Toml]) -> Result<Toml, A
     table.insert("params".to_owned(), Toml::Table(params.collect()));
     let mut kernel = Table::new();
     if let Some(file) = &source.file {
-        kernel.insert("source".to_owned(), text(file)?.into());
+        let sources = [Toml::String(text(file)?)].into_iter().chain(linked.iter().cloned());
+        kernel.insert("source".to_owned(), Toml::Array(sources.collect()));
     }
     if let Some(folder) = &source.include {
         let flag = Toml::String(format!("-I{}", text(folder)?));

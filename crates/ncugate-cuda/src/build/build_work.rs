@@ -53,13 +53,21 @@ pub(super) fn sorted<'p>(plan: &'p Plan, arch: &Arch) -> BuildWork<'p> {
     sorted
 }
 
+/// nvcc's flag for code that is linked.
+const RELOCATABLE: &str = "-rdc=true";
+
 fn unit(kernel: &KernelPlan, code: CodeForm) -> CompileUnit {
     let entries = kernel.entries();
+    let mut flags = kernel.flags.clone();
+    if !kernel.linked.is_empty() {
+        flags.push(RELOCATABLE.to_owned());
+    }
     let is_asked = code == CodeForm::Cuda && entries.iter().any(|entry| is_expression(entry));
     CompileUnit {
         source: kernel.source.clone(),
+        linked: kernel.linked.clone(),
         code,
-        flags: kernel.flags.clone(),
+        flags,
         defines: kernel.defines.clone(),
         entries: if is_asked { entries.into_iter().map(str::to_owned).collect() } else { Vec::new() },
     }

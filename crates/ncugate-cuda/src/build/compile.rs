@@ -6,11 +6,11 @@ use super::build_work::{BuildWork, UnitWork, Units, sorted};
 use super::cache::{Artifact, Cache, CacheError, CacheInputs, CompilerOutput, MAX_CODE, MAX_SOURCE, prerequisites};
 use super::error::BuildError;
 use super::launch_check::Launchable;
-use super::message::{budget_line, message, relative, too_much_shared, unreadable};
+use super::message::{budget_line, message, relative, too_much_shared, unlinked, unreadable};
 use super::nvcc::{CompileUnit, Nvcc};
 use super::package_headers::PackageHeaders;
 use super::ptx_module::PtxModule;
-use super::{duplicates, launch_check, ptxas};
+use super::{compiler_environment, duplicates, launch_check, ptxas};
 use crate::python_environment::PythonEnvironment;
 use indexmap::{IndexMap, IndexSet};
 use ncugate_model::cubin::variables;
@@ -216,8 +216,62 @@ impl<'a> Builder<'a> {
             [unit] => vec![self.named(unit)?],
             several => self.together(several)?,
         };
+        let linked = units.first().map_or(&[][..], |unit| &unit.linked);
+        let others: Result<Vec<Artifact>, String> = linked
+            .iter()
+            .map(|source| CompileUnit { source: source.clone(), entries: Vec::new(), ..units[0].clone() })
+            .map(|other| self.cached(&other))
+            .collect::<Result<Vec<_>, _>>()?
+            .into_iter()
+            .collect();
+        let attempts = units.iter().zip(attempts).map(|(unit, attempt)| match (attempt, &others) {
+            (Ok(artifact), Ok(others)) if unit.is_linked() => self.linked(unit, artifact, others),
+            (Ok(_), Err(message)) => Ok(Err(message.clone())),
+            (attempt, _) => Ok(attempt),
+        });
+        let attempts = attempts.collect::<Result<Vec<_>, _>>()?;
         attempts.iter().flatten().for_each(|artifact| self.note_read(artifact));
         Ok(attempts)
+    }
+
+    /// The machine code of the source of `unit`, linked with that of its other sources.
+    fn linked(
+        &self,
+        unit: &CompileUnit,
+        first: Artifact,
+        others: &[Artifact],
+    ) -> Result<CompileResult, BuildError> {
+        let parts: Vec<&Artifact> = std::iter::once(&first).chain(others).collect();
+        let digest = Digest::default().part("link").part(self.nvcc.version()).part(self.arch.to_string());
+        let digest = digest.list(unit.flags.iter()).list(parts.iter().map(|part| &part.sha256));
+        let inputs = Cache::key(digest.list(compiler_environment::variables().iter()));
+        let attempt = match self.cache.lookup(&inputs) {
+            Some(artifact) => Ok(artifact),
+            None => {
+                let (cubin, started) = (self.cache.temporary(), SystemTime::now());
+                let files: Vec<&Path> = parts.iter().map(|part| part.cubin.as_path()).collect();
+                match self.run(&mut self.nvcc.link(unit, &files, self.arch, &cubin))? {
+                    Ok(log) => {
+                        let (includes, symbols) = (Vec::new(), EntrySymbols::default());
+                        let linked = CompilerOutput { cubin: &cubin, includes, log, symbols, started, launch: None };
+                        self.stored(&inputs, linked)?
+                    }
+                    Err(message) => {
+                        let _ = fs::remove_file(&cubin);
+                        let sources = std::iter::once(&unit.source).chain(&unit.linked);
+                        let hashes = parts.iter().map(|part| part.sha256.as_str());
+                        Err(unlinked(&message, &hashes.zip(sources).collect::<Vec<_>>()))
+                    }
+                }
+            }
+        };
+        Ok(attempt.map(|linked| Artifact {
+            log: parts.iter().map(|part| part.log.as_str()).chain([linked.log.as_str()]).collect(),
+            cached: linked.cached && parts.iter().all(|part| part.cached),
+            includes: parts.iter().flat_map(|part| part.includes.clone()).collect(),
+            symbols: first.symbols.clone(),
+            ..linked
+        }))
     }
 
     /// One compilation for several units. If it fails, each is compiled alone, so that each has its own message.
@@ -378,7 +432,7 @@ impl<'a> Builder<'a> {
                     .map_err(|e| BuildError::Cache { path: source.clone(), source: e })?;
                 let flags = vec!["-x".to_owned(), "cu".to_owned()];
                 let unit =
-                    CompileUnit { source, code: CodeForm::Cuda, flags, defines: Vec::new(), entries: Vec::new() };
+                    CompileUnit { source, linked: Vec::new(), code: CodeForm::Cuda, flags, defines: Vec::new(), entries: Vec::new() };
                 let printed =
                     self.run(&mut self.nvcc.to_cubin(&unit, &unit.source, self.arch, &cubin, Path::new("/dev/null")));
                 let _ = fs::remove_file(&unit.source);

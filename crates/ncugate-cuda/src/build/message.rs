@@ -2,9 +2,10 @@
 
 use super::budget::SharedArray;
 use super::{launch_check, ptxas};
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
+use ncugate_model::demangled;
 use ncugate_model::process::ProcessExit;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Maximum stored length of a compiler's message, in bytes.
 const MESSAGE: usize = 8192;
@@ -113,6 +114,45 @@ pub(super) fn too_much_shared(message: &str) -> Option<(&str, u64, u64)> {
     Some((entry, u64::from_str_radix(total, 16).ok()?, u64::from_str_radix(limit, 16).ok()?))
 }
 
+/// nvlink's message with sources for the files of machine code, which their hashes name, and with each undefined symbol once.
+pub(super) fn unlinked(message: &str, parts: &[(&str, &PathBuf)]) -> String {
+    let mut undefined = IndexSet::new();
+    let mut rest = Vec::new();
+    for line in message.lines() {
+        let symbol = line.split_once("Undefined reference to '").and_then(|(_, rest)| rest.split_once('\''));
+        match symbol {
+            Some((symbol, _)) => {
+                undefined.insert(symbol);
+            }
+            None if line.starts_with("nvlink fatal") => {}
+            None => rest.push(line.split('\'').map(|word| source_of(word, parts)).collect::<Vec<_>>().join("'")),
+        }
+    }
+    if undefined.iter().any(|symbol| symbol.starts_with(DEVICE_LAUNCH)) {
+        return "a kernel that launches kernels (dynamic parallelism) is not supported: ncu does not count what it launches"
+            .to_owned();
+    }
+    if !undefined.is_empty() {
+        let names: Vec<String> = undefined.iter().map(|symbol| format!("`{}`", demangled(symbol))).collect();
+        let sources: Vec<String> = parts.iter().map(|(_, source)| source.display().to_string()).collect();
+        rest.push(format!(
+            "undefined after linking {}: {}; hint: add the file that defines it to `source`",
+            sources.join(", "),
+            names.join(", ")
+        ));
+    }
+    if rest.is_empty() { message.to_owned() } else { rest.join("\n") }
+}
+
+/// Beginning of the device runtime's functions that launch a kernel from a kernel.
+const DEVICE_LAUNCH: &str = "__cudaCDP2";
+
+/// The source whose machine code a temporary file of nvlink holds; else the word unchanged.
+fn source_of(word: &str, parts: &[(&str, &PathBuf)]) -> String {
+    let part = parts.iter().find(|(hash, _)| word.ends_with(&format!("_{hash}.o")));
+    part.map_or_else(|| word.to_owned(), |(_, source)| source.display().to_string())
+}
+
 /// The budget, with the rest that no array accounts for.
 pub(super) fn budget_line(total: u64, limit: u64, mut arrays: Vec<SharedArray>) -> String {
     let named: u64 = arrays.iter().map(|array| array.bytes).sum();
@@ -154,6 +194,26 @@ mod tests {
             message(generated, ProcessExit::NonZero(1)),
             "k.cuh:7:10: fatal error: x.h: No such file or directory"
         );
+    }
+
+    #[test]
+    fn undefined_symbols_are_named_once_and_files_of_machine_code_by_their_sources() {
+        let (a, b) = (PathBuf::from("a.cu"), PathBuf::from("b.cu"));
+        let parts = [("0aa", &a), ("0bb", &b)];
+        let line = |symbol, file| {
+            format!("nvlink error   : Undefined reference to '{symbol}' in '/tmp/tmpxft_1_2-6_{file}.o'\n")
+        };
+        let text = line("_Z6factori", "0aa") + &line("_Z6factori", "0bb") + &line("table", "0aa");
+        let expected = "undefined after linking a.cu, b.cu: `factor(int)`, `table`; hint: add the file that defines it to `source`";
+        assert_eq!(unlinked(&text, &parts), expected);
+        let twice = "nvlink error   : Multiple definition of 'f' in '/tmp/t-10_0bb.o', first defined in '/tmp/t-6_0aa.o'\nnvlink fatal   : merge_elf failed";
+        assert_eq!(
+            unlinked(twice, &parts),
+            "nvlink error   : Multiple definition of 'f' in 'b.cu', first defined in 'a.cu'"
+        );
+        let launches = unlinked(&line("__cudaCDP2LaunchDeviceV2", "0aa"), &parts);
+        assert!(launches.contains("dynamic parallelism"), "{launches}");
+        assert_eq!(unlinked("nvlink fatal   : x", &parts), "nvlink fatal   : x");
     }
 
     #[test]

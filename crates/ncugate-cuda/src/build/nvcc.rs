@@ -29,6 +29,8 @@ const SYSTEM: [&str; 4] = ["/usr/include", "/usr/lib", "/usr/lib64", "/usr/local
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CompileUnit {
     pub source: PathBuf,
+    /// Further sources of its language, whose machine code is linked with that of `source`.
+    pub linked: Vec<PathBuf>,
     /// Its language: CUDA C++ or PTX.
     pub code: CodeForm,
     pub flags: Vec<String>,
@@ -40,6 +42,17 @@ pub struct CompileUnit {
 }
 
 impl CompileUnit {
+    /// Whether its machine code is relocatable, and is linked before it is loaded.
+    pub(super) fn is_linked(&self) -> bool {
+        let is_on = |option: &str, value: &str| {
+            ["-rdc", "--relocatable-device-code"].contains(&option) && value.starts_with('t')
+        };
+        let mut pairs = self.flags.iter().zip(self.flags.iter().skip(1));
+        !self.linked.is_empty()
+            || self.flags.iter().any(|flag| flag.split_once('=').is_some_and(|(option, value)| is_on(option, value)))
+            || pairs.any(|(option, value)| is_on(option, value))
+    }
+
     /// The text that makes the compiler name kernels of the source, and instantiate their templates: a table of their addresses.
     /// For a header without such kernels, it only includes the header. None if the source is compiled unchanged.
     pub(super) fn instantiation(&self) -> io::Result<Option<String>> {
@@ -169,6 +182,14 @@ impl Nvcc {
     ) -> Command {
         let mut command = self.command("-cubin", (unit, ptx), arch, cubin);
         command.args(["-Xptxas", "-v"]).arg(format!("--entries={}", symbols.join(",")));
+        command
+    }
+
+    /// Links relocatable machine code of `unit`.
+    pub(super) fn link(&self, unit: &CompileUnit, parts: &[&Path], arch: &Arch, cubin: &Path) -> Command {
+        let mut command = Command::new(&self.path);
+        command.arg("-dlink").arg("-cubin").arg(format!("-arch={arch}")).args(&unit.flags);
+        command.arg("-o").arg(cubin).args(parts);
         command
     }
 
@@ -314,6 +335,7 @@ pub(super) mod tests {
         let unit = CompileUnit {
             code: CodeForm::Cuda,
             source: PathBuf::from("k.cu"),
+            linked: Vec::new(),
             flags: vec!["-O3".to_owned(), "-maxrregcount=64".to_owned()],
             defines: vec![("THREADS".to_owned(), "128".to_owned())],
             entries: Vec::new(),

@@ -278,6 +278,7 @@ impl Builder<'_> {
         }
         let unit = CompileUnit {
             source: self.cache.text(&artifact.bytes, "ptx")?,
+            linked: Vec::new(),
             code: CodeForm::Ptx,
             flags: PTX_FLAGS.map(str::to_owned).to_vec(),
             defines: Vec::new(),

@@ -11,7 +11,7 @@ use ncugate_fixtures::at_root;
 use ncugate_model::ComputeCapability;
 use ncugate_model::ShapeName;
 use ncugate_model::VariantId;
-use ncugate_model::cubin::Entry;
+use ncugate_model::cubin::{Entry, LineTable};
 use ncugate_model::{BuildOutcome, BuildRecord};
 use ncugate_phase::config::CodeForm;
 use ncugate_phase::plan::{
@@ -29,6 +29,7 @@ fn data(name: &str) -> PathBuf {
 fn unit(source: PathBuf, flags: &[&str]) -> CompileUnit {
     CompileUnit {
         source,
+        linked: Vec::new(),
         code: CodeForm::Cuda,
         flags: flags.iter().map(|&f| f.to_owned()).collect(),
         defines: Vec::new(),
@@ -57,7 +58,14 @@ fn args(list: &str) -> Vec<Arg> {
 fn kernel(source: PathBuf, entry: &str, signature: &str) -> KernelPlan {
     let launch = reference_launch(entry, ([16, 1, 1], [128, 1, 1]), args(signature));
     let program = ShapeProgram::new(ShapeName("mission".into()), vec![Step::Launch(launch)]);
-    KernelPlan { source, code: KernelCode::Cuda, flags: Vec::new(), defines: Vec::new(), programs: vec![program] }
+    KernelPlan {
+        source,
+        linked: Vec::new(),
+        code: KernelCode::Cuda,
+        flags: Vec::new(),
+        defines: Vec::new(),
+        programs: vec![program],
+    }
 }
 
 /// The first launch of a kernel.
@@ -542,7 +550,64 @@ fn machine_code_with_undefined_functions_is_refused() {
     let mut unlinked = kernel(source, "k", "p");
     unlinked.flags = vec!["-rdc=true".to_owned()];
     let message = failure(one(&nvcc, &folder.path().join("cache"), "sm_90", unlinked));
-    assert!(message.contains("needs device linking") && message.contains("other(int)"), "{message}");
+    assert!(message.contains("undefined after linking") && message.contains("`other(int)`"), "{message}");
+}
+
+/// `k` calls a function and reads a constant of another file.
+const CALLER: &str = "extern __device__ int other(int);\nextern __constant__ int table[4];\n\
+    template <int N> __global__ void k(int *x) { x[0] = other(x[0]) + table[N]; }\n";
+
+#[test]
+fn several_sources_are_compiled_and_linked() {
+    at_root();
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("k.cu"), CALLER).unwrap();
+    fs::write(path("scale.cuh"), "#define SCALE 3\n").unwrap();
+    let body = "__constant__ int table[4] = {1, 2, 3, 4};\n__device__ int other(int a) { return a * SCALE; }\n";
+    fs::write(path("other.cu"), format!("#include \"scale.cuh\"\n{body}")).unwrap();
+    let linked = |entry: &str, other: &str| {
+        let flags = vec!["-O3".to_owned(), "-lineinfo".to_owned()];
+        KernelPlan { linked: vec![path(other)], flags, ..kernel(path("k.cu"), entry, "p") }
+    };
+    let plan = plan(vec![
+        ("one", Method::Kernel(linked("k<1>", "other.cu"))),
+        ("two", Method::Kernel(linked("k<1 + 1>", "other.cu"))),
+    ]);
+    let (cache, arch) = (Cache::at(&path("cache")).unwrap(), "sm_90".parse::<Arch>().unwrap());
+    let builder = Builder::new(&nvcc, &arch, &cache, Deduplication::Each);
+    let records = builder.build(&plan, &|_| {}, &mut |_| Ok(())).unwrap();
+    for (record, symbol) in records.iter().zip(["_Z1kILi1EEvPi", "_Z1kILi2EEvPi"]) {
+        let BuildOutcome::Built { cubin, resources, symbols, cached, .. } = &record.outcome else {
+            panic!("{record:?}")
+        };
+        let bytes = fs::read(cubin).unwrap();
+        assert!(!cached);
+        assert_eq!(symbols.0.values().collect::<Vec<_>>(), [symbol]);
+        assert!(resources.registers > 0 && resources.spills == 0);
+        assert!(!LineTable::read(&bytes, symbol).unwrap().is_empty());
+    }
+    let read: Vec<String> =
+        builder.files_read().keys().map(|file| file.file_name().unwrap().to_string_lossy().into_owned()).collect();
+    assert_eq!(read, ["k.cu", "other.cu", "scale.cuh"]);
+
+    let again = |entry: &str, other: &str| one(&nvcc, &path("cache"), "sm_90", linked(entry, other));
+    assert!(cached(&again("k<1 + 1>", "other.cu")));
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    fs::write(path("scale.cuh"), "#define SCALE 5\n").unwrap();
+    assert!(!cached(&again("k<1 + 1>", "other.cu")), "a header of the second source changed");
+
+    fs::write(path("less.cu"), "__device__ int other(int a) { return a; }\n").unwrap();
+    let message = failure(again("k<1 + 1>", "less.cu"));
+    assert!(message.contains("undefined after linking") && message.contains("k.cu, ") && message.contains("`table`"));
+    fs::write(path("broken.cu"), "int x = y;\n").unwrap();
+    assert!(failure(again("k<1 + 1>", "broken.cu")).contains("broken.cu(1): error"));
+    let launches =
+        "__global__ void child(int *x) { x[0] = 1; }\nextern \"C\" __global__ void k(int *x) { child<<<1, 1>>>(x); }\n";
+    fs::write(path("launches.cu"), launches).unwrap();
+    let launches = KernelPlan { flags: vec!["-rdc=true".to_owned()], ..kernel(path("launches.cu"), "k", "p") };
+    assert!(failure(one(&nvcc, &path("cache"), "sm_90", launches)).contains("dynamic parallelism"));
 }
 
 #[test]

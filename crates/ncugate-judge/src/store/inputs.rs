@@ -40,8 +40,10 @@ pub fn sources(root: &Path, plan: &Plan) -> BTreeSet<PathBuf> {
     let mut paths = BTreeSet::new();
     for variant in &plan.variants {
         if let Method::Kernel(kernel) = &variant.method {
-            paths.insert(kernel.source.clone());
-            paths.extend(sibling_files(root, &kernel.source, &HEADERS));
+            for source in kernel.sources() {
+                paths.insert(source.clone());
+                paths.extend(sibling_files(root, source, &HEADERS));
+            }
         }
     }
     paths

@@ -37,7 +37,7 @@ pub enum CubinError {
         fitting: Vec<String>,
     },
     /// It calls functions that another object file defines.
-    #[error("the machine code needs device linking, which ncugate does not do: {} not defined in its source; define what the kernel calls in one source, without `-rdc=true`", .undefined.join(", "))]
+    #[error("the machine code is not linked: {} not defined; link it (`nvcc -dlink -cubin`), or give its sources as a list", .undefined.join(", "))]
     Unlinked {
         /// The undefined functions and variables.
         undefined: Vec<String>,

@@ -12,6 +12,8 @@ pub struct KernelTemplate {
     pub code: CodeForm,
     /// The file, as a template over the variant's parameters.
     pub source: Template,
+    /// Further sources whose machine code is linked with that of `source`.
+    pub linked: Vec<Template>,
     /// nvcc flags, as templates over the variant's parameters (`-maxrregcount={{ REGCAP }}`).
     pub flags: Vec<Template>,
     /// Parameters passed as `-DNAME=value`.

@@ -396,8 +396,9 @@ keys! {
 keys! {
     KERNEL: KernelKeys = "[kernel]", "A kernel source and how to build and launch it. Expressions see dimensions and the variant's parameters.";
     source = key(
-        KeyKind::Template,
-        "The `.cu` file, or a header with kernels. A kernel has exactly one of `source`, `ptx`, `cubin` and `python`.",
+        KeyKind::Either(&[KeyKind::Template, TEMPLATES]),
+        "The `.cu` file, or a header with kernels. A kernel has exactly one of `source`, `ptx`, `cubin` and `python`. Several \
+         files (`[\"kernel.cu\", \"tables.cu\"]`) are compiled with `-rdc=true` and linked; template instances come from the first.",
     );
     ptx = key(KeyKind::Template, "A PTX file, assembled by nvcc for the architecture.");
     cubin = key(KeyKind::Template, "A cubin of any compiler, launched unchanged.");

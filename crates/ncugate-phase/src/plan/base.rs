@@ -94,6 +94,7 @@ fn first(errors: &ConfigErrors) -> String {
 fn moved(variant: Variant, folder: &Path) -> Option<Variant> {
     let Method::Kernel(mut kernel) = variant.method else { return None };
     kernel.source = below(folder, &kernel.source);
+    kernel.linked = kernel.linked.iter().map(|source| below(folder, source)).collect();
     kernel.flags = moved_flags(&kernel.flags, folder);
     Some(Variant { method: Method::Kernel(kernel), ..variant })
 }

@@ -43,11 +43,11 @@ pub fn named_files(phase: &Phase, plan: &Plan) -> Vec<NamedFile> {
         match tables.get(variant.id.0.as_str()) {
             Some(table) => of_named(variant, table, &mut files),
             None => {
-                if let Method::Kernel(kernel) = &variant.method
-                    && seen.insert(&kernel.source)
-                {
-                    let of = if is_templated { format!("variant {}", variant.id) } else { String::new() };
-                    files.push(NamedFile { of, ..NamedFile::new(kernel_key(&kernel.code), &kernel.source) });
+                if let Method::Kernel(kernel) = &variant.method {
+                    for source in kernel.sources().filter(|source| seen.insert(*source)) {
+                        let of = if is_templated { format!("variant {}", variant.id) } else { String::new() };
+                        files.push(NamedFile { of, ..NamedFile::new(kernel_key(&kernel.code), source) });
+                    }
                 }
             }
         }
@@ -82,7 +82,9 @@ fn of_named(variant: &Variant, table: &str, files: &mut Vec<NamedFile>) {
         Method::Kernel(kernel) => {
             let key = kernel_key(&kernel.code);
             let of = format!("variant {}", variant.id);
-            files.push(NamedFile { keys: vec![format!("{table}.{key}"), key], path: kernel.source.clone(), of });
+            let keys = vec![format!("{table}.{key}"), key];
+            let file = |path: &PathBuf| NamedFile { keys: keys.clone(), path: path.clone(), of: of.clone() };
+            files.extend(kernel.sources().map(file));
         }
         Method::Function(function) => files.push(NamedFile::new(format!("{table}.python"), &function.file)),
         Method::Command(command) => of_command(&command.argv, &format!("{table}.command"), files),

@@ -11,6 +11,9 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KernelPlan {
     pub source: PathBuf,
+    /// Further sources whose machine code is linked with that of `source`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub linked: Vec<PathBuf>,
     pub code: KernelCode,
     /// nvcc flags, rendered.
     pub flags: Vec<String>,
@@ -56,6 +59,11 @@ pub enum LaunchKey {
 }
 
 impl KernelPlan {
+    /// All its sources; the first is that of its entries.
+    pub fn sources(&self) -> impl Iterator<Item = &PathBuf> {
+        std::iter::once(&self.source).chain(&self.linked)
+    }
+
     /// Its program at a shape.
     pub fn program(&self, shape: &ShapeName) -> Option<&ShapeProgram> {
         self.programs.iter().find(|program| &program.shape == shape)

@@ -36,6 +36,7 @@ pub fn reference_entry_plan(phase: &Phase, plan: &Plan) -> Option<Plan> {
     };
     let kernel = KernelPlan {
         source: source.clone().unwrap_or_else(|| kernel.source.clone()),
+        linked: if source.is_some() { Vec::new() } else { kernel.linked.clone() },
         code: KernelCode::Cuda,
         flags: kernel.flags.clone(),
         defines: if source.is_some() { Vec::new() } else { kernel.defines.clone() },

@@ -192,6 +192,7 @@ impl Unroller<'_> {
         let mut scope: Names = params.iter().cloned().collect();
         let flags = self.rendered(&kernel.flags, &key("flags"), &scope, &id);
         let source = self.text(&kernel.source, &key(kernel.code.key().name), &scope, &id);
+        let linked = self.rendered(&kernel.linked, &key(kernel.code.key().name), &scope, &id);
         let defines = self.defines(kernel, key, &scope, &id);
         let keys: Vec<StepKeys<'_>> = kernel
             .steps
@@ -267,7 +268,14 @@ impl Unroller<'_> {
             CodeForm::Python => self.phase.build.python_file(&source?),
             CodeForm::Cuda | CodeForm::Ptx | CodeForm::Cubin => PathBuf::from(source?),
         };
-        let plan = KernelPlan { source, code, flags: flags?, defines: defines?, programs };
+        let plan = KernelPlan {
+            source,
+            linked: linked?.into_iter().map(PathBuf::from).collect(),
+            code,
+            flags: flags?,
+            defines: defines?,
+            programs,
+        };
         whole.then_some(Variant { id, standing, params, method: Method::Kernel(plan) })
     }
 

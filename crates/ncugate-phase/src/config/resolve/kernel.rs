@@ -19,6 +19,8 @@ use ncugate_model::expr::{Expr, Template, Value};
 pub struct KernelParts {
     code: Option<CodeForm>,
     source: Option<PlacedValue<Template>>,
+    /// Further sources; they belong to `source`.
+    linked: Vec<PlacedValue<Template>>,
     flags: Option<Vec<PlacedValue<Template>>>,
     defines: Option<Vec<PlacedValue<String>>>,
     tensor_maps: Option<Vec<MapParts>>,
@@ -54,14 +56,26 @@ fn code<'a>(table: &Table<'a>) -> Option<(CodeForm, Item<'a>)> {
     Some(first)
 }
 
+/// The file of the entry, and further files to link.
+fn sources((code, item): &(CodeForm, Item<'_>)) -> (Option<PlacedValue<Template>>, Vec<PlacedValue<Template>>) {
+    if *code != CodeForm::Cuda || !item.is_list() {
+        return (item.template(), Vec::new());
+    }
+    let mut sources = item.some_list().into_iter();
+    let first = sources.next().and_then(|item| item.template());
+    (first, sources.filter_map(|item| item.template()).collect())
+}
+
 /// Reads a whole or partial `[kernel]`.
 pub fn parts(table: &Table<'_>) -> KernelParts {
     let code = code(table);
     let placed_texts = |item: Item<'_>| -> Vec<PlacedValue<String>> {
         item.list().iter().filter_map(|item| Some(item.with(item.text()?))).collect()
     };
+    let (source, linked) = code.as_ref().map(sources).unwrap_or_default();
     let parts = KernelParts {
-        source: code.as_ref().and_then(|(_, item)| item.template()),
+        source,
+        linked,
         code: code.map(|(code, _)| code),
         present: KERNEL.spec.keys.iter().filter(|key| table.has(key)).collect(),
         flags: table.given(&KERNEL.flags).map(|item| item.list().iter().filter_map(Item::template).collect()),
@@ -99,6 +113,7 @@ impl KernelParts {
         Self {
             code: self.code.or(base.code),
             present: self.present,
+            linked: if self.source.is_some() { self.linked } else { base.linked.clone() },
             source: self.source.or_else(|| base.source.clone()),
             flags: self.flags.or_else(|| base.flags.clone()),
             defines: self.defines.or_else(|| base.defines.clone()),
@@ -201,7 +216,7 @@ impl KernelParts {
     /// Texts that can contain parameters.
     fn templates<'s>(&'s self, steps: &'s [StepParts]) -> impl Iterator<Item = &'s PlacedValue<Template>> {
         let entries = steps.iter().filter_map(StepParts::launch).filter_map(|launch| launch.entry.as_ref());
-        self.source.iter().chain(entries).chain(self.flags.iter().flatten())
+        self.source.iter().chain(&self.linked).chain(entries).chain(self.flags.iter().flatten())
     }
 
     /// Reports unused `params`: all their values would give the same program.
@@ -259,6 +274,7 @@ impl KernelParts {
         Some(KernelTemplate {
             code: self.form(),
             source: self.file()?,
+            linked: self.linked.iter().map(|source| source.value.clone()).collect(),
             flags: match &self.flags {
                 Some(flags) => flags.iter().map(|flag| flag.value.clone()).collect(),
                 None => default_flags(self.form()),

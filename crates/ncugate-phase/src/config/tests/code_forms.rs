@@ -1,7 +1,7 @@
 //! Kernels that are not CUDA C++: their keys, and the keys that they inherit from `[kernel]`.
 
 use super::{SMALL, read};
-use crate::plan::{Arg, KernelCode, KernelPlan, LaunchKey, Method, unroll};
+use crate::plan::{Arg, KernelCode, KernelPlan, LaunchKey, Method, named_files, unroll};
 
 const CUDA: &str = r#"source = "copy.cu"
 entry = "copy"
@@ -76,6 +76,31 @@ fn a_cubin_needs_an_entry_and_a_block_and_has_a_workspace() {
     assert_eq!(kernels[0].code, KernelCode::Cubin);
     assert_eq!(kernels[0].launches().nth(1).unwrap().args[2..], [Arg::Workspace(0), Arg::Workspace(8 * 4096)]);
     assert_eq!(kernels[0].flags, Vec::<String>::new());
+}
+
+#[test]
+fn several_sources_are_those_of_one_kernel() {
+    let two = CUDA.replace("\"copy.cu\"", "[\"copy.cu\", \"tables_{{ CAP }}.cu\"]");
+    let sweep = "THREADS = [32]\nCAP = [32, 64]\n";
+    let variant = "\n[[variant]]\nname = \"alone\"\nparams = { THREADS = 64, CAP = 32 }\nkernel = { source = \"k.cu\" }\n\
+        [[variant]]\nname = \"other\"\nparams = { THREADS = 64, CAP = 32 }\nkernel = { entry = \"k\" }\n";
+    let kernels = kernels(&(with_kernel(&two, sweep) + variant));
+    let sources: Vec<Vec<&str>> =
+        kernels.iter().map(|kernel| kernel.sources().filter_map(|source| source.to_str()).collect()).collect();
+    let expected: [&[&str]; 4] =
+        [&["copy.cu", "tables_32.cu"], &["copy.cu", "tables_64.cu"], &["k.cu"], &["copy.cu", "tables_32.cu"]];
+    assert_eq!(sources, expected);
+    let files = |text: &str| {
+        let phase = read(text).unwrap_or_else(|e| panic!("{e}"));
+        let plan = unroll(&phase).unwrap_or_else(|e| panic!("{e}"));
+        named_files(&phase, &plan).into_iter().map(|file| file.path.display().to_string()).collect::<Vec<_>>()
+    };
+    assert!(files(&(with_kernel(&two, sweep) + variant)).contains(&"tables_64.cu".to_owned()));
+    let none = CUDA.replace("\"copy.cu\"", "[]");
+    assert!(error(&with_kernel(&none, sweep)).contains("at least one value"));
+    let misspelt = two.replace("tables_{{ CAP }}", "tables_{{ CAPS }}");
+    assert!(error(&with_kernel(&misspelt, sweep)).contains("CAPS"));
+    assert!(error(&with_kernel(&CUDA.replace("source = \"copy.cu\"", "ptx = [\"a.ptx\"]"), sweep)).contains("`kernel.ptx`"));
 }
 
 #[test]

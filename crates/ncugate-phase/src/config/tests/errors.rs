@@ -147,7 +147,7 @@ fn missing_key() {
     16 | [kernel]
        | ^^^^^^^^
        |
-       = help: The `.cu` file, or a header with kernels. A kernel has exactly one of `source`, `ptx`, `cubin` and `python`.
+       = help: The `.cu` file, or a header with kernels. A kernel has exactly one of `source`, `ptx`, `cubin` and `python`. Several files (`["kernel.cu", "tables.cu"]`) are compiled with `-rdc=true` and linked; template instances come from the first.
     "##);
 }
 
