@@ -3,7 +3,7 @@
 
 use super::CommandError;
 use ncugate_phase::config::{Phase, WorkloadReference};
-use ncugate_phase::plan::{KernelCode, KernelPlan, Method, Plan, named_files};
+use ncugate_phase::plan::{FunctionPlan, KernelCode, KernelPlan, Method, Plan, named_files};
 use std::path::{Component, Path};
 
 /// Prefixes of nvcc options that name neither a file nor a program; `-` and `--` are equivalent.
@@ -101,6 +101,9 @@ fn refusal(phase: &Phase, plan: &Plan) -> Result<(), String> {
     phase.recording.iter().try_for_each(|path| inside(path))?;
     plan.variants.iter().try_for_each(|variant| match &variant.method {
         Method::Kernel(kernel) => of_kernel(kernel).map_err(|why| format!("variant `{}`: {why}", variant.id)),
+        Method::Function(FunctionPlan { host: Some(_), .. }) => {
+            Err(format!("variant `{}`: host code is compiled and linked for this machine", variant.id))
+        }
         // They are not run without a GPU.
         Method::Function(_) | Method::Command(_) | Method::Captured(_) => Ok(()),
     })

@@ -1,11 +1,13 @@
-//! Python functions as variants, in the real worker on the double of the driver. The interpreter runs in the worker's
-//! process, and the functions queue copies through the driver API.
+//! Functions as variants, in the real worker on the double of the driver. The interpreter runs in the worker's
+//! process, host code in shared objects too, and the functions queue copies through the driver API.
 
 use crate::command::{Finished, Place};
 use crate::live::{latencies, machine};
+use crate::stored::report_of_variants;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::time::Duration;
 
@@ -269,4 +271,105 @@ fn a_module_on_the_search_path_of_the_phase_finds_its_neighbours_and_is_an_input
         assert!(manifest["inputs"][file].is_string(), "{file}: {}", manifest["inputs"]);
     }
     assert_eq!(manifest["settings"]["build.pythonpath"], "[\"src\"]");
+}
+
+/// A double of nvcc that builds host code without CUDA.
+const HOST_COMPILER: &str = r#"#!/bin/sh
+[ "$1" = --version ] && echo 'Cuda compilation tools, release 13.0, V13.0.88' && exit
+[ "$1" = -shared ] || exit 1
+while [ $# -gt 0 ]; do
+    case "$1" in
+        -o) out=$2; shift 2 ;;
+        -MF) rule=$2; shift 2 ;;
+        -L* | -l* | -D*) flags="$flags $1"; shift ;;
+        *.cu) source=$1; shift ;;
+        *) shift ;;
+    esac
+done
+echo "object: $source launcher.cu" > "$rule"
+exec cc -shared -fPIC -x c++ "$source" -x none -o "$out" $flags -lstdc++
+"#;
+
+/// Host code with a fat binary, as nvcc embeds one.
+const LAUNCHER: &str = r#"
+#include <cstring>
+asm(".section .nv_fatbin,\"a\"\n.incbin \"fat.bin\"\n.previous\n");
+extern "C" int doubleWork(unsigned long long to, unsigned long long from, unsigned long bytes);
+namespace lib {
+template <int MODE> int launch(const unsigned short* x, unsigned short* y, int n, CUstream_st* stream) {
+    if (MODE == HONEST) return doubleWork((unsigned long long)y, (unsigned long long)x, 2 * n);
+    if (MODE == 2) std::memcpy(y, x, 2 * n);
+    return MODE == 3 ? 3 : 0;
+}
+}
+"#;
+
+/// A fat binary for compute capability 9.0 with this machine code.
+fn fat_binary(code: &[u8]) -> Vec<u8> {
+    let size = code.len().next_multiple_of(8);
+    let mut entry = vec![0; 64];
+    entry[0..8].copy_from_slice(&[2, 0, 1, 1, 64, 0, 0, 0]);
+    entry[8..16].copy_from_slice(&(size as u64).to_le_bytes());
+    entry[16..20].copy_from_slice(&(code.len() as u32).to_le_bytes());
+    entry[28..32].copy_from_slice(&90_u32.to_le_bytes());
+    entry.extend_from_slice(code);
+    entry.resize(64 + size, 0);
+    let header = [0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0].into_iter().chain((entry.len() as u64).to_le_bytes());
+    header.chain(entry).collect()
+}
+
+#[test]
+fn host_code_is_built_called_timed_and_verified() {
+    let (place, mut variables) = machine();
+    let nvcc = place.write("bin/nvcc", HOST_COMPILER);
+    fs::set_permissions(nvcc, fs::Permissions::from_mode(0o755)).unwrap();
+    let kernel = ".section .text.onesweep,\"ax\"\n.zero 16\n\
+        .section .nv.info.onesweep\n.byte 4, 0x2f\n.short 8\n.long 0, 32\n";
+    let assembly = place.write("kernel.s", kernel);
+    let object = place.path().join("kernel.o");
+    assert!(Command::new("cc").arg("-c").arg(&assembly).arg("-o").arg(&object).status().unwrap().success());
+    fs::write(place.path().join("fat.bin"), fat_binary(&fs::read(object).unwrap())).unwrap();
+    place.write("launcher.cu", LAUNCHER);
+    let (workload, _) = include_str!("../data/copy.toml").split_once("[kernel]").unwrap();
+    let workload = workload.replace("seeds = [0, 1]", "seeds = [0, 1]\nlaws = [\"declared\"]");
+    let driver = place.path().join("driver");
+    let kernel = format!(
+        "[kernel]\nhost = \"launcher.cu:lib::launch<{{{{ MODE }}}}>\"\nargs = [\"x\", \"y\", \"S\"]\n\
+         defines = [\"HONEST\"]\nflags = [\"-L{}\", \"-l:libcuda.so.1\"]\n[sweep]\nMODE = [1, 2, 3]\nHONEST = [1]\n",
+        driver.display()
+    );
+    let gates = "[[gate]]\nname = \"latency\"\nrequire = \"latency_p50 <= 1000\"\n[[gate]]\nname = \"resources\"\nrequire = \"registers == 32 and spills == 0\"\n";
+    place.write("phase.toml", &format!("{workload}{kernel}{gates}[bench]\nrounds = 10\n"));
+    let report = place.path().join("counted.ncu-rep");
+    fs::write(&report, report_of_variants(&[("onesweep", "MODE=1,HONEST=1", 10_000.0)])).unwrap();
+    variables.push(("NCUGATE_DOUBLE_REPORT", report.display().to_string()));
+    let checked = Finished::of(place.ncugate(&["check", "phase.toml", "--arch", "sm_90"]).envs(variables.clone()));
+    assert_eq!(checked.status, Some(0), "{checked:?}");
+    assert!(checked.stdout.contains("3 of 3 candidates build for sm_90"), "{checked:?}");
+    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+    let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+    // ncu's report has no resources; they come from the machine code of the kernel that it names.
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    let outcomes = outcomes(&place);
+    assert_eq!(outcomes.len(), 3);
+    for (variant, status, reason) in &outcomes {
+        let expected = match variant.as_str() {
+            "MODE=1,HONEST=1" => ("timed", ""),
+            "MODE=2,HONEST=1" => ("cheats", "launch differs"),
+            _ => ("failed", "it returned 3"),
+        };
+        assert!(status == expected.0 && reason.contains(expected.1), "{variant}: {status}, {reason}\n{finished:?}");
+    }
+    let run = fs::read_dir(place.path().join("profiles/copy")).unwrap().next().unwrap().unwrap().path();
+    let lines = |name: &str| -> Vec<Value> {
+        let text = fs::read_to_string(run.join(name)).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let build = &lines("builds.jsonl")[0]["outcome"];
+    assert_eq!((&build["status"], &build["resources"]["registers"]), (&"built".into(), &32.into()), "{build}");
+    assert_eq!(build["entries"][0]["entry"], "onesweep");
+    let profiled = lines("profiles.jsonl");
+    assert!(profiled.iter().any(|record| record["outcome"]["status"] == "profiled"), "{profiled:?}\n{finished:?}");
+    let manifest: Value = serde_json::from_str(&fs::read_to_string(run.join("manifest.json")).unwrap()).unwrap();
+    assert!(manifest["inputs"]["launcher.cu"].is_string(), "{manifest}");
 }

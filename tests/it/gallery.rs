@@ -191,6 +191,7 @@ fn phases_of_traits_build_and_take_their_arguments() {
         "part",
         "any_order",
         "linked",
+        "launcher",
     ];
     let traits = traits.map(|name| root().join("tests/gpu/traits").join(format!("{name}.toml")));
     for phase in traits {

@@ -20,7 +20,7 @@ use ncugate_model::process;
 use ncugate_model::{BuildOutcome, BuildRecord, BuiltKernel};
 use ncugate_model::{CheckRecord, LatencyOutcome, LatencyRecord, unsound_samples};
 use ncugate_phase::config::Phase;
-use ncugate_phase::plan::{KernelCode, KernelPlan, Plan};
+use ncugate_phase::plan::{KernelCode, Method, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::time::Instant;
@@ -107,9 +107,11 @@ impl Campaign<'_> {
         })?;
         self.writer.compiled_from(&self.phase.root, builder.files_read())?;
         let includes_packages = !self.phase.build.include.is_empty();
-        let is_user = |kernel: &KernelPlan| includes_packages || matches!(kernel.code, KernelCode::Python(_));
-        for (variant, _) in self.plan.kernels().filter(|(_, kernel)| is_user(kernel)) {
-            self.writer.used(variant, builder.software())?;
+        let is_python =
+            |method: &Method| matches!(method, Method::Kernel(kernel) if matches!(kernel.code, KernelCode::Python(_)));
+        let is_user = |method: &Method| is_python(method) || (includes_packages && method.is_built());
+        for variant in self.plan.variants.iter().filter(|variant| is_user(&variant.method)) {
+            self.writer.used(&variant.id, builder.software())?;
         }
         for warning in compiler_warnings(&builds) {
             self.writer.warn(&warning)?;

@@ -6,7 +6,7 @@ use ncugate_cuda::build::{Arch, BuildError, Builder, Cache, Deduplication, Nvcc}
 use ncugate_judge::TargetGpu;
 use ncugate_model::{BuildOutcome, BuildRecord, ComputeCapability};
 use ncugate_phase::config::Phase;
-use ncugate_phase::plan::{Method, Plan, Variant, reference_entry_plan};
+use ncugate_phase::plan::{Plan, Variant, reference_entry_plan};
 use std::io;
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ pub fn build_for(
     arch: &Arch,
     progress: &(dyn Progress + Sync),
 ) -> Result<Vec<BuildRecord>, BuildError> {
-    if !plan.variants.iter().any(|variant| matches!(variant.method, Method::Kernel(_))) {
+    if !plan.variants.iter().any(|variant| variant.method.is_built()) {
         let record = |variant: &Variant| BuildRecord {
             variant: variant.id.clone(),
             shares: None,

@@ -62,8 +62,8 @@ fn unknown_owner(owner: &Owner, context: &EvalContext<'_>) -> Option<String> {
     };
     match context.plan.variants.iter().find(|variant| variant.id.0 == name).map(|variant| &variant.method) {
         Some(Method::Kernel(_)) => None,
-        Some(Method::Function(_)) => {
-            Some(format!("'{name}' is a Python function; its launches are known only after it runs"))
+        Some(Method::Function(function)) => {
+            Some(format!("'{name}' is a {}; its launches are known only after it runs", function.kind()))
         }
         Some(Method::Captured(_)) => Some(format!("'{name}' is known only from a report")),
         Some(Method::Command(_)) => {

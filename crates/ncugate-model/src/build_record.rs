@@ -48,7 +48,7 @@ impl Resources {
 /// An entry of a program and its resources.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EntryResources {
-    /// Its name in the plan.
+    /// Its name in the plan; of host code, its symbol.
     pub entry: String,
     pub resources: Resources,
 }

@@ -208,7 +208,13 @@ fn build_row(inputs: &ReportInputs<'_>, variant: &Variant, outcome: Option<&Buil
             let constants = constants.iter().map(|(name, value)| format!("{name}={value}"));
             plan.flags.iter().cloned().chain(defines).chain(constants).collect::<Vec<_>>().join(" ")
         }
-        Method::Function(plan) => format!("{}:{}", plan.file.display(), plan.function),
+        Method::Function(plan) => {
+            let defines = plan.host.iter().flat_map(|host| &host.defines);
+            let defines = defines.map(|(name, value)| format!("-D{name}={value}"));
+            let flags = variant.method.flags().iter().cloned().chain(defines);
+            let call = format!("{}:{}", plan.file.display(), plan.function);
+            std::iter::once(call).chain(flags).collect::<Vec<_>>().join(" ")
+        }
         Method::Command(plan) => plan.argv.join(" "),
         Method::Captured(_) => String::new(),
     };
@@ -250,7 +256,7 @@ fn captured<'i>(inputs: &'i ReportInputs<'_>, variant: &Variant) -> Option<&'i C
 /// The type of a variant without a build.
 fn without_build(variant: &Variant) -> &'static str {
     match &variant.method {
-        Method::Function(_) => "Python function",
+        Method::Function(function) => function.kind(),
         Method::Kernel(_) | Method::Command(_) | Method::Captured(_) => "external command",
     }
 }

@@ -168,8 +168,10 @@ impl<'a> PrestartedProcesses<'a> {
     /// Starts workers that import the modules of Python functions, and ncu over another one.
     fn load_functions(&self) {
         let functions = self.plan.variants.iter().filter_map(|variant| match &variant.method {
-            Method::Function(function) => Some((function.file.clone(), function.function.clone())),
-            Method::Kernel(_) | Method::Command(_) | Method::Captured(_) => None,
+            Method::Function(function) if function.host.is_none() => {
+                Some((function.file.clone(), function.function.clone()))
+            }
+            Method::Function(_) | Method::Kernel(_) | Method::Command(_) | Method::Captured(_) => None,
         });
         let functions: Vec<_> = functions.collect();
         if functions.is_empty() {

@@ -6,7 +6,7 @@ use super::nvcc::CompileUnit;
 use indexmap::IndexMap;
 use ncugate_model::{BuildOutcome, KernelName};
 use ncugate_phase::config::CodeForm;
-use ncugate_phase::plan::{KernelCode, KernelPlan, Method, Plan};
+use ncugate_phase::plan::{FunctionPlan, HostCode, KernelCode, KernelPlan, Method, Plan};
 
 /// The units to compile, each with its variants and their indices in the plan.
 pub(super) type Units<'a> = IndexMap<CompileUnit, Vec<PlannedKernel<'a>>>;
@@ -26,12 +26,23 @@ pub(super) struct BuildWork<'p> {
     /// Kernels that are given as machine code.
     pub cubins: Vec<PlannedKernel<'p>>,
     pub python: Vec<PlannedKernel<'p>>,
+    pub hosts: Vec<PlannedHost<'p>>,
+}
+
+/// Host code to build, and its index in the plan.
+pub(super) struct PlannedHost<'p> {
+    pub index: usize,
+    pub function: &'p FunctionPlan,
+    pub host: &'p HostCode,
 }
 
 pub(super) fn sorted<'p>(plan: &'p Plan, arch: &Arch) -> BuildWork<'p> {
     let mut sorted = BuildWork::default();
     for (index, variant) in plan.variants.iter().enumerate() {
         match &variant.method {
+            Method::Function(function @ FunctionPlan { host: Some(host), .. }) => {
+                sorted.hosts.push(PlannedHost { index, function, host });
+            }
             Method::Function(_) | Method::Command(_) | Method::Captured(_) => {
                 sorted.known.push((index, BuildOutcome::NotNeeded))
             }

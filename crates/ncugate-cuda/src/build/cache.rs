@@ -384,8 +384,14 @@ mod tests {
         let path = |name: &str| folder.path().join(name);
         std::fs::write(path("k.cu"), "").unwrap();
         let flags = vec![format!("--options-file={}", path("options").display())];
-        let unit =
-            CompileUnit { source: path("k.cu"), linked: Vec::new(), code: CodeForm::Cuda, flags, defines: Vec::new(), entries: Vec::new() };
+        let unit = CompileUnit {
+            source: path("k.cu"),
+            linked: Vec::new(),
+            code: CodeForm::Cuda,
+            flags,
+            defines: Vec::new(),
+            entries: Vec::new(),
+        };
         let key = |text: &str| {
             std::fs::write(path("options"), text).unwrap();
             Cache::inputs(&unit, &"sm_90".parse().unwrap(), &nvcc).unwrap()

@@ -2,7 +2,7 @@
 
 use super::arch::Arch;
 use super::budget::{SharedArray, shared_arrays};
-use super::build_work::{BuildWork, UnitWork, Units, sorted};
+use super::build_work::{BuildWork, PlannedHost, UnitWork, Units, sorted};
 use super::cache::{Artifact, Cache, CacheError, CacheInputs, CompilerOutput, MAX_CODE, MAX_SOURCE, prerequisites};
 use super::error::BuildError;
 use super::launch_check::Launchable;
@@ -10,11 +10,11 @@ use super::message::{budget_line, message, relative, too_much_shared, unlinked, 
 use super::nvcc::{CompileUnit, Nvcc};
 use super::package_headers::PackageHeaders;
 use super::ptx_module::PtxModule;
-use super::{compiler_environment, duplicates, launch_check, ptxas};
+use super::{compiler_environment, duplicates, host_unit, launch_check, ptxas};
 use crate::python_environment::PythonEnvironment;
 use indexmap::{IndexMap, IndexSet};
 use ncugate_model::cubin::variables;
-use ncugate_model::cubin::{CubinError, Entry, symbol};
+use ncugate_model::cubin::{CubinError, DeviceCode, Entry, device_code, symbol};
 use ncugate_model::digest::Digest;
 use ncugate_model::disk::open;
 use ncugate_model::occupancy::Chip;
@@ -149,7 +149,7 @@ impl<'a> Builder<'a> {
             }
             Ok(())
         };
-        let BuildWork { known, units, cubins, python } = sorted(plan, self.arch);
+        let BuildWork { known, units, cubins, python, hosts } = sorted(plan, self.arch);
         done(known)?;
         for (index, kernel) in cubins {
             done(vec![(index, self.outcome(None, kernel, &self.given(&kernel.source)?)?)])?;
@@ -162,6 +162,9 @@ impl<'a> Builder<'a> {
                 })
             });
             let by_nvcc = pool.install(|| {
+                hosts
+                    .into_par_iter()
+                    .try_for_each(|planned| done(vec![(planned.index, self.host_outcome(&planned)?)]))?;
                 let groups = self.grouped(units)?;
                 groups.into_par_iter().try_for_each(|group| {
                     let (units, kernels): (Vec<_>, Vec<_>) = group.into_iter().unzip();
@@ -235,12 +238,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The machine code of the source of `unit`, linked with that of its other sources.
-    fn linked(
-        &self,
-        unit: &CompileUnit,
-        first: Artifact,
-        others: &[Artifact],
-    ) -> Result<CompileResult, BuildError> {
+    fn linked(&self, unit: &CompileUnit, first: Artifact, others: &[Artifact]) -> Result<CompileResult, BuildError> {
         let parts: Vec<&Artifact> = std::iter::once(&first).chain(others).collect();
         let digest = Digest::default().part("link").part(self.nvcc.version()).part(self.arch.to_string());
         let digest = digest.list(unit.flags.iter()).list(parts.iter().map(|part| &part.sha256));
@@ -388,7 +386,7 @@ impl<'a> Builder<'a> {
         let started = SystemTime::now();
         let printed = self.run(&mut self.nvcc.to_cubin(unit, &file, self.arch, &cubin, &rule))?;
         let includes = match unit.code {
-            CodeForm::Cuda => fs::read_to_string(&rule),
+            CodeForm::Cuda | CodeForm::Host => fs::read_to_string(&rule),
             CodeForm::Ptx | CodeForm::Cubin | CodeForm::Python => Ok(String::new()),
         };
         let _ = fs::remove_file(&rule);
@@ -431,8 +429,14 @@ impl<'a> Builder<'a> {
                 fs::write(&source, "extern \"C\" __global__ void empty() {}\n")
                     .map_err(|e| BuildError::Cache { path: source.clone(), source: e })?;
                 let flags = vec!["-x".to_owned(), "cu".to_owned()];
-                let unit =
-                    CompileUnit { source, linked: Vec::new(), code: CodeForm::Cuda, flags, defines: Vec::new(), entries: Vec::new() };
+                let unit = CompileUnit {
+                    source,
+                    linked: Vec::new(),
+                    code: CodeForm::Cuda,
+                    flags,
+                    defines: Vec::new(),
+                    entries: Vec::new(),
+                };
                 let printed =
                     self.run(&mut self.nvcc.to_cubin(&unit, &unit.source, self.arch, &cubin, Path::new("/dev/null")));
                 let _ = fs::remove_file(&unit.source);
@@ -522,6 +526,68 @@ impl<'a> Builder<'a> {
             launch,
             left_out,
         })
+    }
+
+    /// The outcome of building host code: the resources of its kernels are those of the machine code in the shared object.
+    fn host_outcome(&self, planned: &PlannedHost<'_>) -> Result<BuildOutcome, BuildError> {
+        let PlannedHost { function, host, .. } = planned;
+        let failed = |message: String| Ok(BuildOutcome::Failed { message });
+        let text = match host_unit::text(function, host) {
+            Ok(text) => text,
+            Err(e) => return failed(unreadable(&function.file, &e)),
+        };
+        let unit = CompileUnit {
+            source: self.cache.text(text.as_bytes(), "cu")?,
+            linked: Vec::new(),
+            code: CodeForm::Host,
+            flags: host.flags.clone(),
+            defines: host.defines.clone(),
+            entries: Vec::new(),
+        };
+        let artifact = match self.cached(&unit)? {
+            Ok(artifact) => artifact,
+            Err(message) => return failed(message),
+        };
+        self.note_read(&artifact);
+        let (code, entries) = match self.kernels_of(&artifact) {
+            Ok(kernels) => kernels,
+            Err(reason) => return failed(format!("{}: {reason}", function.file.display())),
+        };
+        let Some(resources) = entries.iter().map(|entry| entry.resources).reduce(Resources::combine) else {
+            return failed(format!("{} has no kernel for {}", function.file.display(), self.arch));
+        };
+        let named = |entry: &Entry| EntryResources { entry: entry.symbol.clone(), resources: entry.resources };
+        Ok(BuildOutcome::Built {
+            cubin: artifact.cubin,
+            cubin_sha256: artifact.sha256,
+            code_sha256: code.hex(),
+            resources,
+            symbols: EntrySymbols::default(),
+            entries: entries.iter().map(named).collect(),
+            arch: self.arch.to_string(),
+            cached: artifact.cached,
+            log: relative(&ptxas::without_reports(&artifact.log)),
+            launch: None,
+            left_out: Vec::new(),
+        })
+    }
+
+    /// The machine code in a shared object for the architecture: its hash, and its kernels.
+    fn kernels_of(&self, artifact: &Artifact) -> Result<(Digest, Vec<Entry>), String> {
+        let capability = self.arch.capability();
+        let (mut digest, mut entries) = (Digest::default(), Vec::new());
+        for code in device_code(&artifact.bytes).map_err(|e| e.to_string())? {
+            let DeviceCode::Cubin { capability: own, bytes } = code else { continue };
+            if own == capability {
+                entries.extend(Entry::all(&bytes, capability).map_err(|e| e.to_string())?);
+                digest = digest.part(&bytes);
+            }
+        }
+        for entry in &mut entries {
+            let printed = ptxas::report(&artifact.log, &entry.symbol);
+            count_spills(entry, printed);
+        }
+        Ok((digest, entries))
     }
 
     /// The entries that a variant launches, by their names in the plan.

@@ -53,6 +53,9 @@ fn folded(printed: &str) -> String {
         _ => format!("{error} ({count} times)"),
     }));
     kept.extend(hint);
+    if printed.contains("Unresolved extern function") {
+        kept.push("hint: make `source` a list, and add the file that defines it".to_owned());
+    }
     kept.join("\n")
 }
 

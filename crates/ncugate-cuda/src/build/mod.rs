@@ -12,6 +12,7 @@ mod compile;
 pub mod compiler_environment;
 mod duplicates;
 mod error;
+pub(crate) mod host_unit;
 mod launch_check;
 mod message;
 mod nvcc;

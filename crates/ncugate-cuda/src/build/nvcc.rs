@@ -137,7 +137,15 @@ impl Nvcc {
         &self.headers.versions
     }
 
-    /// Compiles `unit`, whose text is in `file`, to a cubin. Writes the included files as a make rule to `dependencies`.
+    /// The folder of the runtime's library in a toolkit from Python packages, where nvcc does not look.
+    fn libraries(&self) -> Option<PathBuf> {
+        let printed = process::run(Command::new(&self.path).args(["--dryrun", "-c", "x.cu"]), VERSION_LIMIT).ok()?;
+        let top = printed.stderr.lines().chain(printed.stdout.lines()).find_map(|line| line.strip_prefix("#$ TOP="))?;
+        let folder = Path::new(top.trim()).join("lib");
+        folder.join("libcudart_static.a").is_file().then_some(folder)
+    }
+
+    /// Compiles `unit`, whose text is in `file`, to a cubin; host code to a shared object. Writes the included files as a make rule to `dependencies`.
     ///
     /// ptxas reports its resource use, because it does not mark all spills in the machine code.
     pub(super) fn to_cubin(
@@ -148,10 +156,15 @@ impl Nvcc {
         cubin: &Path,
         dependencies: &Path,
     ) -> Command {
-        let mut command = self.command("-cubin", (unit, file), arch, cubin);
+        let kind = if unit.code == CodeForm::Host { "-shared" } else { "-cubin" };
+        let mut command = self.command(kind, (unit, file), arch, cubin);
         command.args(["-Xptxas", "-v"]);
+        if unit.code == CodeForm::Host {
+            command.args(["-Xcompiler", "-fPIC"]);
+            command.args(self.libraries().iter().map(|folder| format!("-L{}", folder.display())));
+        }
         // PTX has no includes, and nvcc writes no rule for it.
-        if unit.code == CodeForm::Cuda {
+        if matches!(unit.code, CodeForm::Cuda | CodeForm::Host) {
             command.args(["-MD", "-MF"]).arg(dependencies);
         }
         command
@@ -197,7 +210,7 @@ impl Nvcc {
         let mut command = Command::new(&self.path);
         command.arg(kind).arg(format!("-arch={arch}")).args(&unit.flags);
         command.args(unit.defines.iter().map(|(name, value)| format!("-D{name}={value}")));
-        if unit.code == CodeForm::Cuda {
+        if matches!(unit.code, CodeForm::Cuda | CodeForm::Host) {
             self.headers.folders.iter().for_each(|folder| {
                 command.arg("-isystem").arg(folder);
             });
@@ -288,6 +301,7 @@ pub(super) mod tests {
         let unit = CompileUnit {
             code: CodeForm::Cuda,
             source: PathBuf::from("k.cu"),
+            linked: Vec::new(),
             flags: Vec::new(),
             defines: Vec::new(),
             entries: Vec::new(),
@@ -297,7 +311,7 @@ pub(super) mod tests {
             let command = nvcc.assemble(&unit, &unit.source, &"sm_90".parse().unwrap(), Path::new("out"), &["k"]);
             command.get_args().filter(|word| *word == "-isystem").count()
         };
-        assert_eq!((arguments(CodeForm::Cuda), arguments(CodeForm::Ptx)), (3, 0));
+        assert_eq!([CodeForm::Cuda, CodeForm::Host, CodeForm::Ptx].map(arguments), [3, 3, 0]);
     }
 
     fn script(folder: &Path, text: &str) -> PathBuf {

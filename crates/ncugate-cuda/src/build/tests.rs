@@ -15,8 +15,8 @@ use ncugate_model::cubin::{Entry, LineTable};
 use ncugate_model::{BuildOutcome, BuildRecord};
 use ncugate_phase::config::CodeForm;
 use ncugate_phase::plan::{
-    Arg, CommandPlan, KernelCode, KernelLaunch, KernelPlan, Method, Plan, ScalarValue, ShapeProgram, Step, Swizzle,
-    TensorMap, Variant, VariantRole, reference_launch,
+    Arg, CommandPlan, FunctionPlan, HostCode, KernelCode, KernelLaunch, KernelPlan, Method, Plan, ScalarValue,
+    ShapeProgram, Step, Swizzle, TensorMap, Variant, VariantRole, reference_launch,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -608,6 +608,44 @@ fn several_sources_are_compiled_and_linked() {
     fs::write(path("launches.cu"), launches).unwrap();
     let launches = KernelPlan { flags: vec!["-rdc=true".to_owned()], ..kernel(path("launches.cu"), "k", "p") };
     assert!(failure(one(&nvcc, &path("cache"), "sm_90", launches)).contains("dynamic parallelism"));
+}
+
+/// A function that computes the arguments of its kernel on the host.
+const LAUNCHER: &str = "#include \"scale.cuh\"\nnamespace lib {\n\
+    template <int N> __global__ void k(float *x, int n) { x[threadIdx.x] = N * SCALE * n; }\n\
+    template <int N> cudaError_t launch(float *x, int n, cudaStream_t stream) {\n\
+    k<N><<<n / FACTOR, 32, 0, stream>>>(x, n);\n return cudaGetLastError();\n}\n}\n";
+
+#[test]
+fn host_code_is_built_and_its_kernels_have_resources() {
+    at_root();
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("lib.cu"), LAUNCHER).unwrap();
+    fs::write(path("scale.cuh"), "#define SCALE 3\n").unwrap();
+    let launched = |function: &str| {
+        let args = vec![Arg::Buffer("x".to_owned()), Arg::Scalar(ScalarValue::I32(1))];
+        let call = Step::Launch(reference_launch(function, ([1; 3], [1; 3]), args));
+        let programs = vec![ShapeProgram::new(ShapeName("mission".into()), vec![call])];
+        let host =
+            HostCode { flags: vec!["-O1".to_owned()], defines: vec![("FACTOR".to_owned(), "8".to_owned())], programs };
+        let (file, function) = (path("lib.cu"), function.to_owned());
+        Method::Function(FunctionPlan { file, function, kernel_filter: None, host: Some(host) })
+    };
+    let (cache, arch) = (Cache::at(&path("cache")).unwrap(), "sm_90".parse::<Arch>().unwrap());
+    let builder = Builder::new(&nvcc, &arch, &cache, Deduplication::Each);
+    let plan = plan(vec![("v", launched("lib::launch<2>")), ("w", launched("lib::missing<2>"))]);
+    let mut records = builder.build(&plan, &|_| {}, &mut |_| Ok(())).unwrap();
+    let message = failure(records.pop().unwrap().outcome);
+    assert!(message.contains("missing"), "{message}");
+    let BuildOutcome::Built { cubin, resources, entries, .. } = records.pop().unwrap().outcome else {
+        panic!("not built")
+    };
+    assert_eq!(entries.iter().map(|entry| entry.entry.as_str()).collect::<Vec<_>>(), ["_ZN3lib1kILi2EEEvPfi"]);
+    assert!(resources.registers > 0 && cubin.is_file());
+    let read = builder.files_read();
+    assert!(["lib.cu", "scale.cuh"].iter().all(|name| read.contains_key(&path(name))), "{read:?}");
 }
 
 #[test]

@@ -205,13 +205,13 @@ impl CudaDevice {
             .map_err(cuda("cuLaunchKernelEx"))
     }
 
-    /// Calls a function. Its arguments are the number of the shape and the address of every buffer.
+    /// Calls a function. Its first argument is the number of the shape.
     pub(super) fn call(&self, function: u32, arguments: &KernelArguments) -> Result<(), DeviceError> {
         let words = arguments.words();
-        let (Some(caller), Some((&shape, addresses))) = (&self.caller, words.split_first()) else {
+        let (Some(caller), Some((&shape, words))) = (&self.caller, words.split_first()) else {
             return Err(DeviceError::Launch("this process cannot call functions".to_owned()));
         };
-        let call = FunctionCall { function, shape: shape as u32, addresses, stream: self.stream as u64 };
+        let call = FunctionCall { function, shape: shape as u32, words, stream: self.stream as u64 };
         let copies = caller.0.call(&call)?;
         self.delivery.borrow_mut().take(copies, self.stream)
     }

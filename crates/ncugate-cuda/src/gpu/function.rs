@@ -7,7 +7,7 @@ use std::fmt;
 
 /// Calls functions. They queue all work on the given stream.
 pub trait FunctionCaller {
-    /// Calls a function at a shape, both by their number in the job, on buffers at these addresses. Returns the location of
+    /// Calls a function at a shape, both by their number in the job, with these arguments. Returns the location of
     /// each result that is not in its buffer.
     ///
     /// # Errors
@@ -31,8 +31,8 @@ pub trait FunctionCaller {
 pub struct FunctionCall<'a> {
     pub function: u32,
     pub shape: u32,
-    /// Addresses of all buffers, in their order.
-    pub addresses: &'a [u64],
+    /// Its arguments: for a Python function the addresses of all buffers, in their order.
+    pub words: &'a [u64],
     pub stream: u64,
 }
 

@@ -40,12 +40,24 @@ pub(super) fn functions<'a>(
     })
 }
 
-/// The call of a function at every shape, with the number of the shape and every buffer.
+/// The call of a function at every shape: its arguments are the number of the shape, and then every buffer, or those of the
+/// plan for host code.
 pub(super) fn calls(phase: &Phase, function: &FunctionPlan) -> Vec<ShapeProgram> {
+    let number = |number: usize| Arg::Scalar(ScalarValue::I64(number as i64));
+    if let Some(host) = &function.host {
+        let mut programs = host.programs.clone();
+        for (at, program) in programs.iter_mut().enumerate() {
+            for step in &mut program.steps {
+                if let Step::Launch(launch) = step {
+                    launch.args.insert(0, number(at));
+                }
+            }
+        }
+        return programs;
+    }
     let buffers = || phase.workload.buffers.iter().map(|buffer| Arg::Buffer(buffer.name.clone()));
-    let call = |(number, shape): (usize, &Shape)| {
-        let number = Arg::Scalar(ScalarValue::I64(number as i64));
-        let args = std::iter::once(number).chain(buffers()).collect();
+    let call = |(at, shape): (usize, &Shape)| {
+        let args = std::iter::once(number(at)).chain(buffers()).collect();
         let launch = reference_launch(&function.function, ([1; 3], [1; 3]), args);
         ShapeProgram::new(shape.name.clone(), vec![Step::Launch(launch)])
     };
@@ -230,7 +242,12 @@ fn partial_buffer(buffer: &Buffer, plan: Option<&Plan>, shape: &Shape) -> Result
         buffer.shape.iter().zip(&axes).filter(|(_, varies)| !**varies).map(|(e, _)| e.clone()).collect();
     let extents = sizes(buffer, &kept, shape, &shape.scope())?;
     let mut elements = extents.iter().product();
-    let kernels = plan.iter().flat_map(|plan| &plan.variants).filter(|v| matches!(v.method, Method::Kernel(_)));
+    let has_parameters = |variant: &&Variant| match &variant.method {
+        Method::Kernel(_) => true,
+        Method::Function(function) => function.host.is_some(),
+        Method::Command(_) | Method::Captured(_) => false,
+    };
+    let kernels = plan.iter().flat_map(|plan| &plan.variants).filter(has_parameters);
     for variant in kernels {
         let own = sizes(buffer, &buffer.shape, shape, &variant_scope(shape, variant))?;
         elements = own.iter().product::<usize>().max(elements);

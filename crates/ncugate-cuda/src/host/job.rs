@@ -97,7 +97,7 @@ pub struct JobKernel {
     pub variant: VariantId,
     pub cubin: PathBuf,
     pub symbols: EntrySymbols,
-    /// The Python function that replaces the cubin.
+    /// The function that replaces the cubin.
     pub function: Option<JobFunction>,
     /// Its program at every shape.
     pub programs: Vec<ShapeProgram>,
@@ -112,13 +112,24 @@ pub struct JobKernel {
     pub unverified: Option<String>,
 }
 
-/// A Python function over the buffers of a shape.
+/// A function over the buffers of a shape.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobFunction {
+    /// A Python file, or a shared object.
     pub file: PathBuf,
     pub name: String,
-    /// Values that it receives besides buffers, dimensions and scalars.
+    /// Values that a Python function receives besides buffers, dimensions and scalars.
     pub params: Vec<(String, Value)>,
+    pub language: FunctionLanguage,
+}
+
+/// The language of a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FunctionLanguage {
+    Python,
+    /// Host code in a shared object.
+    Cpp,
 }
 
 impl JobKernel {
@@ -163,9 +174,16 @@ impl WorkerJob {
         HiddenJob::new(&self.reference, self.tolerance, self.shapes.iter().filter(timed), settings.clone(), l2_bytes)
     }
 
+    /// The functions in a language, by the index of their variant.
+    pub fn functions(&self, language: FunctionLanguage) -> impl Iterator<Item = (usize, &JobFunction)> {
+        let all = self.kernels.iter().enumerate();
+        let functions = all.filter_map(|(index, kernel)| Some((index, kernel.function.as_ref()?)));
+        functions.filter(move |(_, function)| function.language == language)
+    }
+
     /// Whether a variant is a Python function.
     pub fn has_functions(&self) -> bool {
-        self.kernels.iter().any(|kernel| kernel.function.is_some())
+        self.functions(FunctionLanguage::Python).next().is_some()
     }
 
     pub fn shape(&self, name: &ShapeName) -> Option<&ShapeSpec> {

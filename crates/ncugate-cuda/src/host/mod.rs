@@ -11,6 +11,7 @@ mod evaluate;
 mod event;
 pub mod external;
 mod fresh_launch;
+mod functions;
 mod hidden_draws;
 mod input_arrays;
 mod job;

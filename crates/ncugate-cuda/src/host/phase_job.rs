@@ -4,7 +4,7 @@ use super::evaluate::{
     built, calls, check_launches, check_provable, functions, hidden_seeds, job_reference, job_shape, timing,
     variant_extents,
 };
-use super::job::{CaseLaws, CheckCase, JobFunction, JobKernel, JobMode, WorkerJob};
+use super::job::{CaseLaws, CheckCase, FunctionLanguage, JobFunction, JobKernel, JobMode, WorkerJob};
 use super::job_error::JobError;
 use crate::gpu::VariantExtents;
 use crate::python_environment::PythonEnvironment;
@@ -77,14 +77,17 @@ impl WorkerJob {
             });
         }
         for (variant, function) in functions(plan, cubins) {
+            let Some(BuiltKernel { cubin: file, .. }) = cubins.get(&variant.id) else { continue };
+            let language = if function.host.is_some() { FunctionLanguage::Cpp } else { FunctionLanguage::Python };
             kernels.push(JobKernel {
                 variant: variant.id.clone(),
-                cubin: function.file.clone(),
+                cubin: file.clone(),
                 symbols: EntrySymbols::default(),
                 function: Some(JobFunction {
-                    file: function.file.clone(),
+                    file: file.clone(),
                     name: function.function.clone(),
                     params: variant.params.clone(),
+                    language,
                 }),
                 programs: calls(phase, function),
                 extents: own_extents(phase, plan, &variant.id)?,

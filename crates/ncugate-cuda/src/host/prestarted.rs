@@ -1,7 +1,7 @@
 //! Workers that start before their job exists, so that an interpreter and the modules of Python functions load early. Each is a
 //! fresh process and gets one job.
 
-use super::job::{JobMode, WorkerJob};
+use super::job::{FunctionLanguage, JobMode, WorkerJob};
 use super::worker_command::WorkerCommand;
 use crate::python_environment::PythonEnvironment;
 use ncugate_model::process::{Drain, KeptOutput, PrestartedChild, RequestPipe, SupervisedChild};
@@ -30,14 +30,14 @@ impl Preload {
     /// Whether it loads everything that the functions of a job need.
     fn serves(&self, job: &WorkerJob) -> bool {
         let Self::Functions { python, functions } = self else { return false };
-        let mut needed = job.kernels.iter().filter_map(|kernel| kernel.function.as_ref());
+        let mut needed = job.functions(FunctionLanguage::Python);
         // CUPTI traces only contexts that are created after it has started.
         let is_open_to_it = !matches!(job.mode, JobMode::Activity { .. });
         let has = |(file, name): (&PathBuf, &String)| functions.iter().any(|own| (&own.0, &own.1) == (file, name));
         is_open_to_it
             && job.has_functions()
             && *python == job.python
-            && needed.all(|function| has((&function.file, &function.name)))
+            && needed.all(|(_, function)| has((&function.file, &function.name)))
     }
 }
 

@@ -155,16 +155,16 @@ impl PythonFunctions {
 
 impl FunctionCaller for PythonFunctions {
     fn call(&self, call: &FunctionCall<'_>) -> Result<Vec<ResultCopy>, DeviceError> {
-        let (mut places, mut sizes) = (vec![0_u64; call.addresses.len()], vec![0_u64; call.addresses.len()]);
-        let count = i32::try_from(call.addresses.len()).unwrap_or(i32::MAX);
+        let (mut places, mut sizes) = (vec![0_u64; call.words.len()], vec![0_u64; call.words.len()]);
+        let count = i32::try_from(call.words.len()).unwrap_or(i32::MAX);
         let (function, shape) = (call.function.cast_signed(), call.shape.cast_signed());
         // SAFETY: Python's callback reads `count` addresses, writes as many places and sizes, and at most `capacity` bytes to
         // the message.
         answer(|message, capacity| unsafe {
-            let (from, places, sizes) = (call.addresses.as_ptr(), places.as_mut_ptr(), sizes.as_mut_ptr());
+            let (from, places, sizes) = (call.words.as_ptr(), places.as_mut_ptr(), sizes.as_mut_ptr());
             (self.0.launch)(function, shape, count, from, call.stream, places, sizes, message, capacity)
         })?;
-        let copies = places.iter().zip(&sizes).zip(call.addresses).filter(|((from, _), _)| **from != 0);
+        let copies = places.iter().zip(&sizes).zip(call.words).filter(|((from, _), _)| **from != 0);
         Ok(copies.map(|((&from, &bytes), &to)| ResultCopy { from, to, bytes: bytes as usize }).collect())
     }
 

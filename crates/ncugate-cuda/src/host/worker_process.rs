@@ -3,8 +3,9 @@
 //! Between checking and timing it waits until its standard input is closed: the parent may have programs that still load.
 
 use super::event::WorkerEvent;
+use super::functions::Functions;
 use super::hidden_draws::{HiddenCases, HiddenDraws};
-use super::job::{JobMode, WorkerJob};
+use super::job::{FunctionLanguage, JobMode, WorkerJob};
 use super::prestarted::Preload;
 use super::python::{PythonFunctions, run_in_python};
 use super::worker::{DeviceLoss, Reporter, WorkError, Worker, chain};
@@ -133,9 +134,10 @@ impl Worker<'_> {
 
     /// Reports the software that functions use. A function that cannot be imported is left out: its cases report the reason.
     fn report_software(&mut self, functions: &PythonFunctions) -> Result<(), WorkError> {
-        for (number, kernel) in self.job.kernels.iter().enumerate().filter(|(_, kernel)| kernel.function.is_some()) {
+        for (number, _) in self.job.functions(FunctionLanguage::Python) {
             if let Ok(software) = functions.software(number) {
-                self.reporter.report(&WorkerEvent::Uses { variant: kernel.variant.clone(), software })?;
+                let variant = self.job.kernels[number].variant.clone();
+                self.reporter.report(&WorkerEvent::Uses { variant, software })?;
             }
         }
         Ok(())
@@ -167,10 +169,7 @@ fn run_on(
     tracer: Option<&ActivityTracer>,
     reporter: &mut Reporter,
 ) -> Result<ControlFlow<DeviceLoss>, WorkError> {
-    let device = match functions {
-        Some(functions) => device.with_functions(functions),
-        None => device,
-    };
+    let device = device.with_functions(Functions::of(&job, functions));
     reporter.report(&WorkerEvent::Device(device.attributes().clone()))?;
     let mut worker = Worker { device, loaded: HashMap::new(), reporter, job, hidden: HashMap::new() };
     if let Some(functions) = &functions {

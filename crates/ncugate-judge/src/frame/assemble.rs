@@ -144,7 +144,7 @@ fn program(index: &RecordIndex<'_>, variant: &Variant, shape: &Shape) -> Result<
             let program = kernel.program(&shape.name).map(|program| program.compiled_as(compiled));
             program.ok_or_else(|| missing(&format!("has no launch at shape '{}'", shape.name)))
         }
-        Method::Function(_) => Err(missing("a Python function chooses its own launches")),
+        Method::Function(function) => Err(missing(&format!("a {} chooses its own launches", function.kind()))),
         Method::Command(_) => Err(missing("an external command chooses its own launches")),
         Method::Captured(_) => Err(missing("a launch of another program")),
     }
@@ -209,9 +209,13 @@ impl<'a> ColumnSource<'a> {
         let how = Catalogue::embedded().get(metric).map_or(Combination::Greatest, |known| known.launches);
         let gpu = FactGpu { capability: self.measured.capability, sms: self.measured.sms };
         let mut column = MetricCells::default();
-        for (row, Row { variant, shape, .. }) in self.rows.iter().enumerate() {
+        for (row, Row { variant, shape, place, .. }) in self.rows.iter().enumerate() {
             let counted = counted.as_ref().filter(|_| is_command(variant)).and_then(|known| known.cells().get(row));
             let (cell, steps) = match (counted, program(&self.index, variant, shape)) {
+                (Some(Cell::Missing(reason)), _) => {
+                    let launched = place.as_ref().ok().and_then(|place| self.of_launched(variant, *place, fact));
+                    (launched.unwrap_or_else(|| Cell::Missing(reason.clone())), Vec::new())
+                }
                 (Some(counted), _) => (counted.clone(), Vec::new()),
                 (None, Err(missing)) => (missing, Vec::new()),
                 (None, Ok(program)) => {
@@ -228,6 +232,16 @@ impl<'a> ColumnSource<'a> {
             column.push(cell, CellDetails { steps, ..CellDetails::default() });
         }
         column
+    }
+
+    /// A fact of the machine code that host code launched, by the symbols in its reports. None if a kernel is not its own.
+    fn of_launched(&self, variant: &Variant, place: usize, fact: StaticFact) -> Option<Cell> {
+        let StaticFact::Build(fact) = fact else { return None };
+        let BuildOutcome::Built { entries, .. } = &self.index.builds.get(&variant.id)?.outcome else { return None };
+        let launched = self.measured.counted.launched(place)?;
+        let own = |symbol: &&str| entries.iter().find(|known| known.entry == **symbol).map(|known| known.resources);
+        let resources = launched.iter().map(own).collect::<Option<Vec<_>>>()?;
+        Some(Cell::finite(built(fact, &resources.into_iter().reduce(Resources::combine)?)))
     }
 
     fn counted(&self, metric: &str) -> MetricCells {

@@ -29,7 +29,7 @@ use ncugate_model::stats;
 use ncugate_model::{BuildOutcome, BuildRecord, Cell, EntrySymbols, ProfileOutcome, ShapeName, VariantId};
 use ncugate_phase::plan::Plan;
 use polars::prelude::{DataFrame, PolarsError};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 /// How launches are assigned to cases.
@@ -91,6 +91,8 @@ struct CaseCounters {
     repeats: Vec<Counters>,
     /// Counters of each launch by repeat, for a program with several launches.
     steps: Vec<Vec<Counters>>,
+    /// Symbols of the launched kernels; `None` for one without a symbol in its report.
+    kernels: BTreeSet<Option<String>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -133,6 +135,7 @@ impl ProfileCounters {
                 ranges.entry((case, report.unwrap_or_default())).or_default().push(row);
             }
         }
+        let symbols = frames.launches.column(SYMBOL)?.str()?;
         let mut evaluations = evaluations(&ranges, plan, ownership);
         let combiner = Combiner::new(&names, &launches, &evaluations);
         evaluations.sort_by_key(|evaluation| (evaluation.case, evaluation.report));
@@ -140,6 +143,8 @@ impl ProfileCounters {
         for of_report in evaluations.chunk_by(|a, b| (a.case, a.report) == (b.case, b.report)) {
             let Some(Evaluation { case, .. }) = of_report.first() else { continue };
             let case = cases.entry((*case).clone()).or_default();
+            let rows = of_report.iter().flat_map(|evaluation| evaluation.rows);
+            case.kernels.extend(rows.map(|row| symbols.get(*row).map(str::to_owned)));
             let first = match ownership {
                 Ownership::Recorded(_) => 0,
                 // Each launch of another program is a separate evaluation, in any report.
@@ -155,6 +160,12 @@ impl ProfileCounters {
     /// The index of a case in the result of [`Self::evaluate`]; `None` if the case was not profiled.
     pub(super) fn place(&self, variant: &VariantId, shape: &ShapeName) -> Option<usize> {
         self.cases.get_index_of(&CaseKey(variant, shape))
+    }
+
+    /// Symbols of the kernels launched for the case at an index of [`Self::place`]; `None` if a report lacks one.
+    pub(super) fn launched(&self, place: usize) -> Option<Vec<&str>> {
+        let (_, case) = self.cases.get_index(place)?;
+        case.kernels.iter().map(Option::as_deref).collect()
     }
 
     /// Evaluates a metric for every case.

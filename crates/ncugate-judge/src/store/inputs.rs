@@ -9,7 +9,7 @@ use super::{Manifest, StoreError};
 use ncugate_model::expr::{Value, render};
 use ncugate_phase::config::{Init, Phase, ProgramKind, WorkloadReference};
 use ncugate_phase::plan::flag_files;
-use ncugate_phase::plan::{Method, Plan, reference_plan};
+use ncugate_phase::plan::{FunctionPlan, Method, Plan, reference_plan};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
@@ -39,11 +39,14 @@ pub fn hashes(root: &Path, paths: BTreeSet<PathBuf>) -> BTreeMap<String, String>
 pub fn sources(root: &Path, plan: &Plan) -> BTreeSet<PathBuf> {
     let mut paths = BTreeSet::new();
     for variant in &plan.variants {
-        if let Method::Kernel(kernel) = &variant.method {
-            for source in kernel.sources() {
-                paths.insert(source.clone());
-                paths.extend(sibling_files(root, source, &HEADERS));
-            }
+        let sources: Vec<&PathBuf> = match &variant.method {
+            Method::Kernel(kernel) => kernel.sources().collect(),
+            Method::Function(FunctionPlan { file, host: Some(_), .. }) => vec![file],
+            Method::Function(_) | Method::Command(_) | Method::Captured(_) => Vec::new(),
+        };
+        for source in sources {
+            paths.insert(source.clone());
+            paths.extend(sibling_files(root, source, &HEADERS));
         }
     }
     paths
@@ -55,8 +58,8 @@ pub fn named(phase: &Phase, plan: &Plan) -> BTreeSet<PathBuf> {
     let mut paths = sources(root, plan);
     for variant in &plan.variants {
         match &variant.method {
-            Method::Kernel(kernel) => {
-                paths.extend(flag_files(root, &kernel.flags).iter().map(|file| inside(root, file)))
+            Method::Kernel(_) | Method::Function(FunctionPlan { host: Some(_), .. }) => {
+                paths.extend(flag_files(root, variant.method.flags()).iter().map(|file| inside(root, file)))
             }
             Method::Function(function) => {
                 let file = inside(root, &function.file);
@@ -127,11 +130,7 @@ fn of_project(
     let folders: Vec<PathBuf> = plan
         .variants
         .iter()
-        .filter_map(|variant| match &variant.method {
-            Method::Kernel(kernel) => Some(&kernel.flags),
-            _ => None,
-        })
-        .flatten()
+        .flat_map(|variant| variant.method.flags())
         .filter_map(|flag| Some(PathBuf::from(&flag[flag.find('/')?..])))
         .filter(|folder| folder.components().count() > 1)
         .collect();

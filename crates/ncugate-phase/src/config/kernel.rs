@@ -102,10 +102,12 @@ pub enum CodeForm {
     Cubin,
     /// A Python module with a Triton, Numba or CuTe DSL kernel.
     Python,
+    /// CUDA C++ whose host code launches kernels.
+    Host,
 }
 
 impl CodeForm {
-    pub const ALL: [Self; 4] = [Self::Cuda, Self::Ptx, Self::Cubin, Self::Python];
+    pub const ALL: [Self; 5] = [Self::Cuda, Self::Ptx, Self::Cubin, Self::Python, Self::Host];
 
     /// The key that names the file.
     pub fn key(self) -> &'static Key {
@@ -114,7 +116,24 @@ impl CodeForm {
             Self::Ptx => &KERNEL.ptx,
             Self::Cubin => &KERNEL.cubin,
             Self::Python => &KERNEL.python,
+            Self::Host => &KERNEL.host,
         }
+    }
+
+    /// The file and the function that a key names; none if it names no function.
+    pub fn function(self, text: &str) -> Option<(&str, &str)> {
+        let (file, name) = match self {
+            Self::Cuda | Self::Ptx | Self::Cubin => None,
+            Self::Python => text.rsplit_once(':'),
+            // The function may be in a namespace.
+            Self::Host => text.split_once(':'),
+        }?;
+        (!file.is_empty() && !name.is_empty()).then_some((file, name))
+    }
+
+    /// Whether the file has a function instead of an entry.
+    pub const fn is_function(self) -> bool {
+        matches!(self, Self::Python | Self::Host)
     }
 
     /// Keys of `[kernel]` that do not apply to it, and the reason.
@@ -137,6 +156,22 @@ impl CodeForm {
                     &KERNEL.launch,
                 ],
                 "the function's compiler determines it",
+            ),
+            Self::Host => (
+                vec![
+                    &KERNEL.entry,
+                    &KERNEL.grid,
+                    &KERNEL.block,
+                    &KERNEL.cluster,
+                    &KERNEL.dynamic_shared,
+                    &KERNEL.cooperative,
+                    &KERNEL.carveout,
+                    &KERNEL.tensor_maps,
+                    &KERNEL.symbols,
+                    &KERNEL.r#where,
+                    &KERNEL.launch,
+                ],
+                "the host function determines it",
             ),
         }
     }

@@ -397,7 +397,7 @@ keys! {
     KERNEL: KernelKeys = "[kernel]", "A kernel source and how to build and launch it. Expressions see dimensions and the variant's parameters.";
     source = key(
         KeyKind::Either(&[KeyKind::Template, TEMPLATES]),
-        "The `.cu` file, or a header with kernels. A kernel has exactly one of `source`, `ptx`, `cubin` and `python`. Several \
+        "The `.cu` file, or a header with kernels. A kernel has exactly one of `source`, `ptx`, `cubin`, `python` and `host`. Several \
          files (`[\"kernel.cu\", \"tables.cu\"]`) are compiled with `-rdc=true` and linked; template instances come from the first.",
     );
     ptx = key(KeyKind::Template, "A PTX file, assembled by nvcc for the architecture.");
@@ -405,6 +405,11 @@ keys! {
     python = key(
         KeyKind::Template,
         "`FILE.py:FUNCTION`: a function under `@triton.jit`, `@cuda.jit` (Numba) or `@cute.jit` (CuTe DSL), or one that returns such a kernel ([Python](python.md)).",
+    );
+    host = key(
+        KeyKind::Template,
+        "`FILE.cu:FUNCTION`: a host function that launches kernels (CUB, CUTLASS, a library's launcher). nvcc builds it; it is \
+         called with `args`, the pointers of `workspace` and a `cudaStream_t`.",
     );
     entry = key(
         KeyKind::Template,

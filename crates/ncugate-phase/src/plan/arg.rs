@@ -118,6 +118,16 @@ impl Arg {
         }
     }
 
+    /// Its type as an argument of a host function: a C++ type of at most 8 bytes, `void*` for every pointer; none if it cannot
+    /// be passed.
+    pub const fn host_type(&self) -> Option<&'static str> {
+        match self {
+            Self::Buffer(_) | Self::Element(_) | Self::Null | Self::Workspace(_) | Self::Pointers(_) => Some("void*"),
+            Self::Scalar(value) => value.host_type(),
+            Self::TensorMap(_) | Self::Struct { .. } | Self::Texture(_) | Self::Surface(_) => None,
+        }
+    }
+
     /// The arguments without parts in it: itself if it has no parts.
     pub fn parts(&self) -> Vec<&Self> {
         match self {
@@ -267,6 +277,24 @@ impl ScalarValue {
             Self::Bool(v) => format!("{v} of type bool"),
             Self::F16(v) => format!("{v} of type f16"),
             Self::Bf16(v) => format!("{v} of type bf16"),
+        }
+    }
+
+    /// Its C++ type; none for a type that only CUDA's headers define.
+    const fn host_type(self) -> Option<&'static str> {
+        match self {
+            Self::F32(_) => Some("float"),
+            Self::F64(_) => Some("double"),
+            Self::I32(_) => Some("int"),
+            Self::I64(_) => Some("long long"),
+            Self::U32(_) => Some("unsigned"),
+            Self::U64(_) => Some("unsigned long long"),
+            Self::I16(_) => Some("short"),
+            Self::U16(_) => Some("unsigned short"),
+            Self::I8(_) => Some("signed char"),
+            Self::U8(_) => Some("unsigned char"),
+            Self::Bool(_) => Some("bool"),
+            Self::F16(_) | Self::Bf16(_) => None,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::fault::PlanErrors;
 use super::unroll::unroll_own;
-use super::variants::{Method, Plan, Variant, VariantRole};
+use super::variants::{FunctionPlan, Method, Plan, Variant, VariantRole};
 use crate::config::{BASE, Base, BaseKernels, ConfigError, ConfigErrors, GatePlan, KeyPlaces, Phase};
 use ncugate_model::VariantId;
 use std::path::{Path, PathBuf};
@@ -92,11 +92,20 @@ fn first(errors: &ConfigErrors) -> String {
 
 /// A kernel with its files moved to another folder; none if it is not a kernel.
 fn moved(variant: Variant, folder: &Path) -> Option<Variant> {
-    let Method::Kernel(mut kernel) = variant.method else { return None };
-    kernel.source = below(folder, &kernel.source);
-    kernel.linked = kernel.linked.iter().map(|source| below(folder, source)).collect();
-    kernel.flags = moved_flags(&kernel.flags, folder);
-    Some(Variant { method: Method::Kernel(kernel), ..variant })
+    let mut method = variant.method;
+    match &mut method {
+        Method::Kernel(kernel) => {
+            kernel.source = below(folder, &kernel.source);
+            kernel.linked = kernel.linked.iter().map(|source| below(folder, source)).collect();
+            kernel.flags = moved_flags(&kernel.flags, folder);
+        }
+        Method::Function(FunctionPlan { file, host: Some(host), .. }) => {
+            *file = below(folder, file);
+            host.flags = moved_flags(&host.flags, folder);
+        }
+        Method::Function(_) | Method::Command(_) | Method::Captured(_) => return None,
+    }
+    Some(Variant { method, ..variant })
 }
 
 /// Flags with relative files and folders moved to another folder.

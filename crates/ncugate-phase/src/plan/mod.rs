@@ -45,4 +45,4 @@ pub use space::{ConditionError, Point, Space, Walk};
 pub use step_traffic::StepTraffic;
 pub use subset::{PhaseSubset, SubsetError};
 pub use unroll::sweep_id;
-pub use variants::{CommandPlan, FunctionPlan, Method, Plan, Variant, VariantRole};
+pub use variants::{CommandPlan, FunctionPlan, HostCode, Method, Plan, Variant, VariantRole};

@@ -1,7 +1,7 @@
 //! The files that a phase names, each with the key that names it.
 
 use super::program::KernelCode;
-use super::variants::{Method, Plan, Variant};
+use super::variants::{FunctionPlan, Method, Plan, Variant};
 use crate::config::{CodeForm, Init, Phase, ProgramKind, VariantSpec, WorkloadReference};
 use ncugate_model::expr::{Names, Value, render};
 use std::collections::{HashMap, HashSet};
@@ -43,11 +43,14 @@ pub fn named_files(phase: &Phase, plan: &Plan) -> Vec<NamedFile> {
         match tables.get(variant.id.0.as_str()) {
             Some(table) => of_named(variant, table, &mut files),
             None => {
-                if let Method::Kernel(kernel) = &variant.method {
-                    for source in kernel.sources().filter(|source| seen.insert(*source)) {
-                        let of = if is_templated { format!("variant {}", variant.id) } else { String::new() };
-                        files.push(NamedFile { of, ..NamedFile::new(kernel_key(&kernel.code), source) });
-                    }
+                let (key, sources): (String, Vec<&PathBuf>) = match &variant.method {
+                    Method::Kernel(kernel) => (kernel_key(&kernel.code), kernel.sources().collect()),
+                    Method::Function(function) => (host_key(), vec![&function.file]),
+                    Method::Command(_) | Method::Captured(_) => continue,
+                };
+                for source in sources.into_iter().filter(|source| seen.insert(*source)) {
+                    let of = if is_templated { format!("variant {}", variant.id) } else { String::new() };
+                    files.push(NamedFile { of, ..NamedFile::new(key.clone(), source) });
                 }
             }
         }
@@ -56,7 +59,7 @@ pub fn named_files(phase: &Phase, plan: &Plan) -> Vec<NamedFile> {
         && let Ok(source) = kernel.source.render(&Names::new())
         && let source = match kernel.code {
             CodeForm::Python => phase.build.python_file(&source),
-            CodeForm::Cuda | CodeForm::Ptx | CodeForm::Cubin => PathBuf::from(source),
+            CodeForm::Cuda | CodeForm::Ptx | CodeForm::Cubin | CodeForm::Host => PathBuf::from(source),
         }
         && !seen.contains(&source)
     {
@@ -65,6 +68,10 @@ pub fn named_files(phase: &Phase, plan: &Plan) -> Vec<NamedFile> {
     of_reference(phase, &mut files);
     of_inputs(phase, &mut files);
     files
+}
+
+fn host_key() -> String {
+    format!("kernel.{}", CodeForm::Host.key().name)
 }
 
 fn kernel_key(code: &KernelCode) -> String {
@@ -86,7 +93,13 @@ fn of_named(variant: &Variant, table: &str, files: &mut Vec<NamedFile>) {
             let file = |path: &PathBuf| NamedFile { keys: keys.clone(), path: path.clone(), of: of.clone() };
             files.extend(kernel.sources().map(file));
         }
-        Method::Function(function) => files.push(NamedFile::new(format!("{table}.python"), &function.file)),
+        Method::Function(FunctionPlan { file, host: None, .. }) => {
+            files.push(NamedFile::new(format!("{table}.python"), file));
+        }
+        Method::Function(FunctionPlan { file, host: Some(_), .. }) => {
+            let of = format!("variant {}", variant.id);
+            files.push(NamedFile { keys: vec![format!("{table}.{}", host_key()), host_key()], path: file.clone(), of });
+        }
         Method::Command(command) => of_command(&command.argv, &format!("{table}.command"), files),
         Method::Captured(_) => {}
     }

@@ -6,7 +6,7 @@ use super::program::{KernelCode, KernelPlan, PythonKernel, ShapeProgram};
 use super::python;
 use super::reference::{check_reference_args, check_reference_params};
 use super::space::{ConditionError, Point, Space, Walk};
-use super::variants::{CommandPlan, FunctionPlan, Method, Plan, Variant, VariantRole};
+use super::variants::{CommandPlan, FunctionPlan, HostCode, Method, Plan, Variant, VariantRole};
 use crate::config::{
     CodeForm, KernelTemplate, KeyPlaces, Phase, StepAction, StepTemplate, VariantSpec, VariantSpecKind,
 };
@@ -166,6 +166,7 @@ impl Unroller<'_> {
                     file: self.phase.build.python_file(file),
                     function: name.to_owned(),
                     kernel_filter: function.kernel_filter.clone(),
+                    host: None,
                 });
                 Some(Variant { id, standing, params: spec.params.clone(), method })
             }
@@ -258,6 +259,14 @@ impl Unroller<'_> {
             CodeForm::Cuda => KernelCode::Cuda,
             CodeForm::Ptx => KernelCode::Ptx,
             CodeForm::Cubin => KernelCode::Cubin,
+            CodeForm::Host => {
+                let function = entries.into_iter().next()??;
+                self.check_host_args(&programs, &key("args"), &id);
+                let host = HostCode { flags: flags?, defines: defines?, programs };
+                let file = PathBuf::from(source?);
+                let method = Method::Function(FunctionPlan { file, function, kernel_filter: None, host: Some(host) });
+                return whole.then_some(Variant { id, standing, params, method });
+            }
             CodeForm::Python => KernelCode::Python(PythonKernel {
                 signature: python::signature(&self.phase.workload, &programs),
                 constants: params.clone(),
@@ -266,7 +275,7 @@ impl Unroller<'_> {
         };
         let source = match kernel.code {
             CodeForm::Python => self.phase.build.python_file(&source?),
-            CodeForm::Cuda | CodeForm::Ptx | CodeForm::Cubin => PathBuf::from(source?),
+            CodeForm::Cuda | CodeForm::Ptx | CodeForm::Cubin | CodeForm::Host => PathBuf::from(source?),
         };
         let plan = KernelPlan {
             source,
@@ -277,6 +286,16 @@ impl Unroller<'_> {
             programs,
         };
         whole.then_some(Variant { id, standing, params, method: Method::Kernel(plan) })
+    }
+
+    /// Records arguments that a host function cannot take.
+    fn check_host_args(&mut self, programs: &[ShapeProgram], key: &str, id: &VariantId) {
+        let mut args = programs.iter().flat_map(ShapeProgram::launches).flat_map(|launch| &launch.args);
+        if let Some(arg) = args.find(|arg| arg.host_type().is_none()) {
+            let message = format!("passes {}, which a host function does not take", arg.described());
+            let help = "pass pointers, and numbers of at most 8 bytes; the function makes structs of them";
+            self.faults.add(key, message, help, &format!("variant {id}"));
+        }
     }
 
     /// The condition that prevents a launch of the kernel at a shape.

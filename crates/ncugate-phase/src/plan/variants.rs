@@ -1,6 +1,6 @@
 //! A plan and its variants.
 
-use super::program::{KernelCode, KernelPlan};
+use super::program::{KernelCode, KernelPlan, ShapeProgram};
 use crate::config::LaunchPattern;
 use ncugate_model::VariantId;
 use ncugate_model::expr::Value;
@@ -34,7 +34,7 @@ pub struct Variant {
 pub enum Method {
     /// A kernel that ncugate builds and launches.
     Kernel(KernelPlan),
-    /// A Python function over the workload's buffers, called by the worker.
+    /// A function over the workload's buffers, called by the worker.
     Function(FunctionPlan),
     /// A program that computes, checks and times by itself.
     Command(CommandPlan),
@@ -42,13 +42,50 @@ pub enum Method {
     Captured(LaunchPattern),
 }
 
-/// A Python function; its parameters are the variant's.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+impl Method {
+    /// Whether ncugate builds the variant.
+    pub const fn is_built(&self) -> bool {
+        matches!(self, Self::Kernel(_) | Self::Function(FunctionPlan { host: Some(_), .. }))
+    }
+
+    /// The flags of nvcc; none if it does not compile the variant.
+    pub fn flags(&self) -> &[String] {
+        match self {
+            Self::Kernel(kernel) => &kernel.flags,
+            Self::Function(FunctionPlan { host: Some(host), .. }) => &host.flags,
+            Self::Function(_) | Self::Command(_) | Self::Captured(_) => &[],
+        }
+    }
+}
+
+/// A Python function, whose parameters are the variant's, or host code.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FunctionPlan {
     pub file: PathBuf,
     pub function: String,
     /// Regular expression of the kernels to count.
     pub kernel_filter: Option<String>,
+    /// Its build and its calls, if it is C++.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostCode>,
+}
+
+impl FunctionPlan {
+    /// Its kind, in words.
+    pub const fn kind(&self) -> &'static str {
+        if self.host.is_some() { "host function" } else { "Python function" }
+    }
+}
+
+/// The build and the calls of a C++ host function that launches kernels.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HostCode {
+    /// nvcc flags, rendered.
+    pub flags: Vec<String>,
+    /// `-D` defines.
+    pub defines: Vec<(String, String)>,
+    /// One program per shape. Its only step has the arguments of the call.
+    pub programs: Vec<ShapeProgram>,
 }
 
 /// A program and its arguments, rendered.

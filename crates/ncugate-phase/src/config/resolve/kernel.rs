@@ -101,8 +101,14 @@ impl KernelParts {
 
     /// The keys that a variant of another kind inherits: only grid and arguments.
     fn of_another_kind(&self, code: CodeForm) -> Self {
-        let present = launch::of_another_kind(&self.present);
-        Self { code: Some(code), shared: self.shared.of_another_kind(), present, runs: self.runs, ..Self::default() }
+        let present = launch::of_another_kind(&self.present, code);
+        Self {
+            code: Some(code),
+            shared: self.shared.of_another_kind(code),
+            present,
+            runs: self.runs,
+            ..Self::default()
+        }
     }
 
     /// These parts, completed by `base`. A list of steps replaces the one of `base`.
@@ -132,22 +138,22 @@ impl KernelParts {
         given.iter().map(|step| step.over(&self.launched())).collect()
     }
 
-    /// The shared keys of launches; for a Python function they include its name.
+    /// The shared keys of launches; for a function they include its name.
     fn launched(&self) -> LaunchParts {
         let name = || {
             let source = self.source.as_ref()?;
-            let (_, name) = source.value.text().rsplit_once(':')?;
+            let (_, name) = self.form().function(source.value.text())?;
             Some(PlacedValue { value: Template::parse(name).ok()?, place: source.place.clone() })
         };
-        if self.form() == CodeForm::Python { self.shared.of_function(name()) } else { self.shared.clone() }
+        if self.form().is_function() { self.shared.of_function(name()) } else { self.shared.clone() }
     }
 
     fn file(&self) -> Option<Template> {
         let source = &self.source.as_ref()?.value;
-        if self.form() != CodeForm::Python {
+        if !self.form().is_function() {
             return Some(source.clone());
         }
-        Template::parse(source.text().rsplit_once(':')?.0).ok()
+        Template::parse(self.form().function(source.text())?.0).ok()
     }
 
     /// Reports missing keys of a kernel; `at` is where they belong.
@@ -205,11 +211,12 @@ impl KernelParts {
             );
             at.report(message, Some("leave it out".to_owned()));
         }
-        if let (CodeForm::Python, Some(source)) = (self.form(), &self.source)
-            && source.value.text().rsplit_once(':').is_none_or(|(file, name)| file.is_empty() || name.is_empty())
+        if let (true, Some(source)) = (self.form().is_function(), &self.source)
+            && self.form().function(source.value.text()).is_none()
         {
             let message = format!("`{}` is \"{}\", which names no function", source.place.key, source.value.text());
-            at.report_at(&source.place, message, Some("FILE.py:FUNCTION".to_owned()));
+            let ending = if self.form() == CodeForm::Host { "cu" } else { "py" };
+            at.report_at(&source.place, message, Some(format!("FILE.{ending}:FUNCTION")));
         }
     }
 
@@ -293,7 +300,7 @@ fn default_flags(code: CodeForm) -> Vec<Template> {
     let source = TomlText::new("");
     let flags = Table::empty(&source, &KERNEL.spec, Place::default()).list(&KERNEL.flags);
     let of_form = |flag: &Template| match code {
-        CodeForm::Cuda => true,
+        CodeForm::Cuda | CodeForm::Host => true,
         CodeForm::Ptx => flag.text() != "-lineinfo",
         CodeForm::Cubin | CodeForm::Python => false,
     };

@@ -5,7 +5,7 @@ use super::names::{KernelNames, identifier, suggest};
 use super::scope::NameScope;
 use crate::config::keys::{BYTE, COPY, KERNEL, Key, LAUNCH, MEMCPY, MEMSET, PDL};
 use crate::config::reader::{Item, PlacedValue, Table};
-use crate::config::{ArgTemplate, DynamicArray, LaunchTemplate, StepAction, StepTemplate};
+use crate::config::{ArgTemplate, CodeForm, DynamicArray, LaunchTemplate, StepAction, StepTemplate};
 use ncugate_model::LaunchMode;
 use ncugate_model::expr::{Expr, Template};
 
@@ -26,9 +26,10 @@ pub struct LaunchParts {
     pub present: Vec<&'static Key>,
 }
 
-/// Those of `present` that a kernel of another kind inherits.
-pub fn of_another_kind(present: &[&'static Key]) -> Vec<&'static Key> {
-    present.iter().copied().filter(|key| [&KERNEL.grid, &KERNEL.args].contains(key)).collect()
+/// Those of `present` that a kernel of another kind inherits: its arguments, and the grid unless host code computes it.
+pub fn of_another_kind(present: &[&'static Key], code: CodeForm) -> Vec<&'static Key> {
+    let is_inherited = |key: &&Key| *key == &KERNEL.args || (*key == &KERNEL.grid && code != CodeForm::Host);
+    present.iter().copied().filter(is_inherited).collect()
 }
 
 impl LaunchParts {
@@ -69,13 +70,14 @@ impl LaunchParts {
         }
     }
 
-    /// The keys that a kernel of another kind inherits: only grid and arguments.
-    pub fn of_another_kind(&self) -> Self {
-        let present = of_another_kind(&self.present);
-        Self { grid: self.grid.clone(), args: self.args.clone(), present, ..Self::default() }
+    /// The keys that a kernel of another kind inherits.
+    pub fn of_another_kind(&self, code: CodeForm) -> Self {
+        let present = of_another_kind(&self.present, code);
+        let grid = self.grid.clone().filter(|_| present.contains(&&KERNEL.grid));
+        Self { grid, args: self.args.clone(), present, ..Self::default() }
     }
 
-    /// The keys of a Python function: its name is the entry, and its compiler can provide grid and block.
+    /// The keys of a function: its name is the entry, and its compiler or its code can provide grid and block.
     pub fn of_function(&self, name: Option<PlacedValue<Template>>) -> Self {
         let present = self.present.iter().copied().chain([&KERNEL.entry, &KERNEL.grid, &KERNEL.block]).collect();
         let own = |axes: &Option<Vec<PlacedValue<Expr>>>| Some(axes.clone().unwrap_or_default());

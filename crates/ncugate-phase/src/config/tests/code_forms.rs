@@ -1,7 +1,7 @@
 //! Kernels that are not CUDA C++: their keys, and the keys that they inherit from `[kernel]`.
 
 use super::{SMALL, read};
-use crate::plan::{Arg, KernelCode, KernelPlan, LaunchKey, Method, named_files, unroll};
+use crate::plan::{Arg, FunctionPlan, KernelCode, KernelPlan, LaunchKey, Method, named_files, unroll};
 
 const CUDA: &str = r#"source = "copy.cu"
 entry = "copy"
@@ -100,7 +100,9 @@ fn several_sources_are_those_of_one_kernel() {
     assert!(error(&with_kernel(&none, sweep)).contains("at least one value"));
     let misspelt = two.replace("tables_{{ CAP }}", "tables_{{ CAPS }}");
     assert!(error(&with_kernel(&misspelt, sweep)).contains("CAPS"));
-    assert!(error(&with_kernel(&CUDA.replace("source = \"copy.cu\"", "ptx = [\"a.ptx\"]"), sweep)).contains("`kernel.ptx`"));
+    assert!(
+        error(&with_kernel(&CUDA.replace("source = \"copy.cu\"", "ptx = [\"a.ptx\"]"), sweep)).contains("`kernel.ptx`")
+    );
 }
 
 #[test]
@@ -123,6 +125,52 @@ fn a_python_function_is_a_variant_of_its_own() {
     assert!(said.contains("which names no function"), "{said}");
     let both = baseline.replace("params", "command = [\"a\"]\nparams");
     assert!(error(&format!("{SMALL}{both}")).contains("has both `python` and `command`"));
+}
+
+#[test]
+fn host_code_is_a_function_with_flags_parameters_and_arguments() {
+    let host = "host = \"sort.cu:lib::sort<{{ THREADS }}>\"\ndefines = [\"CAP\"]\nargs = [\"x\", \"y\", \"N\", \"scale\"]\nworkspace = [\"4 * N\"]\n";
+    let sweep = "THREADS = [32, 64]\nCAP = [1]\n";
+    let functions = |text: &str| -> Vec<FunctionPlan> {
+        let phase = read(text).unwrap_or_else(|e| panic!("{e}"));
+        let plan = unroll(&phase).unwrap_or_else(|e| panic!("{e}"));
+        let files: Vec<String> =
+            named_files(&phase, &plan).iter().map(|file| file.path.display().to_string()).collect();
+        assert!(files.contains(&"sort.cu".to_owned()), "{files:?}");
+        let functions = plan.variants.into_iter().filter_map(|variant| match variant.method {
+            Method::Function(function) => Some(function),
+            Method::Kernel(_) | Method::Command(_) | Method::Captured(_) => None,
+        });
+        functions.collect()
+    };
+    let found = functions(&with_kernel(host, sweep));
+    assert_eq!(
+        found.iter().map(|found| found.function.as_str()).collect::<Vec<_>>(),
+        ["lib::sort<32>", "lib::sort<64>"]
+    );
+    let code = found[0].host.as_ref().unwrap();
+    assert_eq!((code.flags.join(" "), code.defines.len()), ("-O3 -lineinfo".to_owned(), 1));
+    let call = code.programs[1].launches().next().unwrap();
+    assert_eq!(call.args.len(), 5);
+    assert_eq!(call.args[4], Arg::Workspace(4 * 4096));
+
+    let baseline = "\n[[baseline]]\nname = \"library\"\nkernel = { host = \"sort.cu:sort\" }\n";
+    let found = functions(&format!("{SMALL}{baseline}"));
+    assert_eq!(found[0].host.as_ref().unwrap().programs[0].launches().next().unwrap().args.len(), 4);
+
+    let said = error(&with_kernel(&format!("{host}grid = [1]\n"), sweep));
+    assert!(
+        said.contains("`kernel.grid` does not apply to a kernel with `host`: the host function determines it"),
+        "{said}"
+    );
+    assert!(
+        error(&with_kernel(&host.replace(":lib::sort<{{ THREADS }}>", ""), "CAP = [1]\n"))
+            .contains("names no function")
+    );
+    let structs = with_kernel(&host.replace("\"scale\"]", "{ struct = [\"N\"] }]"), sweep);
+    let said = unroll(&read(&structs).unwrap_or_else(|e| panic!("{e}"))).unwrap_err().to_string();
+    assert!(said.contains("passes struct of 1 fields, which a host function does not take"), "{said}");
+    assert!(error(&with_kernel(host, &format!("{sweep}OTHER = [1]\n"))).contains("OTHER"));
 }
 
 #[test]

@@ -88,7 +88,7 @@ blok = ["1"]"#)]), @r##"
     19 | blok = ["1"]
        | ^^^^
        |
-       = help: did you mean `block`? allowed in `kernel`: source, ptx, cubin, python, entry, flags, defines, grid, block, cluster, dynamic_shared, cooperative, carveout, tensor_maps, symbols, where, args, workspace, launch
+       = help: did you mean `block`? allowed in `kernel`: source, ptx, cubin, python, host, entry, flags, defines, grid, block, cluster, dynamic_shared, cooperative, carveout, tensor_maps, symbols, where, args, workspace, launch
     "##);
 }
 
@@ -147,7 +147,7 @@ fn missing_key() {
     16 | [kernel]
        | ^^^^^^^^
        |
-       = help: The `.cu` file, or a header with kernels. A kernel has exactly one of `source`, `ptx`, `cubin` and `python`. Several files (`["kernel.cu", "tables.cu"]`) are compiled with `-rdc=true` and linked; template instances come from the first.
+       = help: The `.cu` file, or a header with kernels. A kernel has exactly one of `source`, `ptx`, `cubin`, `python` and `host`. Several files (`["kernel.cu", "tables.cu"]`) are compiled with `-rdc=true` and linked; template instances come from the first.
     "##);
 }
 

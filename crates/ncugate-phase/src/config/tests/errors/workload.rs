@@ -209,7 +209,7 @@ fn a_wrong_workload_does_not_hide_other_errors() {
     15 | [kernel]
        | ^^^^^^^^
        |
-       = help: The `.cu` file, or a header with kernels. A kernel has exactly one of `source`, `ptx`, `cubin` and `python`. Several files (`["kernel.cu", "tables.cu"]`) are compiled with `-rdc=true` and linked; template instances come from the first.
+       = help: The `.cu` file, or a header with kernels. A kernel has exactly one of `source`, `ptx`, `cubin`, `python` and `host`. Several files (`["kernel.cu", "tables.cu"]`) are compiled with `-rdc=true` and linked; template instances come from the first.
 
     error: `gate[0].require` is "spils == 0"; `spils` is unknown
       --> phase.toml:29:12
