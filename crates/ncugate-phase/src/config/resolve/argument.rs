@@ -118,7 +118,7 @@ fn texture(table: &Table<'_>, buffer: Option<String>) -> Option<ArgTemplate> {
 /// The fields of a struct; a repeated field is a C array.
 fn fields(item: &Item<'_>, depth: usize) -> Option<Vec<ArgTemplate>> {
     let mut fields = Vec::new();
-    for item in item.some_list() {
+    for item in item.list() {
         let field = argument(&item, depth + 1)?;
         let count = match field {
             ArgTemplate::Value { .. } => item.table()?.read(&ARGUMENT.repeat, Item::count)?,
@@ -166,7 +166,11 @@ pub fn check(
         if let Some(expr) = part.expr() {
             for (name, _) in expr.names().into_iter().filter(|(name, _)| !scope.names.contains(name)) {
                 let message = format!("`{key}` has \"{expr}\"; `{name}` is not among {}", scope.who);
-                at.report_at(&arg.place, message, Some(suggest(&name, scope.names.iter().map(String::as_str))));
+                let help = match names.args.iter().any(|known| *known == name) {
+                    true => format!("an argument that is a scalar or a buffer is its name alone: `\"{name}\"`"),
+                    false => suggest(&name, scope.names.iter().map(String::as_str)),
+                };
+                at.report_at(&arg.place, message, Some(help));
             }
         }
     }

@@ -253,3 +253,23 @@ fn division_by_zero() {
        = help: grid axis 0 must be a whole number from 1 to 2147483647
     "##);
 }
+
+#[test]
+fn scalar_in_an_expression_of_an_argument() {
+    let args = r#"args = ["x", "y", "N", { value = "scale", type = "f32" }]"#;
+    assert_snapshot!(shown(&[(r#"args = ["x", "y", "N", "scale"]"#, args)]), @r##"
+    error: `kernel.args[3]` has "scale"; `scale` is not among the dimensions and the sweep's parameters
+      --> phase.toml:23:24
+       |
+    23 | args = ["x", "y", "N", { value = "scale", type = "f32" }]
+       |                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+       |
+       = help: an argument that is a scalar or a buffer is its name alone: `"scale"`
+    "##);
+}
+
+#[test]
+fn a_struct_may_have_no_members() {
+    let args = r#"args = ["x", "y", "N", { struct = [] }, "scale"]"#;
+    assert!(super::super::read(&super::super::edited(&[(r#"args = ["x", "y", "N", "scale"]"#, args)])).is_ok());
+}
