@@ -22,7 +22,7 @@ use ncugate_model::disk::{self, Durability, open};
 use ncugate_model::{CompiledLaunch, EntrySymbols};
 use ncugate_phase::plan::flag_files;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::env;
 use std::fs;
 use std::io;
@@ -65,9 +65,14 @@ pub struct Artifact {
     pub includes: BTreeMap<PathBuf, String>,
 }
 
-/// Hash of all inputs of a compilation except the included files.
+/// The inputs of a compilation except the included files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CacheInputs(String);
+pub struct CacheInputs {
+    /// Hash of them.
+    key: String,
+    /// Folders that headers are searched in, in order.
+    folders: Vec<PathBuf>,
+}
 
 /// The result of an nvcc call.
 pub struct CompilerOutput<'a> {
@@ -99,6 +104,8 @@ pub enum CacheError {
 #[derive(Serialize, Deserialize)]
 struct CacheEntry {
     cubin_sha256: String,
+    /// Paths without a file that the compiler would have read instead of another.
+    absent: Vec<PathBuf>,
     log: String,
     symbols: EntrySymbols,
     launch: Option<CompiledLaunch>,
@@ -181,24 +188,29 @@ impl Cache {
         for (file, bytes) in named {
             digest = digest.part(file.as_os_str().as_encoded_bytes()).part(bytes);
         }
-        Ok(CacheInputs(digest.hex()))
+        let own = unit.source.parent().map(Path::to_owned);
+        let folders = own.into_iter().chain(unit.flags.iter().flat_map(|flag| flag_folders(flag))).collect();
+        Ok(CacheInputs { key: digest.hex(), folders })
     }
 
     /// A key from another compiler than nvcc, over all its inputs except imported files.
     pub(super) fn key(digest: Digest) -> CacheInputs {
-        CacheInputs(digest.part(LAYOUT).hex())
+        CacheInputs { key: digest.part(LAYOUT).hex(), folders: Vec::new() }
     }
 
     /// The stored result for the same contents; `None` if none is stored or the stored one is damaged.
     pub(super) fn lookup(&self, inputs: &CacheInputs) -> Option<Artifact> {
-        let list = fs::read_to_string(self.root.join("includes").join(&inputs.0)).ok()?;
+        let list = fs::read_to_string(self.root.join("includes").join(&inputs.key)).ok()?;
         let includes: Vec<PathBuf> = list.lines().map(PathBuf::from).collect();
         let contents = self.contents(inputs, &includes)?;
         let stored: CacheEntry = serde_json::from_slice(&fs::read(self.result(&contents)).ok()?).ok()?;
+        if stored.absent.iter().any(|path| path.exists()) {
+            return None;
+        }
         let cubin = self.cubin(&stored.cubin_sha256);
         let bytes = fs::read(&cubin).ok().filter(|bytes| sha256(bytes) == stored.cubin_sha256)?;
         let includes = self.include_hashes(&includes);
-        let CacheEntry { cubin_sha256: sha256, log, symbols, launch } = stored;
+        let CacheEntry { cubin_sha256: sha256, log, symbols, launch, .. } = stored;
         Some(Artifact { cubin, sha256, bytes, log, symbols, launch, cached: true, includes })
     }
 
@@ -225,11 +237,12 @@ impl Cache {
         let cubin = self.cubin(&hash);
         fs::rename(compiled.cubin, &cubin).map_err(failed(&cubin))?;
         let CompilerOutput { log, symbols, launch, .. } = compiled;
-        let stored = CacheEntry { cubin_sha256: hash.clone(), log, symbols, launch };
+        let absent = absent_headers(&inputs.folders, includes);
+        let stored = CacheEntry { cubin_sha256: hash.clone(), absent, log, symbols, launch };
         let text = serde_json::to_vec(&stored).map_err(io::Error::from).map_err(failed(&cubin))?;
         self.write(&self.result(&contents), &text)?;
         let list: Vec<String> = includes.iter().map(|path| path.display().to_string()).collect();
-        self.write(&self.root.join("includes").join(&inputs.0), list.join("\n").as_bytes())?;
+        self.write(&self.root.join("includes").join(&inputs.key), list.join("\n").as_bytes())?;
         let includes = self.include_hashes(includes);
         let CacheEntry { log, symbols, launch, .. } = stored;
         Ok(Artifact { cubin, sha256: hash, bytes, log, symbols, launch, cached: false, includes })
@@ -283,7 +296,7 @@ impl Cache {
 
     /// The key with the current includes; `None` if one cannot be read.
     fn contents(&self, inputs: &CacheInputs, includes: &[PathBuf]) -> Option<String> {
-        let mut digest = Digest::default().part(&inputs.0);
+        let mut digest = Digest::default().part(&inputs.key);
         for path in includes {
             digest = digest.part(path.as_os_str().as_encoded_bytes()).part(self.file_hash(path)?);
         }
@@ -334,6 +347,25 @@ pub(super) fn prerequisites(rule: &str) -> Vec<PathBuf> {
     files.into_iter().filter(|file| !file.is_empty()).map(PathBuf::from).collect()
 }
 
+/// Folders that a flag may name: `-Ia`, `-I a`, `-isystem=a`, `-Ia,b`.
+fn flag_folders(flag: &str) -> impl Iterator<Item = PathBuf> {
+    let parts = flag.split([',', '=']).map(|part| part.strip_prefix("-I").unwrap_or(part));
+    parts.filter(|part| !part.is_empty() && !part.starts_with('-')).map(PathBuf::from)
+}
+
+/// Where a new file would be found before an included one: under the same name in an earlier folder.
+fn absent_headers(folders: &[PathBuf], includes: &[PathBuf]) -> Vec<PathBuf> {
+    let mut absent = BTreeSet::new();
+    for include in includes {
+        for (at, folder) in folders.iter().enumerate() {
+            let Ok(name) = include.strip_prefix(folder) else { continue };
+            let earlier = folders.iter().take(at).map(|folder| folder.join(name));
+            absent.extend(earlier.filter(|path| path != include && !path.exists()));
+        }
+    }
+    absent.into_iter().collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -356,11 +388,33 @@ mod tests {
     }
 
     #[test]
+    fn a_new_header_in_an_earlier_folder_is_a_miss() {
+        let folder = tempfile::tempdir().unwrap();
+        let folders = ["first", "second"].map(|name| folder.path().join(name));
+        for folder in &folders {
+            fs::create_dir(folder).unwrap();
+        }
+        fs::write(folders[1].join("a.h"), "1").unwrap();
+        let inputs = CacheInputs { key: "k".to_owned(), folders: folders.to_vec() };
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let cache = Cache::at(&folder.path().join("cache")).unwrap();
+        stored(&cache, &inputs, &folders[1].join("a.h")).unwrap();
+        assert!(cache.lookup(&inputs).is_some());
+        fs::write(folders[0].join("b.h"), "2").unwrap();
+        assert!(cache.lookup(&inputs).is_some(), "another header");
+        fs::write(folders[0].join("a.h"), "2").unwrap();
+        assert!(cache.lookup(&inputs).is_none());
+        let named: Vec<PathBuf> =
+            ["-Ia,b", "-isystem=c", "-I", "d", "-O3"].into_iter().flat_map(flag_folders).collect();
+        assert_eq!(named, ["a", "b", "c", "d"].map(PathBuf::from));
+    }
+
+    #[test]
     fn a_damaged_cubin_and_a_changed_header_are_misses() {
         let folder = tempfile::tempdir().unwrap();
         let header = folder.path().join("a.h");
         fs::write(&header, "1").unwrap();
-        let inputs = CacheInputs("k".to_owned());
+        let inputs = CacheInputs { key: "k".to_owned(), folders: Vec::new() };
         std::thread::sleep(std::time::Duration::from_millis(20));
         let open = || Cache::at(&folder.path().join("cache")).unwrap();
         let made = stored(&open(), &inputs, &header).unwrap();
@@ -419,7 +473,7 @@ mod tests {
             launch: None,
         };
         assert!(
-            matches!(cache.store(&CacheInputs("k".to_owned()), compiled), Err(CacheError::Changed(path)) if path == header)
+            matches!(cache.store(&CacheInputs { key: "k".to_owned(), folders: Vec::new() }, compiled), Err(CacheError::Changed(path)) if path == header)
         );
     }
 
