@@ -25,7 +25,7 @@ fn at(place: &Place, folder: &str, python: &Path, args: &[&str]) -> Finished {
 
 /// Runs the program in the root of the repository, with this Python as `python3`.
 pub fn at_root(place: &Place, python: &Path, args: &[&str]) -> Finished {
-    in_folder(place, &root(), python, args)
+    in_folder(place, root(), python, args)
 }
 
 fn in_folder(place: &Place, folder: &Path, python: &Path, args: &[&str]) -> Finished {

@@ -97,7 +97,7 @@ fn beside(value: f64, other: Option<f64>, unit: &str) -> String {
 /// HTML of a sentence: what stands between two backticks is code. A single backtick stays, as in machine code.
 fn code(text: Option<&str>) -> Value {
     let parts: Vec<&str> = text.unwrap_or_default().split('`').collect();
-    if parts.len() % 2 == 0 {
+    if parts.len().is_multiple_of(2) {
         return Value::from_safe_string(HtmlEscape(&parts.join("`")).to_string());
     }
     let part = |(at, part): (usize, &&str)| match at % 2 {

@@ -166,7 +166,7 @@ pub fn check(
         if let Some(expr) = part.expr() {
             for (name, _) in expr.names().into_iter().filter(|(name, _)| !scope.names.contains(name)) {
                 let message = format!("`{key}` has \"{expr}\"; `{name}` is not among {}", scope.who);
-                let help = match names.args.iter().any(|known| *known == name) {
+                let help = match names.args.contains(&name) {
                     true => format!("an argument that is a scalar or a buffer is its name alone: `\"{name}\"`"),
                     false => suggest(&name, scope.names.iter().map(String::as_str)),
                 };
