@@ -12,7 +12,7 @@ const MESSAGE: usize = 8192;
 
 /// A compiler's output, or its exit if it printed nothing.
 pub(super) fn message(printed: &str, ending: ProcessExit) -> String {
-    let mut text = relative(&folded(&ptxas::without_reports(printed)));
+    let mut text = relative(&errors_first(&folded(&ptxas::without_reports(printed))));
     if text.is_empty() {
         return format!("nvcc {ending} and printed nothing");
     }
@@ -57,6 +57,27 @@ fn folded(printed: &str) -> String {
         kept.push("hint: make `source` a list, and add the file that defines it".to_owned());
     }
     kept.join("\n")
+}
+
+/// The paragraphs of a message with those of errors before warnings, and the same error at the same line once: a template
+/// has it for every instance.
+fn errors_first(text: &str) -> String {
+    let mut errors: IndexMap<&str, (&str, usize)> = IndexMap::new();
+    let mut rest = Vec::new();
+    for paragraph in text.split("\n\n").map(|paragraph| paragraph.trim_matches('\n')) {
+        let head = paragraph.lines().next().unwrap_or_default();
+        if head.contains("): error: ") || head.contains("): error #") {
+            errors.entry(head).or_insert((paragraph, 0)).1 += 1;
+        } else if !paragraph.is_empty() {
+            rest.push(paragraph);
+        }
+    }
+    let counted = |(paragraph, count): (&str, usize)| match count {
+        1 => paragraph.to_owned(),
+        _ => format!("{paragraph}\n({count} times)"),
+    };
+    let errors = errors.into_values().map(counted);
+    errors.chain(rest.into_iter().map(str::to_owned)).collect::<Vec<_>>().join("\n\n")
 }
 
 /// The error in `ptxas /tmp/tmpxft_1_2.ptx, line 25; error   : Instruction 'x' not supported`, without a temporary file.
@@ -168,6 +189,18 @@ pub(super) fn budget_line(total: u64, limit: u64, mut arrays: Vec<SharedArray>) 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_come_before_warnings_and_once_a_line() {
+        let error = |of: &str| {
+            format!("a.cuh(278): error: calling a host function\n  f();\n  ^\n          detected during: {of}")
+        };
+        let warning = "b.h(3): warning #20012-D: unused\n  int x;";
+        let text = [warning.to_owned(), error("k<1>"), error("k<2>"), "2 errors detected".to_owned()].join("\n\n");
+        let expected = format!("{}\n(2 times)\n\n{warning}\n\n2 errors detected", error("k<1>"));
+        assert_eq!(errors_first(&text), expected);
+        assert_eq!(errors_first("ptxas: error: x\nhint: y"), "ptxas: error: x\nhint: y");
+    }
 
     #[test]
     fn too_much_shared_memory_is_recognised() {
