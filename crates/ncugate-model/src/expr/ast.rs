@@ -128,6 +128,44 @@ impl Arithmetic {
     }
 }
 
+/// A function of numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MathFunction {
+    /// The greatest of its arguments.
+    Max,
+    /// The least of its arguments.
+    Min,
+    /// The binary logarithm: an integer for a power of two, else a real number.
+    Log2,
+    /// The next integer that is not less.
+    Ceil,
+    /// The next integer that is not greater.
+    Floor,
+}
+
+impl MathFunction {
+    pub const ALL: [Self; 5] = [Self::Max, Self::Min, Self::Log2, Self::Ceil, Self::Floor];
+
+    /// As written.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Max => "max",
+            Self::Min => "min",
+            Self::Log2 => "log2",
+            Self::Ceil => "ceil",
+            Self::Floor => "floor",
+        }
+    }
+
+    /// Whether it takes two arguments or more, not exactly one.
+    pub const fn takes_several(self) -> bool {
+        match self {
+            Self::Max | Self::Min => true,
+            Self::Log2 | Self::Ceil | Self::Floor => false,
+        }
+    }
+}
+
 /// The owner of a quantity.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Owner {
@@ -241,6 +279,8 @@ pub enum NodeKind<R> {
     Not(Box<Node<R>>),
     /// `a + b`
     Arithmetic(Arithmetic, Box<Node<R>>, Box<Node<R>>),
+    /// `max(a, b)`; the list is never empty.
+    Call(MathFunction, Vec<Node<R>>),
     /// `a < b`, or a chain `a < b <= c`; the list is never empty.
     Compare(Box<Node<R>>, Vec<(Comparison, Node<R>)>),
     /// `a in [b, c]`, or `not in` if negated.
@@ -273,6 +313,7 @@ impl<R> Node<R> {
             NodeKind::Arithmetic(_, left, right) | NodeKind::And(left, right) | NodeKind::Or(left, right) => {
                 vec![left, right]
             }
+            NodeKind::Call(_, arguments) => arguments.iter().collect(),
             NodeKind::Compare(first, rest) => {
                 std::iter::once(first.as_ref()).chain(rest.iter().map(|(_, node)| node)).collect()
             }
@@ -289,6 +330,7 @@ impl<R> Node<R> {
             NodeKind::Arithmetic(_, left, right) | NodeKind::And(left, right) | NodeKind::Or(left, right) => {
                 vec![left, right]
             }
+            NodeKind::Call(_, arguments) => arguments.iter_mut().collect(),
             NodeKind::Compare(first, rest) => {
                 std::iter::once(first.as_mut()).chain(rest.iter_mut().map(|(_, node)| node)).collect()
             }
@@ -330,7 +372,8 @@ impl<R> Node<R> {
             | NodeKind::Measure { .. }
             | NodeKind::Read(_)
             | NodeKind::Negate(_)
-            | NodeKind::Arithmetic(..) => false,
+            | NodeKind::Arithmetic(..)
+            | NodeKind::Call(..) => false,
             NodeKind::Not(_)
             | NodeKind::Compare(..)
             | NodeKind::In { .. }
@@ -353,6 +396,9 @@ impl<R> Node<R> {
             NodeKind::Arithmetic(sign, left, right) => {
                 let left = left.boxed(of);
                 NodeKind::Arithmetic(*sign, left, right.boxed(of))
+            }
+            NodeKind::Call(function, arguments) => {
+                NodeKind::Call(*function, arguments.iter().map(|node| node.map(of)).collect())
             }
             NodeKind::Compare(first, rest) => {
                 let first = first.boxed(of);

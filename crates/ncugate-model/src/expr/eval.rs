@@ -3,7 +3,7 @@
 //!
 //! Integers do not wrap, and results are finite: an overflow and a division by zero are errors.
 
-use super::ast::{Arithmetic, Comparison, Node, NodeKind, Span};
+use super::ast::{Arithmetic, Comparison, MathFunction, Node, NodeKind, Span};
 use super::value::Value;
 
 /// Why a node has no value, with its bytes of the text.
@@ -34,6 +34,10 @@ impl<R> Node<R> {
             NodeKind::Negate(inner) => self.negated(&inner.eval(read)?),
             NodeKind::Not(inner) => Ok(Value::Bool(!inner.eval(read)?.is_truthy())),
             NodeKind::Arithmetic(sign, left, right) => self.arithmetic(*sign, &left.eval(read)?, &right.eval(read)?),
+            NodeKind::Call(function, arguments) => {
+                let values = arguments.iter().map(|node| node.eval(read)).collect::<EvalResult<Vec<Value>>>()?;
+                called(*function, &values).map_err(|reason| self.error(reason))
+            }
             NodeKind::Compare(first, rest) => {
                 let mut left = first.eval(read)?;
                 for (comparison, node) in rest {
@@ -104,6 +108,47 @@ impl<R> Node<R> {
             Some(Value::Float(v)) if !v.is_finite() => Err(self.error(format!("{} is not finite", shown()))),
             Some(value) => Ok(value),
             None => Err(self.error(format!("{} is too large for an integer", shown()))),
+        }
+    }
+}
+
+/// The result of a function. Integers stay integers, and so does the logarithm of a power of two.
+fn called(function: MathFunction, values: &[Value]) -> Result<Value, String> {
+    if let Some(text) = values.iter().find(|value| value.number().is_none()) {
+        return Err(format!("{} is not a number", text.written()));
+    }
+    let extreme = |comparison: Comparison| {
+        let mut found = values.first().ok_or("it has no argument")?;
+        for value in values {
+            if compare(comparison, value, found)? {
+                found = value;
+            }
+        }
+        Ok(found.integer().map_or_else(|| found.clone(), Value::Int))
+    };
+    let rounded = |round: fn(f64) -> f64| match values {
+        [Value::Float(value)] => Value::Float(round(*value))
+            .as_integer()
+            .map(Value::Int)
+            .ok_or_else(|| format!("{value} is too large for an integer")),
+        [value, ..] => value.integer().map(Value::Int).ok_or_else(|| format!("{} is not a number", value.written())),
+        [] => Err("it has no argument".to_owned()),
+    };
+    match function {
+        MathFunction::Max => extreme(Comparison::Greater),
+        MathFunction::Min => extreme(Comparison::Less),
+        MathFunction::Ceil => rounded(f64::ceil),
+        MathFunction::Floor => rounded(f64::floor),
+        MathFunction::Log2 => {
+            let value = values.first().ok_or("it has no argument")?;
+            let whole = value.as_integer().or(value.integer());
+            match whole.and_then(|whole| u64::try_from(whole).ok()).filter(|whole| whole.is_power_of_two()) {
+                Some(whole) => Ok(Value::Int(i64::from(whole.trailing_zeros()))),
+                None => match value.number().filter(|value| *value > 0.0) {
+                    Some(number) => Ok(Value::Float(number.log2())),
+                    None => Err(format!("log2 needs a number above 0, not {}", value.written())),
+                },
+            }
         }
     }
 }

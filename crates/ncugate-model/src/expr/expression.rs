@@ -303,6 +303,45 @@ mod tests {
     }
 
     #[test]
+    fn functions_are_exact_for_integers() {
+        for (text, expected) in [
+            ("max(S, D, 3)", Value::Int(512)),
+            ("min(S, D / 128, N)", Value::Int(-7)),
+            ("min(1, 0.5)", Value::Float(0.5)),
+            ("max(9223372036854775806, 9223372036854775807)", Value::Int(i64::MAX)),
+            ("max(B, 0)", Value::Int(1)),
+            ("log2(S)", Value::Int(9)),
+            ("log2(2 ** 62)", Value::Int(62)),
+            ("log2(1)", Value::Int(0)),
+            ("log2(S / 2)", Value::Int(8)),
+            ("log2(0.5)", Value::Float(-1.0)),
+            ("ceil(log2(TILE_M))", Value::Int(6)),
+            ("floor(log2(TILE_M))", Value::Int(5)),
+            ("ceil(S)", Value::Int(512)),
+            ("ceil(-7 / 2)", Value::Int(-3)),
+            ("floor(-7 / 2)", Value::Int(-4)),
+            ("2 ** max(1, 2) + 1", Value::Int(5)),
+        ] {
+            assert_eq!(value(text), Ok(expected), "{text}");
+        }
+        for (text, reason) in [
+            ("log2(0)", "log2 needs a number above 0, not 0"),
+            ("log2(N)", "log2 needs a number above 0, not -7"),
+            ("max(S, T)", "'f16' is not a number"),
+            ("ceil(1e16)", "10000000000000000 is too large for an integer"),
+        ] {
+            assert_eq!(value(text).unwrap_err(), reason, "{text}");
+        }
+        assert_eq!(Expr::parse("max(S, log2(D))").unwrap().names().len(), 2);
+    }
+
+    #[test]
+    fn a_name_of_a_function_is_a_name_without_parentheses() {
+        let names = Names::from([("max".to_owned(), Value::Int(4))]);
+        assert_eq!(Expr::parse("max + max(max, 5)").unwrap().eval(&names), Ok(Value::Int(9)));
+    }
+
+    #[test]
     fn comparisons_chain_and_lists_hold_values() {
         for text in [
             "1 < 2 < 3",
@@ -357,7 +396,11 @@ mod tests {
             ("(S + 1", "expected an operator or `)`, found the end", 6..6),
             ("S 2", "expected an operator or the end, found `2`", 2..3),
             ("S is odd", "expected an operator or the end, found `is`", 2..4),
-            ("abs(S)", "`abs` is not a function; use speedup(\"...\") or ncu(\"...\")", 0..3),
+            ("abs(S)", "`abs` is not a function; known: max, min, log2, ceil, floor, speedup, ncu", 0..3),
+            ("max(S)", "`max` needs at least two arguments", 0..6),
+            ("1 + log2(S, D)", "`log2` needs one argument", 4..14),
+            ("ceil()", "`ceil` needs one argument", 0..6),
+            ("min(S, D", "expected `,` or `)`, found the end", 8..8),
             ("ncu(S)", "`ncu` needs a name in quotes; write ncu(\"...\")", 0..3),
             ("S if D", "expected `else`, found the end", 6..6),
             ("S in 3", "expected a list such as `[32, 64]`, found `3`", 5..6),

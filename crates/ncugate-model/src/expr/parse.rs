@@ -6,7 +6,7 @@
 //! A text is at most [`MOST_BYTES`] long and its tree at most [`MOST_LEVELS`] deep, so that neither parsing nor
 //! walking a tree can overflow the stack or take long.
 
-use super::ast::{Arithmetic, Node, NodeKind, Owner, Quantity, Reference, Span};
+use super::ast::{Arithmetic, MathFunction, Node, NodeKind, Owner, Quantity, Reference, Span};
 use super::token::{SyntaxError, Token, tokens};
 use super::unit::Unit;
 use super::value::Value;
@@ -333,8 +333,12 @@ impl<'t> Parser<'t> {
         let (reference, end) = match (name, self.peek()) {
             ("speedup" | "ncu", _) => return self.call(name, start),
             (_, Token::Mark('(')) => {
-                let reason = format!("`{name}` is not a function; use speedup(\"...\") or ncu(\"...\")");
-                return Err(SyntaxError { reason, span: start });
+                let Some(function) = MathFunction::ALL.into_iter().find(|function| function.name() == name) else {
+                    let known: Vec<&str> = MathFunction::ALL.into_iter().map(MathFunction::name).collect();
+                    let reason = format!("`{name}` is not a function; known: {}, speedup, ncu", known.join(", "));
+                    return Err(SyntaxError { reason, span: start });
+                };
+                return self.function(function, start);
             }
             (owner, Token::Mark('[')) => {
                 self.take();
@@ -345,6 +349,29 @@ impl<'t> Parser<'t> {
             (chain, _) => (of_chain(chain), start),
         };
         grown(NodeKind::Read(reference), start.to(end), 0)
+    }
+
+    /// The arguments of a function of numbers.
+    fn function(&mut self, function: MathFunction, start: Span) -> ParseResult {
+        self.take();
+        let (mut arguments, mut levels) = (Vec::new(), 0);
+        while *self.peek() != Token::Mark(')') {
+            let argument = self.nest(Self::expression)?;
+            levels = levels.max(argument.levels);
+            arguments.push(argument.node);
+            if *self.peek() != Token::Mark(')') {
+                self.mark(',', "`,` or `)`")?;
+            }
+        }
+        let span = start.to(self.take());
+        let (fits, needed) = match function.takes_several() {
+            true => (arguments.len() > 1, "at least two arguments"),
+            false => (arguments.len() == 1, "one argument"),
+        };
+        if !fits {
+            return Err(SyntaxError { reason: format!("`{}` needs {needed}", function.name()), span });
+        }
+        grown(NodeKind::Call(function, arguments), span, levels)
     }
 
     /// `speedup()`, `speedup("...")` or `ncu("...")`.
