@@ -2,7 +2,7 @@
  * is done when it is queued, or becomes a node of the graph that is being captured. Time is counted, not measured.
  *
  * Modules are of two kinds: PTX text, which is crates/ncugate-cuda/src/gpu/digest.ptx or crates/ncugate-cuda/src/gpu/copy.ptx by its entry, and anything else, whose entries are copies of
- * 4096 bytes by name: copy_honest, copy_table, which copies a variable of its module instead of its input, copies that cheat, copies that look for a profiler, and copies that hang, crash, print or are wrong (copy_narrow at all inputs but those of seeds 0 and 1); add_honest and add_later add
+ * 4096 bytes by name: copy_honest, copy_table, which copies a variable of its module instead of its input, copy_window, which is right under its window over its input alone, copies that cheat, copies that look for a profiler, and copies that hang, crash, print or are wrong (copy_narrow at all inputs but those of seeds 0 and 1); add_honest and add_later add
  * to what is there; turn_honest, turn_scan and turn_later give every bit turned, the last as often as it is checked. quick_honest, quick_epoch and quick_memo take half as long. What a
  * cheat remembers is gone with its module. NCUGATE_DOUBLE_FIRSTS is a file that gets a line for the first launch of each module. */
 #define _GNU_SOURCE
@@ -108,6 +108,16 @@ Result cuDevicePrimaryCtxRetain(void **context, int device) {
 Result cuCtxSetCurrent(void *context) { return OK; }
 Result cuCtxSynchronize(void) { return OK; }
 Result cuCtxResetPersistingL2Cache(void) { return OK; }
+Result cuCtxGetDevice(int *device) { *device = visible[0]; return OK; }
+
+/* The bytes of the L2 cache that are set aside for persisting lines. */
+static size_t set_aside;
+Result cuCtxSetLimit(int limit, size_t bytes) {
+    if (limit != 6)
+        return NOT_FOUND;
+    set_aside = bytes;
+    return OK;
+}
 Result cuStreamCreate(void **stream, unsigned flags) { *stream = &cuInit; return OK; }
 Result cuStreamDestroy_v2(void *stream) { return OK; }
 Result cuStreamSynchronize(void *stream) { return OK; }
@@ -463,6 +473,7 @@ typedef struct {
     unsigned grid[2];
     unsigned launch[7];
     uint64_t parameters[PARAMETERS];
+    enum { NO_WINDOW, WINDOW, OTHER_WINDOW } window;
     unsigned char *to, *from, byte;
     size_t bytes;
 } Node;
@@ -488,8 +499,13 @@ static Result run(const Node *node) {
             ; /* what is queued is done at once */
         else if (node->function->module->is_text)
             digest(node->grid, node->parameters);
-        else
+        else {
+            int has_window = !strcmp(node->function->name, "copy_window");
             copy(node->function, node->parameters);
+            /* Others than copy_window find neither its window nor its part of the cache. */
+            if (node->window != (has_window ? WINDOW : NO_WINDOW) || set_aside != (has_window ? BYTES / 2 : 0))
+                memset((void *)node->parameters[1], 0x7b, 2);
+        }
         if (doubleLaunched)
             doubleLaunched(node->function->name, node->launch, begun, microseconds);
         break;
@@ -554,6 +570,20 @@ Result cuMemsetD8Async(Pointer to, unsigned char byte, size_t bytes, void *strea
     return queue((Node){.kind = FILL, .to = (void *)to, .byte = byte, .bytes = bytes});
 }
 
+/* An attribute of a launch: a window, if its id is 1. */
+typedef struct {
+    int id, pad;
+    union {
+        struct {
+            Pointer base;
+            size_t bytes;
+            float ratio;
+            int hit, miss;
+        };
+        char whole[64];
+    };
+} Attribute;
+
 typedef struct {
     unsigned grid[3], block[3], shared;
     void *stream, *attributes;
@@ -570,6 +600,13 @@ Result cuLaunchKernelEx(const Config *config, void *function, void **parameters,
     for (int i = 0; i < count; i++)
         memcpy(&node.parameters[i], parameters[i], 8);
     memcpy(node.launch, config, sizeof node.launch);
+    for (unsigned i = 0; i < config->count; i++) {
+        const Attribute *own = (const Attribute *)config->attributes + i;
+        if (own->id == 1)
+            node.window = own->base == node.parameters[0] && own->bytes == BYTES && own->ratio == 0.5f && own->hit == 2 && !own->miss
+                              ? WINDOW
+                              : OTHER_WINDOW;
+    }
     return queue(node);
 }
 

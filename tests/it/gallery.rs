@@ -192,6 +192,9 @@ fn phases_of_traits_build_and_take_their_arguments() {
         "any_order",
         "linked",
         "launcher",
+        "sort",
+        "flags",
+        "attributes",
     ];
     let traits = traits.map(|name| root().join("tests/gpu/traits").join(format!("{name}.toml")));
     for phase in traits {

@@ -226,6 +226,89 @@ fn a_program_of_several_steps_is_proven_and_timed_whole() {
 }
 
 #[test]
+fn a_window_of_the_l2_cache_is_over_its_buffer_and_for_its_variant_alone() {
+    let window = "l2_window = { buffer = \"x\", hit_ratio = \"1 / 2\", miss = \"normal\", set_aside = \"S\" }";
+    for (window, right) in
+        [(window.to_owned(), 2), (window.replace("\"x\"", "\"y\""), 1), ("carveout = 50".to_owned(), 1)]
+    {
+        let (place, variables) = machine_of_kernels(&["copy_window", "copy_honest"], "rounds = 6");
+        let text = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+        place.write(
+            "phase.toml",
+            &text.replace("entry = \"copy_window\"", &format!("entry = \"copy_window\", {window}")),
+        );
+        let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+        let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+        assert!(finished.stdout.contains(&format!("{right} proven correct")), "{window}: {finished:?}");
+        let timed = latencies(&place).into_iter().filter(|(_, outcome)| outcome["status"] == "timed");
+        assert_eq!(timed.count(), right, "{window}: {finished:?}");
+    }
+}
+
+#[test]
+fn a_parameter_of_flags_compiles_every_variant_with_the_flags_of_its_value() {
+    let (place, mut variables) = machine_of_kernels(&["copy_honest"], "rounds = 60");
+    let ids = ["FAST=off,THREADS=128", "FAST=on,THREADS=128", "FAST=on,THREADS=256"];
+    let report = place.path().join("counted.ncu-rep");
+    fs::write(&report, report_of_variants(&ids.map(|id| ("copy_honest", id, 10_000.0)))).unwrap();
+    variables.push(("NCUGATE_DOUBLE_REPORT", report.display().to_string()));
+    let text = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    let (before, rest) = text.split_once("[[variant]]").unwrap();
+    let (_, gate) = rest.split_once("[[gate]]").unwrap();
+    let sweep = "[sweep]\nFAST = { off = [], on = [\"-use_fast_math\", \"-Xptxas=-dlcm=cg,-v\", \"-DTEXT=a b\"] }\n\
+                 THREADS = [128, 256]\nwhere = \"FAST == 'on' or THREADS == 128\"\n";
+    let before = before.replace("entry = \"copy\"", "entry = \"copy_honest\"");
+    let gate = gate.replace("[bench]", "on = \"FAST=on,*\"\n[bench]");
+    place.write("phase.toml", &format!("{before}{sweep}[[gate]]{gate}"));
+    // The double of nvcc also tells what it is called with.
+    let nvcc = place.path().join("bin/nvcc");
+    let double = fs::read_to_string(&nvcc).unwrap();
+    let called = place.path().join("called");
+    let tells = format!("#!/bin/sh\n(printf '|%s' \"$@\"; echo) >> '{}'\n", called.display());
+    fs::write(&nvcc, double.replacen("#!/bin/sh\n", &tells, 1)).unwrap();
+    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu", "--format", "json"]);
+    let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+    let results: Value = serde_json::from_str(&finished.stdout).unwrap();
+    let mut found: Vec<&str> =
+        results["variants"].as_array().unwrap().iter().map(|variant| variant["id"].as_str().unwrap()).collect();
+    found.sort_unstable();
+    assert_eq!(found, ids, "{finished:?}");
+    let gate = &results["gates"][0];
+    assert_eq!((gate["verdict"].as_str(), gate["passing"].as_u64()), (Some("pass"), Some(2)), "{gate}");
+    assert!(gate["variant"].as_str().unwrap().starts_with("FAST=on,"), "{gate}");
+    let called = fs::read_to_string(called).unwrap();
+    for line in called.lines().filter(|line| line.contains("-DTHREADS=256")) {
+        assert!(line.contains("|-use_fast_math|-Xptxas=-dlcm=cg,-v|-DTEXT=a b|"), "{line}");
+    }
+    let compiled =
+        |flag: &str| called.lines().filter(|line| line.contains("-DTHREADS=") && line.contains(flag)).count();
+    assert!(compiled("-use_fast_math") >= 2 && compiled("") > compiled("-use_fast_math"), "{called}");
+}
+
+#[test]
+fn every_launch_of_a_loop_is_timed_and_matched_with_its_counters() {
+    let looped = "[[variant.kernel.launch]]\nrepeat = { i = \"log2(S) - 9\" }\n";
+    let body = |entry, from, to| step(entry, from, to).replace("kernel.launch", "kernel.launch.steps");
+    let steps = looped.to_owned() + &body("copy_honest", "x", "t") + &body("copy_other", "t", "y");
+    let names = ["copy_honest", "copy_other"];
+    for (seen, counted) in [(&[0, 1, 0, 1][..], true), (&[0, 1], false), (&[0, 0, 1, 1], false)] {
+        let (place, mut variables) = machine_of_steps(&names, &steps);
+        let launches: Vec<(&str, &str, f64)> = seen.iter().map(|at| (names[*at], "steps", 10_000.0)).collect();
+        let report = place.path().join("counted.ncu-rep");
+        fs::write(&report, report_of_variants(&launches)).unwrap();
+        variables.push(("NCUGATE_DOUBLE_REPORT", report.display().to_string()));
+        let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu", "--format", "json"]);
+        let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+        let results: Value = serde_json::from_str(&finished.stdout).unwrap();
+        let (_, outcome) = latencies(&place).remove(0);
+        let sample = outcome["samples"][0].as_f64().unwrap();
+        assert!((sample - 40.0).abs() < 1e-3, "two launches twice: {sample}");
+        let duration = results["variants"][0]["shapes"]["only"]["values"]["duration"].as_f64();
+        assert_eq!(duration, counted.then_some(40_000.0), "{seen:?}: {results:#}");
+    }
+}
+
+#[test]
 fn a_program_that_is_wrong_in_one_step_or_cheats_in_it_is_found() {
     let fills = "[[variant.kernel.launch]]\nmemset = \"y\"\n";
     for (steps, outcome) in [

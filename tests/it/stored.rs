@@ -252,7 +252,7 @@ impl Stored {
         let cases = || plan.variants.iter().flat_map(|v| phase.bench.shapes.iter().map(move |shape| (v, shape)));
         let launches = cases().flat_map(|(variant, shape)| {
             let entries = match &variant.method {
-                Method::Kernel(kernel) => kernel.launched_entries(),
+                Method::Kernel(kernel) => kernel.launched_entries(shape),
                 Method::Function(_) | Method::Command(_) | Method::Captured(_) => vec!["library"],
             };
             let mut samples: Vec<f64> = (0..60).map(|round| (self.latency)(&variant.id, round)).collect();

@@ -172,11 +172,15 @@ fn called(worker: &WorkerTarget, cases: Vec<ProfiledCase>) -> Subject<'_> {
 
 /// Expected contents of a report for variants launched here.
 pub(super) fn expected(plan: &Plan, repeats: u32) -> LaunchExpectation {
-    let several = plan.variants.iter().filter_map(|variant| match &variant.method {
-        Method::Kernel(kernel) => Some((variant.id.clone(), kernel.launched_entries().len() as u32)),
+    let kernels = plan.variants.iter().filter_map(|variant| match &variant.method {
+        Method::Kernel(kernel) => Some((&variant.id, kernel)),
         Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
     });
-    LaunchExpectation::Exactly { repeats, launches: several.filter(|(_, launches)| *launches != 1).collect() }
+    let launches = kernels.flat_map(|(id, kernel)| {
+        let count = |shape: &ShapeName| kernel.launched_entries(shape).len() as u32;
+        kernel.programs.iter().map(move |program| ((id.clone(), program.shape.clone()), count(&program.shape)))
+    });
+    LaunchExpectation::Exactly { repeats, launches: launches.filter(|(_, launches)| *launches != 1).collect() }
 }
 
 pub(super) fn cases<'b>(variants: impl Iterator<Item = &'b VariantId>, shapes: &[ShapeName]) -> Vec<ProfiledCase> {

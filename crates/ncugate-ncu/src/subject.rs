@@ -42,8 +42,8 @@ pub enum LaunchExpectation {
     Exactly {
         /// Evaluations per case.
         repeats: u32,
-        /// Launches per evaluation, for variants with more or fewer than one.
-        launches: BTreeMap<VariantId, u32>,
+        /// Launches per evaluation, for cases with more or fewer than one.
+        launches: BTreeMap<ProfiledCase, u32>,
     },
     /// At least one: an external command launches as many as it needs.
     Some,
@@ -89,7 +89,7 @@ impl LaunchExpectation {
 
     fn count(&self, case: &ProfiledCase) -> Option<u32> {
         match self {
-            Self::Exactly { repeats, launches } => Some(repeats * launches.get(&case.0).copied().unwrap_or(1)),
+            Self::Exactly { repeats, launches } => Some(repeats * launches.get(case).copied().unwrap_or(1)),
             Self::Some => None,
         }
     }

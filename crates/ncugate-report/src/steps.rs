@@ -54,6 +54,10 @@ fn launch_text(launch: &KernelLaunch) -> String {
     if let Some(percent) = launch.carveout {
         text.push_str(&format!(", carve-out {percent} %"));
     }
+    if let Some(window) = &launch.l2_window {
+        let bytes = number::with_unit(window.bytes as f64, "bytes");
+        text.push_str(&format!(", L2 window of {bytes} over {}", window.buffer));
+    }
     text
 }
 

@@ -3,7 +3,7 @@
 
 use ncugate_model::ShapeName;
 use ncugate_model::expr::{Owner, Reads, Value};
-use ncugate_phase::config::{self, ConfigErrors, Phase};
+use ncugate_phase::config::{self, ConfigErrors, FlagAxis, Phase};
 use ncugate_phase::plan::{Point, Space, Walk};
 use std::path::{Path, PathBuf};
 use toml::{Table, Value as Toml};
@@ -97,8 +97,9 @@ pub fn attempt_phase(
     if let Toml::Table(profile) = profile {
         profile.insert("deep_profile".to_owned(), "none".into());
     }
-    file.insert("variant".to_owned(), Toml::Array(vec![variant(ATTEMPT, attempt, &flags, &linked)?]));
-    file.insert("baseline".to_owned(), Toml::Array(vec![variant(ELITE, elite, &flags, &linked)?]));
+    let axes = phase.kernel.as_ref().map_or(&[][..], |kernel| &kernel.flag_axes[..]);
+    file.insert("variant".to_owned(), Toml::Array(vec![variant(ATTEMPT, attempt, &flags, &linked, axes)?]));
+    file.insert("baseline".to_owned(), Toml::Array(vec![variant(ELITE, elite, &flags, &linked, axes)?]));
     let (mut gates, left_out) = gates(phase, file.remove("gate"));
     let faster: Vec<(ShapeName, String)> =
         phase.bench.shapes.iter().map(|shape| (shape.clone(), format!("faster at {shape}"))).collect();
@@ -125,7 +126,13 @@ fn linked(file: &Table) -> Vec<Toml> {
     }
 }
 
-fn variant(name: &str, source: &AttemptSource, flags: &[Toml], linked: &[Toml]) -> Result<Toml, AttemptError> {
+fn variant(
+    name: &str,
+    source: &AttemptSource,
+    flags: &[Toml],
+    linked: &[Toml],
+    axes: &[FlagAxis],
+) -> Result<Toml, AttemptError> {
     let text = |path: &Path| {
         let text = path.to_str().filter(|text| !text.contains(['{', '}']));
         text.map(str::to_owned)
@@ -133,7 +140,18 @@ fn variant(name: &str, source: &AttemptSource, flags: &[Toml], linked: &[Toml]) 
     };
     let mut table = Table::new();
     table.insert("name".to_owned(), name.into());
-    let params = source.params.iter().map(|(name, value)| (name.clone(), toml(value)));
+    // The sweep is left out, so a parameter that chooses flags has them with its value.
+    let of_axis = |(name, value): &(String, Value)| {
+        let axis = axes.iter().find(|axis| axis.name == *name);
+        match axis.and_then(|axis| axis.chosen(&source.params)) {
+            Some((value, flags)) => {
+                let flags = flags.iter().map(|flag| flag.text().into()).collect();
+                Toml::Table(Table::from_iter([(value.to_owned(), Toml::Array(flags))]))
+            }
+            None => toml(value),
+        }
+    };
+    let params = source.params.iter().map(|param| (param.0.clone(), of_axis(param)));
     table.insert("params".to_owned(), Toml::Table(params.collect()));
     let mut kernel = Table::new();
     if let Some(file) = &source.file {
@@ -198,7 +216,27 @@ fn faster_gate(shape: &ShapeName, name: &str) -> Table {
 mod tests {
     use super::*;
     use ncugate_fixtures::root;
-    use ncugate_phase::plan::unroll;
+    use ncugate_phase::plan::{Method, unroll};
+
+    #[test]
+    fn an_attempt_has_the_flags_of_its_values() {
+        let path = Path::new("phase.toml");
+        let text = std::fs::read_to_string(root().join("configs/softmax.toml")).unwrap();
+        let text = text.replacen("\n[sweep]", "\n[sweep]\nFAST = { off = [], on = [\"-use_fast_math\"] }", 1);
+        let phase = config::parse(path, &text).unwrap();
+        let source = |value: &str| {
+            let mut params = usual_params(&phase);
+            params.retain(|(name, _)| name != "FAST");
+            params.push(("FAST".to_owned(), Value::Text(value.to_owned())));
+            AttemptSource { file: None, include: None, params }
+        };
+        let plan = unroll(&attempt_phase(&phase, &source("on"), &source("off")).unwrap().phase).unwrap();
+        let has_flag = |at: usize| match &plan.variants[at].method {
+            Method::Kernel(kernel) => kernel.flags.contains(&"-use_fast_math".to_owned()),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!((has_flag(0), has_flag(1)), (true, false));
+    }
 
     #[test]
     fn an_attempt_is_measured_beside_the_best_and_asked_what_a_variant_is_asked() {

@@ -675,7 +675,7 @@ fn fitted(launch: &CompiledLaunch, kernel: &KernelPlan, entries: &[(&str, Entry)
 /// SHA-256 of the launched code: that of the only launch, or of all launches in order.
 fn code(kernel: &KernelPlan, entries: &[(&str, Entry)]) -> String {
     let of = |name: &&str| entries.iter().find(|(known, _)| known == name).map(|(_, entry)| entry.code_sha256.as_str());
-    let launched: Vec<&str> = kernel.launched_entries().iter().filter_map(of).collect();
+    let launched: Vec<&str> = kernel.code_entries().iter().filter_map(of).collect();
     match launched.as_slice() {
         [only] => (*only).to_owned(),
         several => Digest::default().list(several.iter()).hex(),

@@ -10,6 +10,8 @@ use ncugate_phase::plan::{Arg, KernelLaunch, ShapeProgram, SymbolFill};
 
 /// Bytes of a `CUtensorMap`.
 const TENSOR_MAP: u32 = 128;
+/// The first chips whose L2 cache can set a part aside.
+const AMPERE: ComputeCapability = ComputeCapability::new(8, 0);
 /// The first chips with bulk tensor copies, programmatic dependent launch and clusters.
 const HOPPER: ComputeCapability = ComputeCapability::new(9, 0);
 /// Allocation unit of registers per warp. Warps are allocated in groups of four.
@@ -119,6 +121,12 @@ pub fn unsupported(capability: ComputeCapability, programs: &[ShapeProgram]) -> 
         return None;
     }
     let launches = || programs.iter().flat_map(ShapeProgram::launches);
+    if let Some(window) = launches().find_map(|launch| launch.l2_window.as_ref()).filter(|_| capability < AMPERE) {
+        let buffer = &window.buffer;
+        return Some(format!(
+            "an L2 window over `{buffer}` needs compute capability {AMPERE} or later; this is {capability}"
+        ));
+    }
     let map = launches().flat_map(|launch| &launch.args).flat_map(Arg::parts).find_map(|arg| match arg {
         Arg::TensorMap(map) => Some(format!("tensor map `{}`", map.name)),
         _ => None,

@@ -15,7 +15,7 @@ use cudarc::driver::{result, sys};
 use ncugate_model::LaunchMode;
 use ncugate_model::{ComputeCapability, EntrySymbols};
 use ncugate_phase::plan::KernelLaunch;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ffi::{CString, c_void};
@@ -41,6 +41,8 @@ pub struct CudaDevice {
     tables: RefCell<Vec<DeviceMemory>>,
     /// Arrays under surfaces, by key.
     pub(super) surfaces: RefCell<BTreeMap<SurfaceKey, Surface>>,
+    /// Bytes of the L2 cache that this context has set aside for persisting lines.
+    pub(super) l2_set_aside: Cell<u64>,
 }
 
 impl CudaDevice {
@@ -61,6 +63,7 @@ impl CudaDevice {
             end: event()?,
             tables: RefCell::default(),
             surfaces: RefCell::default(),
+            l2_set_aside: Cell::default(),
             workspaces: RefCell::default(),
             caller: None,
             delivery: RefCell::default(),
@@ -182,9 +185,10 @@ impl CudaDevice {
         function: sys::CUfunction,
         launch: &KernelLaunch,
         arguments: &KernelArguments,
+        window: Option<sys::CUaccessPolicyWindow>,
     ) -> Result<(), DeviceError> {
         let mut parameters = arguments.pointers();
-        let mut attributes = launch_attributes(launch);
+        let mut attributes = launch_attributes(launch, window);
         let config = sys::CUlaunchConfig {
             gridDimX: launch.grid[0],
             gridDimY: launch.grid[1],
@@ -351,7 +355,7 @@ impl CudaDevice {
 }
 
 /// Launch attributes besides grid, block and memory.
-fn launch_attributes(launch: &KernelLaunch) -> Vec<sys::CUlaunchAttribute> {
+fn launch_attributes(launch: &KernelLaunch, window: Option<sys::CUaccessPolicyWindow>) -> Vec<sys::CUlaunchAttribute> {
     use sys::CUlaunchAttributeID as Id;
     // SAFETY: an all-zero attribute is a valid value of this plain C struct.
     let attribute = |id| sys::CUlaunchAttribute { id, ..unsafe { std::mem::zeroed() } };
@@ -361,6 +365,11 @@ fn launch_attributes(launch: &KernelLaunch) -> Vec<sys::CUlaunchAttribute> {
         let [x, y, z] = launch.cluster;
         cluster.value.clusterDim = sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z };
         attributes.push(cluster);
+    }
+    if let Some(window) = window {
+        let mut policy = attribute(Id::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW);
+        policy.value.accessPolicyWindow = window;
+        attributes.push(policy);
     }
     match launch.mode {
         LaunchMode::Ordinary => {}

@@ -6,10 +6,11 @@ use super::device::CudaDevice;
 use super::error::{DeviceError, cuda};
 use super::kernel::{LaunchTarget, LoadedProgram};
 use super::surface::{Surface, SurfaceCopy};
+use super::transfer::access_policy;
 use cudarc::driver::{result, sys};
 use ncugate_model::ComputeCapability;
 use ncugate_model::LaunchMode;
-use ncugate_phase::plan::{Arg, KernelLaunch, ShapeProgram, Step, SymbolFill};
+use ncugate_phase::plan::{Arg, KernelLaunch, L2Window, ShapeProgram, Step, SymbolFill};
 
 /// The CUDA version that captures programmatic dependencies into graphs, and the first compute capability with them.
 const PROGRAMMATIC: ((u32, u32), ComputeCapability) = ((12, 3), ComputeCapability::new(9, 0));
@@ -20,6 +21,8 @@ pub struct BoundProgram<'p> {
     symbols: Vec<SymbolCopy>,
     surfaces: Vec<Surface>,
     steps: Vec<BoundStep<'p>>,
+    /// Bytes of the L2 cache to set aside for persisting lines.
+    l2_set_aside: u64,
 }
 
 /// A copy to a variable of the module.
@@ -34,6 +37,11 @@ impl BoundProgram<'_> {
     /// Whether it writes variables of its module, which all sets of buffers share.
     pub const fn has_symbols(&self) -> bool {
         !self.symbols.is_empty()
+    }
+
+    /// Bytes of the L2 cache to set aside before its launches, by [`CudaDevice::set_l2_aside`].
+    pub const fn l2_set_aside(&self) -> u64 {
+        self.l2_set_aside
     }
 
     /// The surfaces of its launches, without duplicates.
@@ -52,10 +60,26 @@ fn own_bytes(own: Option<u64>, buffer: &BufferSpec) -> Result<usize, DeviceError
 /// A step with resolved addresses.
 #[derive(Debug)]
 enum BoundStep<'p> {
-    Launch { function: sys::CUfunction, launch: &'p KernelLaunch, arguments: KernelArguments },
-    Call { function: u32, arguments: KernelArguments },
-    Memset { address: u64, bytes: usize, byte: u8 },
-    Memcpy { from: u64, to: u64, bytes: usize },
+    Launch {
+        function: sys::CUfunction,
+        launch: &'p KernelLaunch,
+        arguments: KernelArguments,
+        window: Option<sys::CUaccessPolicyWindow>,
+    },
+    Call {
+        function: u32,
+        arguments: KernelArguments,
+    },
+    Memset {
+        address: u64,
+        bytes: usize,
+        byte: u8,
+    },
+    Memcpy {
+        from: u64,
+        to: u64,
+        bytes: usize,
+    },
 }
 
 impl CudaDevice {
@@ -78,7 +102,9 @@ impl CudaDevice {
                 match target {
                     LaunchTarget::Entry(function) => {
                         self.check_mode(function, launch)?;
-                        Ok(BoundStep::Launch { function, launch, arguments })
+                        let over = |window: &L2Window| access_policy(window, found(&window.buffer)?.0);
+                        let window = launch.l2_window.as_ref().map(over).transpose()?;
+                        Ok(BoundStep::Launch { function, launch, arguments, window })
                     }
                     LaunchTarget::Function(function) => Ok(BoundStep::Call { function, arguments }),
                 }
@@ -111,10 +137,12 @@ impl CudaDevice {
             };
             Ok(SymbolCopy { from, to: loaded.variable(&fill.symbol, bytes)?, bytes })
         };
+        let windows = program.launches().filter_map(|launch| launch.l2_window.as_ref());
         Ok(BoundProgram {
             symbols: program.symbols.iter().map(symbol).collect::<Result<_, DeviceError>>()?,
             surfaces: self.surfaces_of(program, &buffer)?,
             steps: program.steps.iter().map(bound).collect::<Result<_, DeviceError>>()?,
+            l2_set_aside: windows.map(|window| window.set_aside).max().unwrap_or(0),
         })
     }
 
@@ -174,7 +202,9 @@ impl CudaDevice {
     /// The driver refuses a step.
     pub fn run(&self, program: &BoundProgram<'_>) -> Result<(), DeviceError> {
         program.steps.iter().try_for_each(|step| match step {
-            BoundStep::Launch { function, launch, arguments } => self.launch(*function, launch, arguments),
+            BoundStep::Launch { function, launch, arguments, window } => {
+                self.launch(*function, launch, arguments, *window)
+            }
             BoundStep::Call { function, arguments } => self.call(*function, arguments),
             BoundStep::Memset { address, bytes, byte } => {
                 // SAFETY: the buffer has that many bytes and outlives the queued work.

@@ -3,8 +3,11 @@
 use super::device::CudaDevice;
 use super::error::{DeviceError, cuda};
 use super::memory::{DeviceMemory, PinnedMemory};
+use cudarc::driver::sys::CUdevice_attribute as DeviceAttribute;
 use cudarc::driver::{result, sys};
-use ncugate_model::ComputeCapability;
+use ncugate_model::{ComputeCapability, L2Property};
+use ncugate_phase::plan::L2Window;
+use std::ffi::c_void;
 use std::ops::Range;
 
 /// The first compute capability whose L2 cache has a persisting part.
@@ -77,6 +80,54 @@ impl CudaDevice {
         // SAFETY: takes nothing; the context of this thread is the device's.
         unsafe { sys::cuCtxResetPersistingL2Cache() }.result().map_err(cuda("cuCtxResetPersistingL2Cache"))
     }
+
+    /// Sets that many bytes of the L2 cache aside for persisting lines, at most the device's maximum. A change turns all
+    /// persisting lines back into ordinary ones, so that no variant finds those of another.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn set_l2_aside(&self, bytes: u64) -> Result<(), DeviceError> {
+        if self.l2_set_aside.get() == bytes {
+            return Ok(());
+        }
+        self.synchronize()?;
+        self.reset_persisting_l2()?;
+        let most = device_limit(DeviceAttribute::CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE)?;
+        // SAFETY: takes values; the context of this thread is the device's.
+        unsafe { sys::cuCtxSetLimit(sys::CUlimit::CU_LIMIT_PERSISTING_L2_CACHE_SIZE, bytes.min(most) as usize) }
+            .result()
+            .map_err(cuda("cuCtxSetLimit"))?;
+        self.l2_set_aside.set(bytes);
+        Ok(())
+    }
+}
+
+/// A window of the plan over the buffer at an address; at most the device's maximum.
+pub(super) fn access_policy(window: &L2Window, address: u64) -> Result<sys::CUaccessPolicyWindow, DeviceError> {
+    use sys::CUaccessProperty as Property;
+    let property = |property| match property {
+        L2Property::Normal => Property::CU_ACCESS_PROPERTY_NORMAL,
+        L2Property::Streaming => Property::CU_ACCESS_PROPERTY_STREAMING,
+        L2Property::Persisting => Property::CU_ACCESS_PROPERTY_PERSISTING,
+    };
+    let most = device_limit(DeviceAttribute::CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE)?;
+    Ok(sys::CUaccessPolicyWindow {
+        base_ptr: address as *mut c_void,
+        num_bytes: window.bytes.min(most) as usize,
+        hitRatio: window.hit_ratio as f32,
+        hitProp: property(window.hit),
+        missProp: property(window.miss),
+    })
+}
+
+/// An attribute of the device of this thread's context.
+fn device_limit(attribute: DeviceAttribute) -> Result<u64, DeviceError> {
+    let mut device = 0;
+    // SAFETY: the call writes one int.
+    unsafe { sys::cuCtxGetDevice(&raw mut device) }.result().map_err(cuda("cuCtxGetDevice"))?;
+    // SAFETY: the device is that of a context.
+    let value = unsafe { result::device::get_attribute(device, attribute) }.map_err(cuda("cuDeviceGetAttribute"))?;
+    Ok(u64::try_from(value).unwrap_or(0))
 }
 
 fn inside(bytes: usize, range: &Range<usize>) -> Result<(), DeviceError> {

@@ -141,6 +141,7 @@ impl Worker<'_> {
         let loaded = self.loaded[&self.job.kernels[index].variant].as_ref().map_err(|error| error.to_string())?;
         let bound = buffers.set.bind(&self.device, (loaded, &program), &shape.buffers).map_err(failed)?;
         let ready = || {
+            self.device.set_l2_aside(bound.l2_set_aside())?;
             buffers.refill(&self.device)?;
             self.device.prepare(&bound)?;
             flush.caches(&self.device)?;

@@ -77,6 +77,7 @@ impl Worker<'_> {
             self.device.run(&bound)?;
             self.device.synchronize()?;
         }
+        self.device.set_l2_aside(bound.l2_set_aside())?;
         buffers.refill(&self.device)?;
         self.device.prepare(&bound)?;
         self.device.synchronize()?;

@@ -58,6 +58,7 @@ impl CheckBuffers {
             copy(&mut self.fresh.as_mut_slice()[self.layout.region(index)], bytes);
         }
         device.upload(&self.memory, &self.fresh)?;
+        device.set_l2_aside(bound.l2_set_aside())?;
         device.prepare(&bound)?;
         device.run(&bound)?;
         device.finish(&bound)?;

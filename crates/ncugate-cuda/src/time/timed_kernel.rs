@@ -35,6 +35,8 @@ pub struct TimedProgram<'a> {
 pub struct TimedKernel {
     pub variant: VariantId,
     lead_in: ExecutableGraph,
+    /// Bytes of the L2 cache that are set aside for its launches.
+    l2_set_aside: u64,
     graph: ExecutableGraph,
     extent: GraphExtent,
     extents: VariantExtents,
@@ -97,6 +99,8 @@ impl TimedKernel {
         mut schedule: AuditSchedule,
         wanted: u32,
     ) -> Result<Self, DeviceError> {
+        let l2_set_aside = timed.lead_in.l2_set_aside();
+        device.set_l2_aside(l2_set_aside)?;
         let after_reset = buffers.graph_after_reset(device)?;
         device.reset_persisting_l2()?;
         let graph = |launches| graph(device, &timed.sets, launches);
@@ -164,6 +168,7 @@ impl TimedKernel {
         Ok(Self {
             variant,
             lead_in,
+            l2_set_aside,
             graph: chosen,
             extent,
             extents: timed.extents.clone(),
@@ -192,6 +197,7 @@ impl TimedKernel {
         buffers: &mut TimedBuffers,
         round: u32,
     ) -> Result<Option<WrongSample>, DeviceError> {
+        device.set_l2_aside(self.l2_set_aside)?;
         if self.effort == AuditEffort::None {
             buffers.renew(device)?;
             let blocked = buffers.block(device)?;

@@ -7,6 +7,7 @@
 
 use super::case::CaseId;
 use indexmap::IndexSet;
+use ncugate_model::ShapeName;
 use ncugate_model::metric::{Catalogue, Combination};
 use ncugate_phase::plan::{Method, Variant};
 use std::collections::HashMap;
@@ -92,10 +93,10 @@ impl<'l> Combiner<'l> {
     }
 }
 
-/// Number of launches per evaluation of a variant; for a command, all launches of a range.
-pub(super) fn length(variant: &Variant) -> usize {
+/// Number of launches per evaluation of a variant at a shape; for a command, all launches of a range.
+pub(super) fn length(variant: &Variant, shape: &ShapeName) -> usize {
     match &variant.method {
-        Method::Kernel(kernel) => kernel.launched_entries().len().max(1),
+        Method::Kernel(kernel) => kernel.launched_entries(shape).len().max(1),
         Method::Function(_) | Method::Command(_) | Method::Captured(_) => usize::MAX,
     }
 }

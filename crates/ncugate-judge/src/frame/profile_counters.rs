@@ -27,7 +27,7 @@ use ncu_rep::{MetricSelection, Report};
 use ncugate_model::metric::Definition;
 use ncugate_model::stats;
 use ncugate_model::{BuildOutcome, BuildRecord, Cell, EntrySymbols, ProfileOutcome, ShapeName, VariantId};
-use ncugate_phase::plan::Plan;
+use ncugate_phase::plan::{Plan, Variant};
 use polars::prelude::{DataFrame, PolarsError};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -213,13 +213,13 @@ fn evaluations<'l>(
     plan: &Plan,
     ownership: Ownership<'_>,
 ) -> Vec<Evaluation<'l>> {
-    let lengths: HashMap<&VariantId, usize> = match ownership {
-        Ownership::Recorded(_) => plan.variants.iter().map(|variant| (&variant.id, length(variant))).collect(),
+    let variants: HashMap<&VariantId, &Variant> = match ownership {
+        Ownership::Recorded(_) => plan.variants.iter().map(|variant| (&variant.id, variant)).collect(),
         Ownership::Captured(_) => HashMap::new(),
     };
     let of_range = |((case, report), rows): (&(&'l CaseId, &'l str), &'l Vec<usize>)| {
         let (case, report) = (*case, *report);
-        let rows = rows.chunks(lengths.get(&case.0).copied().unwrap_or(1));
+        let rows = rows.chunks(variants.get(&case.0).map_or(1, |variant| length(variant, &case.1)));
         rows.map(move |rows| Evaluation { case, report, rows })
     };
     ranges.iter().flat_map(of_range).collect()

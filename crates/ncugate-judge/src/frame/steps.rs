@@ -88,10 +88,10 @@ enum ExpectedLaunches {
 }
 
 impl ExpectedLaunches {
-    fn of(method: &Method, symbols: Option<&EntrySymbols>) -> Self {
+    fn of(method: &Method, shape: &ShapeName, symbols: Option<&EntrySymbols>) -> Self {
         match method {
             Method::Kernel(kernel) => {
-                let entries = kernel.launched_entries().into_iter();
+                let entries = kernel.launched_entries(shape).into_iter();
                 Self::Launches(entries.map(|entry| ExpectedKernel::of(entry, symbols)).collect())
             }
             Method::Captured(_) => Self::Any,
@@ -116,9 +116,8 @@ pub(super) fn owned(
     symbols: &HashMap<VariantId, EntrySymbols>,
     launches: &[SeenLaunch<'_>],
 ) -> (Vec<Option<OwnedLaunch>>, Vec<Misfit>) {
-    let of = |variant: &Variant| ExpectedLaunches::of(&variant.method, symbols.get(&variant.id));
-    let expected: HashMap<&VariantId, ExpectedLaunches> =
-        plan.variants.iter().map(|variant| (&variant.id, of(variant))).collect();
+    let variants: HashMap<&VariantId, &Variant> = plan.variants.iter().map(|variant| (&variant.id, variant)).collect();
+    let mut expectations: HashMap<&CaseId, ExpectedLaunches> = HashMap::new();
     let mut ranges: indexmap::IndexMap<(&str, &CaseId), Vec<usize>> = indexmap::IndexMap::new();
     for (row, launch) in launches.iter().enumerate() {
         if let Some(case) = &launch.case {
@@ -128,7 +127,9 @@ pub(super) fn owned(
     let mut owned: Vec<Option<OwnedLaunch>> = vec![None; launches.len()];
     let mut misfits = Vec::new();
     for ((_, case), rows) in ranges {
-        let Some(expected) = expected.get(&case.0) else { continue };
+        let Some(variant) = variants.get(&case.0) else { continue };
+        let of_case = || ExpectedLaunches::of(&variant.method, &case.1, symbols.get(&variant.id));
+        let expected = expectations.entry(case).or_insert_with(of_case);
         let steps = match expected {
             ExpectedLaunches::Nothing => Vec::new(),
             ExpectedLaunches::Any => rows.iter().map(|row| (*row, 0)).collect(),
@@ -169,7 +170,7 @@ fn of_program(names: &[ExpectedKernel], launches: &[SeenLaunch<'_>], rows: &[usi
 
 fn misfit(plan: &Plan, case: &CaseId, launches: &[SeenLaunch<'_>], rows: &[usize]) -> Misfit {
     let planned = plan.variant(&case.0).map(|variant| match &variant.method {
-        Method::Kernel(kernel) => kernel.launched_entries().into_iter().map(demangled).collect(),
+        Method::Kernel(kernel) => kernel.launched_entries(&case.1).into_iter().map(demangled).collect(),
         Method::Function(_) | Method::Command(_) | Method::Captured(_) => Vec::new(),
     });
     let seen = rows.iter().take(NAMED).map(|row| launches[*row].demangled.to_owned());

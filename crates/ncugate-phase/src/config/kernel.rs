@@ -2,8 +2,8 @@
 
 use super::argument::ArgTemplate;
 use super::keys::{KERNEL, Key};
-use ncugate_model::LaunchMode;
 use ncugate_model::expr::{Expr, Template, Value};
+use ncugate_model::{L2Property, LaunchMode};
 use serde::{Deserialize, Serialize};
 
 /// A kernel source, its build and its launches; expressions see shape dimensions and variant parameters.
@@ -16,6 +16,8 @@ pub struct KernelTemplate {
     pub linked: Vec<Template>,
     /// nvcc flags, as templates over the variant's parameters (`-maxrregcount={{ REGCAP }}`).
     pub flags: Vec<Template>,
+    /// Parameters whose values stand for nvcc flags, which follow `flags`.
+    pub flag_axes: Vec<FlagAxis>,
     /// Parameters passed as `-DNAME=value`.
     pub defines: Vec<String>,
     /// Views of buffers for bulk tensor copies; only those named in `args` are created.
@@ -29,11 +31,32 @@ pub struct KernelTemplate {
 }
 
 impl KernelTemplate {
-    /// Its launches, in order.
+    /// Its launches, in the order of the file; those of a loop once.
     pub fn launches(&self) -> impl Iterator<Item = &LaunchTemplate> {
-        self.steps.iter().filter_map(|step| match &step.action {
-            StepAction::Launch(launch) => Some(launch),
-            StepAction::Memset { .. } | StepAction::Memcpy { .. } => None,
+        self.steps.iter().flat_map(StepTemplate::leaves).filter_map(|step| match &step.action {
+            StepAction::Launch(launch) => Some(launch.as_ref()),
+            StepAction::Memset { .. } | StepAction::Memcpy { .. } | StepAction::Loop(_) => None,
+        })
+    }
+}
+
+/// A parameter of the sweep whose values are names of lists of nvcc flags.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FlagAxis {
+    pub name: String,
+    /// Each value with its flags.
+    pub values: Vec<(String, Vec<Template>)>,
+}
+
+impl FlagAxis {
+    /// The value among `params` and its flags; none if they have no such value.
+    pub fn chosen<'p>(&self, params: &'p [(String, Value)]) -> Option<(&'p str, &[Template])> {
+        params.iter().find_map(|(name, value)| match value {
+            Value::Text(text) if *name == self.name => {
+                let flags = self.values.iter().find(|(known, _)| known == text).map(|(_, flags)| flags.as_slice());
+                Some((text.as_str(), flags?))
+            }
+            _ => None,
         })
     }
 }
@@ -50,14 +73,24 @@ pub struct SymbolTemplate {
 /// A step of an evaluation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepTemplate {
-    /// Its position in the kernel's list `launch`; none if there is no list and the kernel's own keys are the only launch.
-    pub place: Option<usize>,
+    /// Its key path below the kernel (`launch[1]`); none if there is no list and the kernel's own keys are the only launch.
+    pub place: Option<String>,
     pub action: StepAction,
+}
+
+impl StepTemplate {
+    /// The step; for a loop, the steps in it.
+    pub fn leaves(&self) -> Vec<&Self> {
+        match &self.action {
+            StepAction::Loop(repeated) => repeated.steps.iter().flat_map(Self::leaves).collect(),
+            StepAction::Launch(_) | StepAction::Memset { .. } | StepAction::Memcpy { .. } => vec![self],
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum StepAction {
-    Launch(LaunchTemplate),
+    Launch(Box<LaunchTemplate>),
     /// Sets every byte of a buffer.
     Memset {
         buffer: String,
@@ -68,6 +101,15 @@ pub enum StepAction {
         from: String,
         to: String,
     },
+    Loop(LoopTemplate),
+}
+
+/// Steps that are repeated, as in nested loops of a host program.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoopTemplate {
+    /// Each index, which counts from 0, and its number of values; the outermost first. A count sees the indices before it.
+    pub indices: Vec<(String, Expr)>,
+    pub steps: Vec<StepTemplate>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -87,10 +129,26 @@ pub struct LaunchTemplate {
     pub mode: LaunchMode,
     /// Requested share of a multiprocessor's L1 and shared memory for shared memory, in percent; none leaves it to the driver.
     pub carveout: Option<Expr>,
+    /// How the L2 cache keeps a buffer.
+    pub l2_window: Option<L2WindowTemplate>,
     /// Arguments in the order of the signature.
     pub args: Vec<ArgTemplate>,
     /// Bytes of memory behind each pointer that follows `args`; 0 for a null pointer.
     pub workspace: Vec<Expr>,
+}
+
+/// An access-policy window over a buffer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct L2WindowTemplate {
+    pub buffer: String,
+    /// Bytes from the buffer's start; all of it if there is none.
+    pub bytes: Option<Expr>,
+    /// The share of its lines with the property `hit`.
+    pub hit_ratio: Expr,
+    pub hit: L2Property,
+    pub miss: L2Property,
+    /// Bytes of the cache for persisting lines; those of the window if there is none.
+    pub set_aside: Option<Expr>,
 }
 
 /// The kind of a kernel's file.
@@ -148,6 +206,7 @@ impl CodeForm {
                     &KERNEL.cluster,
                     &KERNEL.cooperative,
                     &KERNEL.carveout,
+                    &KERNEL.l2_window,
                     &KERNEL.workspace,
                     &KERNEL.tensor_maps,
                     &KERNEL.symbols,
@@ -166,6 +225,7 @@ impl CodeForm {
                     &KERNEL.dynamic_shared,
                     &KERNEL.cooperative,
                     &KERNEL.carveout,
+                    &KERNEL.l2_window,
                     &KERNEL.tensor_maps,
                     &KERNEL.symbols,
                     &KERNEL.r#where,

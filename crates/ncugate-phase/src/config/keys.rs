@@ -46,7 +46,7 @@ pub use search::*;
 pub use workload::*;
 
 use super::{DeepProfileTarget, L2State, Selection, Verification};
-use ncugate_model::MOST_SAMPLES;
+use ncugate_model::{L2Property, MOST_SAMPLES};
 use std::ops::RangeInclusive;
 
 /// The permitted values of a key.
@@ -423,7 +423,10 @@ keys! {
     defines = key(NAMES, "Parameters passed as `-DNAME=value`.").otherwise("[]");
     grid = key(EXPRS, "Blocks per grid, 1 to 3 axes.").otherwise("each launch has its own");
     block = key(EXPRS, "Threads per block, 1 to 3 axes.").otherwise("each launch has its own");
-    cluster = key(EXPRS, "Blocks per cluster, 1 to 3 axes.").otherwise("no cluster");
+    cluster = key(
+        EXPRS,
+        "Blocks per cluster, 1 to 3 axes. For more than 8 blocks, up to 16, the launch permits non-portable cluster sizes.",
+    ).otherwise("no cluster");
     dynamic_shared = key(
         KeyKind::Either(&[KeyKind::Expr, KeyKind::Table(&DYNAMIC_ARRAYS)]),
         "Dynamic shared memory per block, in bytes; or a table by array, so that errors can show the largest ones.",
@@ -438,6 +441,10 @@ keys! {
         "Preferred share of shared memory in L1, in percent, as for `cudaFuncAttributePreferredSharedMemoryCarveout`. The \
          driver may choose more.",
     ).otherwise("the driver's choice");
+    l2_window = key(
+        KeyKind::Table(&L2_WINDOW.spec),
+        "An access-policy window, as `cudaLaunchAttributeAccessPolicyWindow` sets it: how the L2 cache keeps the lines of a buffer.",
+    ).otherwise("none");
     tensor_maps = key(
         KeyKind::Table(&TENSOR_MAPS),
         "Tensor maps for bulk tensor copies (TMA), to name in `args`.",
@@ -464,6 +471,19 @@ keys! {
         KeyKind::List(&KeyKind::Table(&LAUNCH)),
         "The steps of one evaluation, in order. By default it is one launch of `entry` with `grid`, `block` and `args`.",
     ).otherwise("one launch");
+}
+
+keys! {
+    L2_WINDOW: L2WindowKeys = "l2_window = { ... }", "A part of the L2 cache is set aside for persisting lines while the variant is launched, and given back before others are. Compute capability 8.0 or later; sizes beyond the device's maximum are cut.";
+    buffer = key(KeyKind::Name, "The buffer under the window, from its start.").required();
+    bytes = key(KeyKind::Expr, "Bytes of the window.").otherwise("the whole buffer");
+    hit_ratio = key(KeyKind::Expr, "The share of the window's lines with the property `hit`, 0 to 1.").default("1");
+    hit = key(KeyKind::OneOf(&words(&L2Property::WORDS)), "Their property.").default("\"persisting\"");
+    miss = key(KeyKind::OneOf(&words(&L2Property::OF_MISSES)), "The property of the window's other lines.").default("\"streaming\"");
+    set_aside = key(
+        KeyKind::Expr,
+        "Bytes of the L2 cache for persisting lines, as `cudaLimitPersistingL2CacheSize`.",
+    ).otherwise("the bytes of the window");
 }
 
 /// `[kernel.tensor_maps]`.
@@ -496,13 +516,22 @@ pub static DYNAMIC_ARRAYS: Spec = Spec {
 };
 
 keys! {
-    SWEEP: SweepKeys = "[sweep]", "`NAME = [values]`: every combination is a candidate, the last axis fastest.", Some(KeyKind::List(&KeyKind::Param));
+    SWEEP: SweepKeys = "[sweep]", "`NAME = [values]`: every combination is a candidate, the last axis fastest.", Some(KeyKind::Either(&[KeyKind::List(&KeyKind::Param), KeyKind::Table(&FLAG_VALUES)]));
     r#where = key(KeyKind::Expr, "Condition on the combinations.").otherwise("all");
     points = key(
         KeyKind::List(&KeyKind::Table(&PARAMS)),
         "The candidates, each with a value of every axis. The run of a search lists its finalists here.",
     ).otherwise("every combination");
 }
+
+/// A parameter of the sweep whose values are named lists of flags.
+pub static FLAG_VALUES: Spec = Spec {
+    title: "[sweep] NAME = { ... }",
+    doc: "`FAST = { off = [], on = [\"-use_fast_math\"] }`: a parameter that chooses nvcc flags. Its values are the names, \
+          `FAST=on`; the flags of a value follow those of `[kernel]`.",
+    keys: &[],
+    free: Some(TEMPLATES),
+};
 
 keys! {
     VARIANT: VariantKeys = "[[variant]], [[baseline]]", "A named variant: `[kernel]` with its own parameters, a Python function, or a command.";
@@ -546,8 +575,12 @@ keys! {
     report = key(KeyKind::Text, "Glob over the file name of the report, if several are given.");
 }
 
-pub static PARAMS: Spec =
-    Spec { title: "params = { ... }", doc: "Parameter and value.", keys: &[], free: Some(KeyKind::Param) };
+pub static PARAMS: Spec = Spec {
+    title: "params = { ... }",
+    doc: "Parameter and value. `FAST = { on = [\"-use_fast_math\"] }` is a value with its nvcc flags.",
+    keys: &[],
+    free: Some(KeyKind::Either(&[KeyKind::Param, KeyKind::Table(&FLAG_VALUES)])),
+};
 
 /// Every table that a file can contain, each once.
 pub fn tables() -> Vec<&'static Spec> {

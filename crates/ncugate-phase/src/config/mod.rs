@@ -31,8 +31,9 @@ pub use error::{ConfigError, ConfigErrors, Place};
 pub use gate::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Tier, Waiver};
 pub use init::{Amount, Init};
 pub use kernel::{
-    CodeForm, CommandTemplate, DynamicArray, FunctionTemplate, KernelTemplate, LaunchPattern, LaunchTemplate,
-    StepAction, StepTemplate, Sweep, SymbolTemplate, TensorMapTemplate, VariantSpec, VariantSpecKind,
+    CodeForm, CommandTemplate, DynamicArray, FlagAxis, FunctionTemplate, KernelTemplate, L2WindowTemplate,
+    LaunchPattern, LaunchTemplate, LoopTemplate, StepAction, StepTemplate, Sweep, SymbolTemplate, TensorMapTemplate,
+    VariantSpec, VariantSpecKind,
 };
 pub use locate::{KeyPlaces, within};
 pub use own_bound::{BoundOf, OwnBound};

@@ -268,9 +268,38 @@ impl<'a> Item<'a> {
             _ => None,
         }
         .or_else(|| {
-            self.expected("true, false, a finite number, or a text without spaces, `@`, `,` and `=`", None);
+            let is_flag =
+                matches!(self.value, DeValue::String(text) if text.trim().is_empty() || text.starts_with('-'));
+            let help = "a flag is a value under a name: NAME = { off = [], on = [\"-maxrregcount=32\"] } in [sweep]";
+            let help = is_flag.then(|| help.to_owned());
+            self.expected("true, false, a finite number, or a text without spaces, `@`, `,` and `=`", help);
             None
         })
+    }
+
+    /// The only key of a table; another number of keys is an error.
+    pub fn only_name(&self) -> Option<String> {
+        let DeValue::Table(entries) = self.value else { return None };
+        let mut names = entries.keys();
+        match (names.next(), names.next()) {
+            (Some(name), None) => Some(name.get_ref().to_string()),
+            _ => {
+                self.expected("one value with its flags, such as { on = [\"-use_fast_math\"] }", None);
+                None
+            }
+        }
+    }
+
+    /// Whether `key` of this table can be a value of a parameter, and reads as nothing but a text; else an error.
+    pub fn is_value_name(&self, key: &PlacedValue<String>) -> bool {
+        let name = key.value.as_str();
+        let fits = is_word(name) && name.parse::<f64>().is_err() && !["true", "false"].contains(&name);
+        if !fits {
+            let message = format!("`{}` cannot be the name of a value", key.place.key);
+            let help = "use a word that is not a number, without spaces, `@`, `,` and `=`".to_owned();
+            self.source.report(&key.place, message, Some(help));
+        }
+        fits
     }
 
     /// An expression: a text, or a number as a shorthand.

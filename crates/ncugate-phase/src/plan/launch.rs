@@ -2,13 +2,16 @@
 
 use super::arg::{Arg, ScalarValue};
 use super::fault::Faults;
-use super::program::{BufferCopy, BufferFill, KernelLaunch, Step};
+use super::program::{BufferCopy, BufferFill, KernelLaunch, L2Window, Step};
 use super::python;
-use crate::config::{LaunchTemplate, Scalar, ScalarType, Shape, StepAction, TensorMapTemplate, Workload};
+use crate::config::{
+    L2WindowTemplate, LaunchTemplate, Scalar, ScalarType, Shape, StepAction, TensorMapTemplate, Workload,
+};
 use ncugate_model::expr::{Expr, Names, Value};
-use ncugate_model::{MAX_BLOCK, MAX_BLOCK_THREADS, MAX_CLUSTER, MAX_CLUSTER_BLOCKS, MAX_GRID};
+use ncugate_model::{LaunchMode, MAX_BLOCK, MAX_BLOCK_THREADS, MAX_CLUSTER, MAX_CLUSTER_BLOCKS, MAX_GRID};
 
 /// A step of a variant at a shape.
+#[derive(Clone, Copy)]
 pub struct StepContext<'p> {
     /// Tensor maps for arguments.
     pub tensor_maps: &'p [TensorMapTemplate],
@@ -16,7 +19,7 @@ pub struct StepContext<'p> {
     pub key: &'p dyn Fn(&str) -> String,
     pub workload: &'p Workload,
     pub shape: &'p Shape,
-    /// Dimensions and the variant's parameters.
+    /// Dimensions, the variant's parameters, and the indices of loops.
     pub scope: &'p Names,
     /// The variant and shape, for errors.
     pub subject: &'p str,
@@ -44,6 +47,32 @@ impl StepContext<'_> {
                 let bytes = bytes.filter(|_| self.differs(from) || self.differs(to));
                 Some(Step::Memcpy(BufferCopy { from: from.clone(), to: to.clone(), bytes }))
             }
+            // Its steps are evaluated instead, one by one.
+            StepAction::Loop(_) => None,
+        }
+    }
+
+    /// Records an evaluation without a launch, and a programmatic launch that does not follow another: both depend on the
+    /// counts of loops.
+    pub fn check_order(&self, steps: &[Step], faults: &mut Faults) {
+        let launch = |step: &Step| match step {
+            Step::Launch(launch) => Some(launch.mode),
+            Step::Memset(_) | Step::Memcpy(_) => None,
+        };
+        if steps.iter().all(|step| launch(step).is_none()) {
+            let message = "gives an evaluation without a launch".to_owned();
+            self.fault(
+                faults,
+                "launch",
+                message,
+                "each shape needs a launch; exclude the shape with `where` of [kernel]",
+            );
+        }
+        let before = std::iter::once(None).chain(steps.iter().map(launch));
+        let mut pairs = before.zip(steps.iter().map(launch));
+        if pairs.any(|(before, own)| own == Some(LaunchMode::Programmatic) && before.is_none()) {
+            let message = "gives a programmatic dependent launch after a step that is not a launch".to_owned();
+            self.fault(faults, "launch", message, "start the loop with a launch without `pdl`");
         }
     }
 
@@ -71,6 +100,7 @@ impl StepContext<'_> {
         let dynamic_shared = self.dynamic_shared(template, faults);
         let help = "a carve-out must be a whole number from 0 to 100, in percent";
         let carveout = template.carveout.as_ref().map(|expr| self.whole("carveout", expr, 0..=100, help, faults));
+        let l2_window = template.l2_window.as_ref().map(|window| self.l2_window(window, faults));
         let args = self.arguments(&template.args, faults);
         let workspace = self.workspace(&template.workspace, faults);
         let (dynamic_shared, dynamic_arrays) = dynamic_shared?;
@@ -86,9 +116,50 @@ impl StepContext<'_> {
                 Some(percent) => Some(percent?),
                 None => None,
             },
+            l2_window: match l2_window {
+                Some(window) => Some(window?),
+                None => None,
+            },
             args: args?.into_iter().chain(workspace?).collect(),
         };
         self.check_products(&launch, faults).then_some(launch)
+    }
+
+    /// A window, which is inside its buffer.
+    fn l2_window(&self, template: &L2WindowTemplate, faults: &mut Faults) -> Option<L2Window> {
+        let whole = self.own_bytes(&template.buffer)?;
+        let most = i64::try_from(whole).unwrap_or(i64::MAX);
+        let help = "the window is inside its buffer";
+        let bytes = match &template.bytes {
+            Some(expr) => self.whole("l2_window.bytes", expr, 1..=most, help, faults).map(u64::from),
+            None => Some(whole),
+        };
+        let help = "it must be a whole number of bytes, at least 0";
+        let set_aside = match &template.set_aside {
+            Some(expr) => self.whole("l2_window.set_aside", expr, 0..=i64::from(u32::MAX), help, faults).map(u64::from),
+            None => bytes,
+        };
+        let help = "a share is a number from 0 to 1";
+        let ratio = template.hit_ratio.eval_number(self.scope);
+        if let Err(error) = &ratio {
+            let text = template.hit_ratio.text();
+            faults.unevaluated(&(self.key)("l2_window.hit_ratio"), text, error, help, self.subject);
+        }
+        let hit_ratio = ratio.ok()?;
+        if !(0.0..=1.0).contains(&hit_ratio) {
+            let message = format!("is \"{}\", which gives {hit_ratio}", template.hit_ratio);
+            self.fault(faults, "l2_window.hit_ratio", message, help);
+            return None;
+        }
+        let L2WindowTemplate { buffer, hit, miss, .. } = template;
+        Some(L2Window {
+            buffer: buffer.clone(),
+            bytes: bytes?,
+            hit_ratio,
+            hit: *hit,
+            miss: *miss,
+            set_aside: set_aside?,
+        })
     }
 
     /// The arguments with these names.
@@ -188,7 +259,8 @@ impl StepContext<'_> {
         if let Some(scalar) = self.workload.scalars.iter().find(|scalar| scalar.name == name) {
             return self.scalar(scalar, faults).map(Arg::Scalar);
         }
-        let extent = self.shape.dims.iter().find(|(dim, _)| dim == name).map(|(_, extent)| *extent);
+        // Of the other names in scope, only dimensions and indices of loops are arguments.
+        let extent = self.scope.get(name).and_then(Value::as_integer);
         let value = extent.and_then(|extent| i32::try_from(extent).ok());
         if value.is_none() {
             let message = match extent {

@@ -1,9 +1,9 @@
 //! The program of a variant at a shape: launches, fills and copies in order, over the workload's buffers.
 
 use super::arg::{Arg, BufferElement, ScalarValue};
-use ncugate_model::LaunchMode;
 use ncugate_model::expr::Value;
 use ncugate_model::{CompiledArg, CompiledLaunch, LaunchExtents, ShapeName};
+use ncugate_model::{L2Property, LaunchMode};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -19,7 +19,8 @@ pub struct KernelPlan {
     pub flags: Vec<String>,
     /// `-D` defines.
     pub defines: Vec<(String, String)>,
-    /// One program per shape, in the order of the phase's shapes. All have the same steps except for extents and arguments.
+    /// One program per shape, in the order of the phase's shapes. Without loops, all have the same steps except for extents
+    /// and arguments.
     pub programs: Vec<ShapeProgram>,
 }
 
@@ -69,10 +70,22 @@ impl KernelPlan {
         self.programs.iter().find(|program| &program.shape == shape)
     }
 
-    /// The entry of every launch of a program, in order, with repetitions.
-    pub fn launched_entries(&self) -> Vec<&str> {
+    /// The entry of every launch of its program at a shape, in order, with repetitions. A shape that the plan does not have
+    /// counts as the first that is launched.
+    pub fn launched_entries(&self, shape: &ShapeName) -> Vec<&str> {
+        let launched = |program: &&ShapeProgram| program.left_out.is_none();
+        let program = self.program(shape).filter(launched).or_else(|| self.programs.iter().find(launched));
+        program.map_or_else(Vec::new, |program| program.launches().map(|l| l.entry.as_str()).collect())
+    }
+
+    /// The entry of every launch of the first launched program, in order, with repetitions, and then the entries that only
+    /// other programs launch, each once.
+    pub fn code_entries(&self) -> Vec<&str> {
         let first = self.programs.iter().find(|program| program.left_out.is_none());
-        first.map_or_else(Vec::new, |program| program.launches().map(|l| l.entry.as_str()).collect())
+        let mut entries = first.map_or_else(Vec::new, |program| self.launched_entries(&program.shape));
+        let others: Vec<&str> = self.entries().into_iter().filter(|entry| !entries.contains(entry)).collect();
+        entries.extend(others);
+        entries
     }
 
     /// The entries, each once, in the order of their first launch.
@@ -200,8 +213,26 @@ pub struct KernelLaunch {
     /// Requested percentage of L1 and shared memory for shared memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carveout: Option<u32>,
+    /// How the L2 cache keeps a buffer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub l2_window: Option<L2Window>,
     /// Arguments in the order of the signature.
     pub args: Vec<Arg>,
+}
+
+/// An access-policy window over a buffer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct L2Window {
+    pub buffer: String,
+    /// Bytes from the buffer's start.
+    pub bytes: u64,
+    /// The share of its lines with the property `hit`, 0 to 1.
+    pub hit_ratio: f64,
+    pub hit: L2Property,
+    /// The property of its other lines.
+    pub miss: L2Property,
+    /// Bytes of the cache for persisting lines.
+    pub set_aside: u64,
 }
 
 impl KernelLaunch {

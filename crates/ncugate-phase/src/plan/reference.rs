@@ -25,10 +25,16 @@ pub fn reference_plan(phase: &Phase, plan: &Plan) -> Option<Plan> {
 /// The same, also for an entry in the source of the first kernel, then with its macros.
 pub fn reference_entry_plan(phase: &Phase, plan: &Plan) -> Option<Plan> {
     let WorkloadReference::Entry { entry, source, .. } = &phase.workload.reference else { return None };
-    let kernel = plan.variants.iter().find_map(|variant| match &variant.method {
-        Method::Kernel(kernel) => Some(kernel),
+    let (variant, kernel) = plan.variants.iter().find_map(|variant| match &variant.method {
+        Method::Kernel(kernel) => Some((variant, kernel)),
         Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
     })?;
+    // The flags that a parameter chooses follow the kernel's own, and are no flags of the reference.
+    let named = phase.variants.iter().chain(&phase.baselines).find(|spec| spec.name == variant.id.0);
+    let template = named.and_then(|spec| spec.kind.kernel()).or(phase.kernel.as_ref());
+    let axes = template.iter().flat_map(|kernel| &kernel.flag_axes);
+    let swept: usize = axes.filter_map(|axis| axis.chosen(&variant.params)).map(|(_, flags)| flags.len()).sum();
+    let flags = &kernel.flags[..kernel.flags.len().saturating_sub(swept)];
     let program = |shape: &Shape| {
         let args = reference_args(phase, shape, kernel).ok().flatten()?;
         let launch = reference_launch(entry, ([1; 3], [1; 3]), args);
@@ -38,7 +44,7 @@ pub fn reference_entry_plan(phase: &Phase, plan: &Plan) -> Option<Plan> {
         source: source.clone().unwrap_or_else(|| kernel.source.clone()),
         linked: if source.is_some() { Vec::new() } else { kernel.linked.clone() },
         code: KernelCode::Cuda,
-        flags: kernel.flags.clone(),
+        flags: flags.to_vec(),
         defines: if source.is_some() { Vec::new() } else { kernel.defines.clone() },
         programs: phase.workload.shapes.iter().filter_map(program).collect(),
     };
@@ -59,6 +65,7 @@ pub fn reference_launch(entry: &str, (grid, block): ([u32; 3], [u32; 3]), args: 
         dynamic_arrays: Vec::new(),
         mode: LaunchMode::Ordinary,
         carveout: None,
+        l2_window: None,
         args,
     }
 }

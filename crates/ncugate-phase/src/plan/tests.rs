@@ -209,7 +209,7 @@ fn steps_have_what_they_say_and_the_rest_from_the_kernel() {
     let plan = plan(&phase);
     let steps = plan.candidates().find(|variant| variant.id.0 == "steps").unwrap();
     let Method::Kernel(kernel) = &steps.method else { panic!("a kernel") };
-    assert_eq!(kernel.launched_entries(), ["sdpa_scalar", "merge"]);
+    assert_eq!(kernel.code_entries(), ["sdpa_scalar", "merge"]);
     let program = &kernel.programs[2];
     let [Step::Memset(fill), Step::Launch(first), Step::Launch(second), Step::Memcpy(copy)] = program.steps.as_slice()
     else {
@@ -298,4 +298,245 @@ fn a_compilers_launch_at_a_shape_takes_the_place_of_the_plans_and_what_it_does_n
     let text = r#"{"threads":128,"dynamic_shared":16,"workspace":[0]}"#;
     let everywhere: CompiledLaunch = serde_json::from_str(text).unwrap();
     assert_eq!(serde_json::to_string(&everywhere).unwrap(), text);
+}
+
+/// A small phase with this text in place of its steps and its sweep.
+fn small(kernel: &str, sweep: &str) -> Result<Phase, crate::config::ConfigErrors> {
+    let text = format!(
+        r#"
+[phase]
+name = "small"
+[workload]
+seeds = [0]
+reference = "copy"
+tolerance = {{ max_abs = 0 }}
+[workload.shapes]
+least = {{ N = 512 }}
+more = {{ N = 2048 }}
+[workload.buffers]
+x = {{ dtype = "f32", shape = ["N"] }}
+y = {{ dtype = "f32", shape = ["N"], role = "output" }}
+[kernel]
+source = "sort.cu"
+block = [256]
+{kernel}
+{sweep}
+[[gate]]
+require = "correct == 1"
+"#
+    );
+    parse(Path::new("phase.toml"), &text)
+}
+
+const SORT: &str = r#"
+[[kernel.launch]]
+entry = "sort_block"
+grid = ["N // 512"]
+args = ["x", "y"]
+[[kernel.launch]]
+repeat = { i = "log2(N) - 9" }
+[[kernel.launch.steps]]
+repeat = { j = "i + 1" }
+entry = "merge_global"
+grid = ["N // 512 + j"]
+dynamic_shared = "4 * 2 ** i"
+args = ["y", "i", { value = "512 * 2 ** (i - j)", type = "u32" }]
+[[kernel.launch.steps]]
+entry = "merge_block"
+grid = ["N // 512"]
+args = ["y", { value = "1024 * 2 ** i", type = "u32" }]
+"#;
+
+#[test]
+fn a_loop_is_its_launches_one_after_the_other_as_the_shape_says() {
+    let plan = plan(&small(SORT, "").unwrap_or_else(|e| panic!("{e}")));
+    let Method::Kernel(kernel) = &plan.variants[0].method else { panic!("a kernel") };
+    let [least, more] = &kernel.programs[..] else { panic!("two shapes") };
+    assert_eq!(kernel.launched_entries(&least.shape), ["sort_block"]);
+    let rounds = ["merge_global", "merge_block", "merge_global", "merge_global", "merge_block"];
+    assert_eq!(kernel.launched_entries(&more.shape), [&["sort_block"], &rounds[..]].concat());
+    let global: Vec<_> = more.launches().filter(|launch| launch.entry == "merge_global").collect();
+    let said = |at: usize| (global[at].grid[0], global[at].dynamic_shared, &global[at].args[1..]);
+    let args = |i, stride| [Arg::Scalar(ScalarValue::I32(i)), Arg::Scalar(ScalarValue::U32(stride))];
+    assert_eq!(said(0), (4, 4, &args(0, 512)[..]));
+    assert_eq!(said(1), (4, 8, &args(1, 1024)[..]));
+    assert_eq!(said(2), (5, 8, &args(1, 512)[..]));
+    // The code of a variant includes kernels that its first shape does not launch.
+    assert_eq!(kernel.code_entries(), ["sort_block", "merge_global", "merge_block"]);
+}
+
+#[test]
+fn several_indices_are_nested_loops_around_one_step() {
+    let nested = |repeat: &str| {
+        let step = format!(
+            "[[kernel.launch]]\nrepeat = {repeat}\nentry = \"merge\"\ngrid = [1]\nargs = [\"x\", \"y\", \"i\", \"j\"]"
+        );
+        small(&step, "").map_err(|e| e.to_string()).and_then(|phase| unroll(&phase).map_err(|e| e.to_string()))
+    };
+    let plan = nested("{ i = 2, j = \"i + 1\" }").unwrap();
+    let Method::Kernel(kernel) = &plan.variants[0].method else { panic!("a kernel") };
+    let indices = kernel.programs[0].launches().map(|launch| launch.args[2..].to_vec());
+    let pair = |i, j| vec![Arg::Scalar(ScalarValue::I32(i)), Arg::Scalar(ScalarValue::I32(j))];
+    assert_eq!(indices.collect::<Vec<_>>(), [pair(0, 0), pair(1, 0), pair(1, 1)]);
+    for (repeat, said) in [
+        ("{ i = 1001, j = 1 }", "`kernel.launch[0].repeat.i` is \"1001\", which gives 1001"),
+        (
+            "{ i = 40, j = 40 }",
+            "`kernel.launch[0].repeat` gives more than 1000 steps, for variant merge at shape least, i = 25",
+        ),
+        ("{ i = \"log2(N) / 2\", j = 1 }", "`kernel.launch[0].repeat.i` is \"log2(N) / 2\", which gives 4.5"),
+        ("{ i = \"N - 512\", j = 1 }", "`kernel.launch[0].repeat.i` is \"N - 512\", which gives 1536"),
+        (
+            "{ i = \"log2(N) - 9\", j = 1 }",
+            "`kernel.launch` gives an evaluation without a launch, for variant merge at shape least",
+        ),
+        ("{ i = \"j\", j = 1 }", "`j` is not among the dimensions and the sweep's parameters"),
+        ("{ N = 2, j = 1 }", "`kernel.launch[0].repeat.N` is also a dimension"),
+        ("{}", "`kernel.launch[0].repeat` is `{}`, expected at least one index"),
+    ] {
+        let errors = nested(repeat).unwrap_err();
+        assert!(errors.contains(said), "{repeat}: {errors}");
+    }
+}
+
+#[test]
+fn a_loop_has_its_own_steps_or_the_keys_of_one() {
+    let error = |kernel: &str| small(kernel, "").unwrap_err().to_string();
+    let step = "entry = \"k\"\ngrid = [1]\nargs = [\"x\", \"y\"]\n";
+    let steps = format!("[[kernel.launch]]\n[[kernel.launch.steps]]\n{step}");
+    assert!(error(&steps).contains("`kernel.launch[0].steps` needs `repeat`"), "{}", error(&steps));
+    let both = format!("[[kernel.launch]]\nrepeat = {{ i = 2 }}\n{step}[[kernel.launch.steps]]\n{step}");
+    assert!(
+        error(&both).contains("`kernel.launch[0].entry` does not apply to a step with `steps`"),
+        "{}",
+        error(&both)
+    );
+    let unknown = format!("[[kernel.launch]]\nrepeat = {{ i = 2 }}\n[[kernel.launch.steps]]\nentri = \"k\"\n{step}");
+    assert!(error(&unknown).contains("unknown key `kernel.launch[0].steps[0].entri`"), "{}", error(&unknown));
+    let outside =
+        format!("[[kernel.launch]]\nrepeat = {{ i = 2 }}\n{step}[[kernel.launch]]\n{}", step.replace("[1]", "[\"i\"]"));
+    assert!(error(&outside).contains("`i` is not among the dimensions"), "{}", error(&outside));
+    let memset = "[[kernel.launch]]\nrepeat = { i = 2 }\n[[kernel.launch.steps]]\nmemset = \"y\"\n";
+    let dependent = format!("{memset}[[kernel.launch.steps]]\npdl = true\n{step}");
+    assert!(error(&dependent).contains("the step before it is not a launch"), "{}", error(&dependent));
+    // Textually a launch precedes it, but none does at the first shape.
+    let skipped =
+        format!("[[kernel.launch]]\nrepeat = {{ i = \"log2(N) - 9\" }}\n{step}[[kernel.launch]]\npdl = true\n{step}");
+    let errors = unroll(&small(&skipped, "").unwrap()).unwrap_err().to_string();
+    assert!(errors.contains("gives a programmatic dependent launch after a step that is not a launch"), "{errors}");
+}
+
+const FLAGS: &str = r#"
+[sweep]
+FAST = { off = [], on = ["-use_fast_math", "-Xptxas=-dlcm=cg,-v", "-DF(a, b)=a"] }
+REGISTERS = { free = [], few = ["-maxrregcount={{ CAP }}"] }
+CAP = [24, 32]
+where = "REGISTERS == 'few' or CAP == 32"
+[[variant]]
+name = "own"
+params = { FAST = "on", CAP = 40, REGISTERS = "few" }
+[[variant]]
+name = "alone"
+params = { FAST = { fastest = ["-use_fast_math", "-O3"] }, CAP = 40, REGISTERS = "free" }
+"#;
+
+#[test]
+fn flags_under_a_name_are_values_of_a_parameter() {
+    let plain = "entry = \"k\"\ngrid = [1]\nargs = [\"x\", \"y\"]\nflags = [\"-O2\"]";
+    let phase = small(plain, FLAGS).unwrap_or_else(|e| panic!("{e}"));
+    let plan = plan(&phase);
+    let flags = |id: &str| {
+        let variant = plan.variants.iter().find(|variant| variant.id.0 == id).unwrap_or_else(|| panic!("{id}"));
+        let Method::Kernel(kernel) = &variant.method else { panic!("a kernel") };
+        kernel.flags.join("|")
+    };
+    assert_eq!(plan.variants.len(), 8);
+    assert_eq!(flags("alone"), "-O2|-use_fast_math|-O3");
+    let alone = &plan.variants[7].params[0];
+    assert_eq!((alone.0.as_str(), alone.1.to_string().as_str()), ("FAST", "fastest"));
+    assert_eq!(flags("FAST=off,REGISTERS=free,CAP=32"), "-O2");
+    assert_eq!(flags("FAST=on,REGISTERS=free,CAP=32"), "-O2|-use_fast_math|-Xptxas=-dlcm=cg,-v|-DF(a, b)=a");
+    assert_eq!(flags("FAST=off,REGISTERS=few,CAP=24"), "-O2|-maxrregcount=24");
+    assert_eq!(flags("own"), "-O2|-use_fast_math|-Xptxas=-dlcm=cg,-v|-DF(a, b)=a|-maxrregcount=40");
+}
+
+#[test]
+fn a_reference_entry_has_no_flags_of_a_parameter() {
+    let plain = "entry = \"k\"\ngrid = [1]\nargs = [\"x\", \"y\"]\nflags = [\"-O2\"]";
+    let sweep = "[sweep]\nFAST = { on = [\"-use_fast_math\"], off = [] }\n";
+    let text = small(plain, sweep).unwrap().text;
+    let entry = "reference = { entry = \"slow\", source = \"slow.cu\", grid = [1], block = [1] }";
+    let phase = parse(Path::new("phase.toml"), &text.replace("reference = \"copy\"", entry)).unwrap();
+    let reference = super::reference_plan(&phase, &plan(&phase)).unwrap();
+    let Method::Kernel(kernel) = &reference.variants[0].method else { panic!("a kernel") };
+    assert_eq!(kernel.flags, ["-O2"]);
+}
+
+#[test]
+fn wrong_flags_of_a_parameter_are_errors() {
+    let plain = "entry = \"k\"\ngrid = [1]\nargs = [\"x\", \"y\"]";
+    let error = |sweep: &str| small(plain, sweep).unwrap_err().to_string();
+    for (sweep, said) in [
+        ("[sweep]\nFAST = { 1 = [], on = [] }", "`sweep.FAST.1` cannot be the name of a value"),
+        ("[sweep]\nFAST = { \"a b\" = [] }", "cannot be the name of a value"),
+        ("[sweep]\nFAST = {}", "`sweep.FAST` is `{}`, expected at least one named list of flags"),
+        ("[sweep]\nFAST = { on = \"-x\" }", "`sweep.FAST.on` is `\"-x\"`, expected an array"),
+        ("[sweep]\nFAST = { on = [\"{{ X }}\"] }", "`X` is not among the sweep's parameters"),
+        (
+            "[sweep]\nFAST = [\"-maxrregcount=24\"]",
+            "a flag is a value under a name: NAME = { off = [], on = [\"-maxrregcount=32\"] }",
+        ),
+        ("[sweep]\nFAST = [\"\"]", "a flag is a value under a name"),
+        (
+            "[sweep]\nFAST = { off = [] }\n[[variant]]\nname = \"v\"\nparams = { FAST = \"of\" }",
+            "`variant[0].params.FAST` is `of`, which is not a value of `sweep.FAST`",
+        ),
+        (
+            "[sweep]\nFAST = { off = [] }\n[[variant]]\nname = \"v\"\nparams = { FAST = { a = [], b = [] } }",
+            "expected one value with its flags",
+        ),
+        ("[sweep]\nFAST = { off = [] }\npoints = [{ FAST = { off = [\"-x\"] } }]", "`sweep.points[0].FAST` has flags"),
+        (
+            "[[variant]]\nname = \"v\"\ncommand = [\"v\"]\nparams = { FAST = { off = [] } }",
+            "`variant[0].params.FAST` holds flags for nvcc, which does not compile this variant",
+        ),
+        (
+            "[sweep]\nFAST = { off = [] }\n[[variant]]\nname = \"v\"\nparams = { FAST = 1 }",
+            "`variant[0].params.FAST` is `1`, expected the name of a value of `sweep.FAST`",
+        ),
+    ] {
+        assert!(error(sweep).contains(said), "{sweep}: {}", error(sweep));
+    }
+    let text = small(plain, "[sweep]\nFAST = { off = [] }").unwrap().text;
+    let text = text.replace("source = \"sort.cu\"", "cubin = \"sort.cubin\"");
+    let errors = parse(Path::new("phase.toml"), &text).unwrap_err().to_string();
+    assert!(errors.contains("`sweep.FAST` holds flags for nvcc, but nothing is compiled"), "{errors}");
+}
+
+#[test]
+fn a_window_of_the_l2_cache_is_inside_its_buffer() {
+    let window = |keys: &str| {
+        let kernel = format!("entry = \"k\"\ngrid = [1]\nargs = [\"x\", \"y\"]\nl2_window = {{ {keys} }}");
+        small(&kernel, "").map_err(|e| e.to_string()).and_then(|phase| unroll(&phase).map_err(|e| e.to_string()))
+    };
+    let plan = window("buffer = \"x\", hit_ratio = \"1 / 4\"").unwrap();
+    let Method::Kernel(kernel) = &plan.variants[0].method else { panic!("a kernel") };
+    let text = serde_json::to_string(&kernel.programs[1].single().unwrap().l2_window).unwrap();
+    let expected =
+        r#"{"buffer":"x","bytes":8192,"hit_ratio":0.25,"hit":"persisting","miss":"streaming","set_aside":8192}"#;
+    assert_eq!(text, expected);
+    for (keys, said) in [
+        ("buffer = \"x\", bytes = \"4 * N + 4\"", "`kernel.l2_window.bytes` is \"4 * N + 4\", which gives 2052"),
+        ("buffer = \"x\", hit_ratio = 2", "`kernel.l2_window.hit_ratio` is \"2\", which gives 2"),
+        ("buffer = \"z\"", "`kernel.l2_window.buffer` is `z`, which is not a buffer"),
+        ("buffer = \"x\", miss = \"persisting\"", "expected one of \"normal\", \"streaming\""),
+        ("bytes = 4", "`kernel.l2_window.buffer` is missing"),
+    ] {
+        let errors = window(keys).unwrap_err();
+        assert!(errors.contains(said), "{keys}: {errors}");
+    }
+    let text =
+        small("entry = \"k\"\ngrid = [1]\nargs = [\"x\", \"y\"]\nl2_window = { buffer = \"x\" }", "").unwrap().text;
+    let errors = parse(Path::new("phase.toml"), &format!("{text}\n[bench]\nl2 = \"cold\"")).unwrap_err().to_string();
+    assert!(errors.contains("`bench.l2` is \"cold\", but a launch has an `l2_window`"), "{errors}");
 }

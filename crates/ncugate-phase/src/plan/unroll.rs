@@ -2,13 +2,13 @@
 
 use super::fault::{Faults, PlanErrors};
 use super::launch::StepContext;
-use super::program::{KernelCode, KernelPlan, PythonKernel, ShapeProgram};
+use super::program::{KernelCode, KernelPlan, PythonKernel, ShapeProgram, Step};
 use super::python;
 use super::reference::{check_reference_args, check_reference_params};
 use super::space::{ConditionError, Point, Space, Walk};
 use super::variants::{CommandPlan, FunctionPlan, HostCode, Method, Plan, Variant, VariantRole};
 use crate::config::{
-    CodeForm, KernelTemplate, KeyPlaces, Phase, StepAction, StepTemplate, VariantSpec, VariantSpecKind,
+    CodeForm, KernelTemplate, KeyPlaces, LoopTemplate, Phase, StepAction, StepTemplate, VariantSpec, VariantSpecKind,
 };
 use ncugate_model::expr::{Names, Template, Value};
 use ncugate_model::{KernelName, Scope, VariantId, glob};
@@ -18,6 +18,8 @@ use std::rc::Rc;
 
 /// Maximum variants of a phase.
 const MOST: usize = 1_000_000;
+/// Maximum steps of one evaluation that has loops.
+const MOST_STEPS: usize = 1000;
 
 /// Every variant declared by a phase: candidates in sweep order (the last axis fastest), then named ones, then baselines.
 ///
@@ -191,17 +193,24 @@ impl Unroller<'_> {
         standing: VariantRole,
     ) -> Option<Variant> {
         let mut scope: Names = params.iter().cloned().collect();
-        let flags = self.rendered(&kernel.flags, &key("flags"), &scope, &id);
+        let mut flags = self.rendered(&kernel.flags, &key("flags"), &scope, &id);
+        for axis in &kernel.flag_axes {
+            let Some((value, chosen)) = axis.chosen(&params) else { continue };
+            let chosen = self.rendered(chosen, &format!("sweep.{}.{value}", axis.name), &scope, &id);
+            flags = flags.zip(chosen).map(|(flags, chosen)| [flags, chosen].concat());
+        }
         let source = self.text(&kernel.source, &key(kernel.code.key().name), &scope, &id);
         let linked = self.rendered(&kernel.linked, &key(kernel.code.key().name), &scope, &id);
         let defines = self.defines(kernel, key, &scope, &id);
-        let keys: Vec<StepKeys<'_>> = kernel
+        let leaves: Vec<StepLeaf<'_>> = kernel
             .steps
             .iter()
-            .map(|step| StepKeys { places: Rc::clone(&self.places), table: key, place: step.place })
+            .flat_map(StepTemplate::leaves)
+            .map(|step| {
+                let keys = self.keys(key, step);
+                StepLeaf { entry: self.entry(step, &keys, &scope, &id), keys }
+            })
             .collect();
-        let entries: Vec<Option<String>> =
-            kernel.steps.iter().zip(&keys).map(|(step, keys)| self.entry(step, keys, &scope, &id)).collect();
         let mut programs = Vec::with_capacity(self.phase.workload.shapes.len());
         for shape in &self.phase.workload.shapes {
             scope.extend(shape.dims.iter().map(|(dim, extent)| (dim.clone(), Value::Int(*extent))));
@@ -215,28 +224,19 @@ impl Unroller<'_> {
                 }
                 Err(ConditionFault) => continue,
             }
-            let steps = kernel.steps.iter().zip(&keys).zip(&entries).map(|((step, keys), entry)| {
-                let launching = StepContext {
-                    tensor_maps: &kernel.tensor_maps,
-                    key: &|key| keys.key(key),
-                    workload: &self.phase.workload,
-                    shape,
-                    scope: &scope,
-                    subject: &subject,
-                };
-                launching.step(&step.action, entry.as_deref(), &mut self.faults)
-            });
-            // Every step is evaluated, so that all faults are reported at once.
-            let steps: Vec<Option<_>> = steps.collect();
-            let mut steps: Option<Vec<_>> = steps.into_iter().collect();
             let launching = StepContext {
-                tensor_maps: &[],
+                tensor_maps: &kernel.tensor_maps,
                 key,
                 workload: &self.phase.workload,
                 shape,
                 scope: &scope,
                 subject: &subject,
             };
+            let mut steps = self.steps(&kernel.steps, &leaves, &launching, 0);
+            if let Some(steps) = &steps {
+                launching.check_order(steps, &mut self.faults);
+            }
+            let launching = StepContext { tensor_maps: &[], ..launching };
             let symbols = launching.symbols(&kernel.symbols, &mut self.faults);
             launching.share_surfaces(steps.as_deref_mut().unwrap_or_default(), &mut self.faults);
             let program = |(steps, symbols)| ShapeProgram { shape: shape.name.clone(), symbols, steps, left_out: None };
@@ -260,7 +260,7 @@ impl Unroller<'_> {
             CodeForm::Ptx => KernelCode::Ptx,
             CodeForm::Cubin => KernelCode::Cubin,
             CodeForm::Host => {
-                let function = entries.into_iter().next()??;
+                let function = leaves.into_iter().next()?.entry?;
                 self.check_host_args(&programs, &key("args"), &id);
                 let host = HostCode { flags: flags?, defines: defines?, programs };
                 let file = PathBuf::from(source?);
@@ -296,6 +296,75 @@ impl Unroller<'_> {
             let help = "pass pointers, and numbers of at most 8 bytes; the function makes structs of them";
             self.faults.add(key, message, help, &format!("variant {id}"));
         }
+    }
+
+    /// Steps with their loops unrolled, after `before` others; none after a fault. `leaves` are the templates without loops.
+    fn steps(
+        &mut self,
+        templates: &[StepTemplate],
+        leaves: &[StepLeaf<'_>],
+        at: &StepContext<'_>,
+        before: usize,
+    ) -> Option<Vec<Step>> {
+        // Every template is evaluated, so that all faults are reported at once.
+        let (mut steps, mut left) = (Some(Vec::with_capacity(templates.len())), leaves);
+        for template in templates {
+            let (own, others) = left.split_at(template.leaves().len());
+            left = others;
+            let before = before + steps.as_ref().map_or(0, Vec::len);
+            let more = match &template.action {
+                StepAction::Loop(repeated) => self.repeated(template, repeated, own, at, before),
+                action => own.first().and_then(|leaf| {
+                    let at = StepContext { key: &|key| leaf.keys.key(key), ..*at };
+                    at.step(action, leaf.entry.as_deref(), &mut self.faults).map(|step| vec![step])
+                }),
+            };
+            steps = steps.zip(more).map(|(mut steps, more)| {
+                steps.extend(more);
+                steps
+            });
+        }
+        steps
+    }
+
+    /// The steps of a loop, for all values of its indices in order.
+    fn repeated(
+        &mut self,
+        template: &StepTemplate,
+        repeated: &LoopTemplate,
+        leaves: &[StepLeaf<'_>],
+        at: &StepContext<'_>,
+        before: usize,
+    ) -> Option<Vec<Step>> {
+        let Some(((name, count), inner)) = repeated.indices.split_first() else {
+            return self.steps(&repeated.steps, leaves, at, before);
+        };
+        let keys = self.keys(at.key, template);
+        let at = StepContext { key: &|key| keys.key(key), ..*at };
+        let help = format!("a count must be a whole number from 0 to {MOST_STEPS}");
+        let count = at.whole(&format!("repeat.{name}"), count, 0..=MOST_STEPS as i64, &help, &mut self.faults)?;
+        let inner = LoopTemplate { indices: inner.to_vec(), steps: repeated.steps.clone() };
+        let mut steps = Vec::new();
+        for value in 0..count {
+            let scope = at.scope.iter().map(|(name, value)| (name.clone(), value.clone()));
+            let scope: Names = scope.chain([(name.clone(), Value::Int(i64::from(value)))]).collect();
+            let subject = format!("{}, {name} = {value}", at.subject);
+            let at = StepContext { scope: &scope, subject: &subject, ..at };
+            steps.extend(self.repeated(template, &inner, leaves, &at, before + steps.len())?);
+            if before + steps.len() > MOST_STEPS {
+                let message = format!("gives more than {MOST_STEPS} steps");
+                at.fault(&mut self.faults, "repeat", message, "shorten the loop");
+                return None;
+            }
+        }
+        Some(steps)
+    }
+
+    fn keys<'k>(&self, key: &'k dyn Fn(&str) -> String, step: &'k StepTemplate) -> StepKeys<'k>
+    where
+        Self: 'k,
+    {
+        StepKeys { places: Rc::clone(&self.places), table: key, place: step.place.as_deref() }
     }
 
     /// The condition that prevents a launch of the kernel at a shape.
@@ -344,7 +413,7 @@ impl Unroller<'_> {
     fn entry(&mut self, step: &StepTemplate, keys: &StepKeys<'_>, scope: &Names, id: &VariantId) -> Option<String> {
         match &step.action {
             StepAction::Launch(launch) => self.text(&launch.entry, &keys.key("entry"), scope, id),
-            StepAction::Memset { .. } | StepAction::Memcpy { .. } => None,
+            StepAction::Memset { .. } | StepAction::Memcpy { .. } | StepAction::Loop(_) => None,
         }
     }
 
@@ -395,16 +464,23 @@ impl Unroller<'_> {
     }
 }
 
+/// A single step of a variant: a launch, a fill or a copy.
+struct StepLeaf<'k> {
+    keys: StepKeys<'k>,
+    /// Its entry, if it is a launch.
+    entry: Option<String>,
+}
+
 /// The key paths of a step: in its own table, else in the kernel's.
 struct StepKeys<'k> {
     places: Rc<KeyPlaces<'k>>,
     table: &'k dyn Fn(&str) -> String,
-    place: Option<usize>,
+    place: Option<&'k str>,
 }
 
 impl StepKeys<'_> {
     fn key(&self, key: &str) -> String {
-        let own = self.place.map(|at| (self.table)(&format!("launch[{at}].{key}")));
+        let own = self.place.map(|at| (self.table)(&format!("{at}.{key}")));
         own.filter(|own| self.places.locate(own).is_some()).unwrap_or_else(|| (self.table)(key))
     }
 }

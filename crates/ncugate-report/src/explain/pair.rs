@@ -45,7 +45,7 @@ impl<'p> Pairs<'p> {
             let value =
                 |name: &&str| variant.params.iter().find(|(known, _)| known == name).map(|(_, v)| v.to_string());
             Some(Code {
-                source: code(format!("{}\n{}", kernel.source.display(), kernel.launched_entries().join("\n"))),
+                source: code(format!("{}\n{}", kernel.source.display(), kernel.code_entries().join("\n"))),
                 flags: code(kernel.flags.join("\n")),
                 params: names.iter().map(|name| value(name).map_or(ABSENT, &mut code)).collect(),
             })

@@ -15,13 +15,25 @@ pub static LAUNCH: Spec = Spec {
         of_kernel(KERNEL.cooperative),
         PDL,
         of_kernel(KERNEL.carveout),
+        of_kernel(KERNEL.l2_window),
         of_kernel(KERNEL.args),
         of_kernel(KERNEL.workspace),
         MEMSET,
         BYTE,
         MEMCPY,
+        REPEAT,
+        STEPS,
     ],
     free: None,
+};
+
+/// The indices of a loop.
+pub static INDICES: Spec = Spec {
+    title: "repeat = { ... }",
+    doc: "`i = \"log2(N)\"`: an index that counts from 0, and its number of values. Several indices are nested loops, the \
+          first is the outermost; a count sees the indices before it.",
+    keys: &[],
+    free: Some(KeyKind::Expr),
 };
 
 const fn of_kernel(key: Key) -> Key {
@@ -42,6 +54,20 @@ pub static BYTE: Key = key(KeyKind::Between(0, 255), "The value of each byte.").
 pub static MEMCPY: Key =
     key(KeyKind::Table(&COPY.spec), "Instead of a launch: a copy of one buffer to another, by `cuMemcpyDtoDAsync`.")
         .named("memcpy");
+
+pub static REPEAT: Key = key(
+    KeyKind::Table(&INDICES),
+    "A loop of the host program: the step is repeated, and the index is a name in its expressions and in `args` (passed \
+     as `int`). An evaluation has at most 1,000 steps.",
+)
+.named("repeat")
+.otherwise("once");
+pub static STEPS: Key = key(
+    KeyKind::List(&KeyKind::Again(&LAUNCH)),
+    "With `repeat`, instead of a launch: the steps of the loop's body, in order.",
+)
+.named("steps")
+.otherwise("the step itself");
 
 keys! {
     COPY: CopyKeys = "memcpy = { ... }", "A copy of a whole buffer to another of the same size.";

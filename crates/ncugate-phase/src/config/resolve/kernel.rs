@@ -1,6 +1,6 @@
 //! `[kernel]`, `[sweep]`, `[[variant]]`, `[[baseline]]`: ways to compute the workload.
 
-use super::launch::{self, LaunchParts, StepParts};
+use super::launch::{self, LaunchParts, ScopedLaunch, StepParts};
 use super::names::{KernelNames, identifier, no_duplicates, suggest};
 use super::scope::NameScope;
 use super::symbol::{self, SymbolParts};
@@ -10,7 +10,8 @@ use crate::config::error::Place;
 use crate::config::keys::{KERNEL, Key, SWEEP, VARIANT};
 use crate::config::reader::{Item, PlacedValue, Table, TomlText};
 use crate::config::{
-    ArgTemplate, CodeForm, CommandTemplate, FunctionTemplate, KernelTemplate, Sweep, VariantSpec, VariantSpecKind,
+    ArgTemplate, CodeForm, CommandTemplate, FlagAxis, FunctionTemplate, KernelTemplate, Sweep, VariantSpec,
+    VariantSpecKind,
 };
 use ncugate_model::expr::{Expr, Template, Value};
 
@@ -22,6 +23,8 @@ pub struct KernelParts {
     /// Further sources; they belong to `source`.
     linked: Vec<PlacedValue<Template>>,
     flags: Option<Vec<PlacedValue<Template>>>,
+    /// Parameters of the sweep that choose flags.
+    pub flag_axes: Vec<FlagAxisParts>,
     defines: Option<Vec<PlacedValue<String>>>,
     tensor_maps: Option<Vec<MapParts>>,
     symbols: Option<Vec<SymbolParts>>,
@@ -33,6 +36,71 @@ pub struct KernelParts {
     /// Keys of the file, whether or not their values are valid.
     present: Vec<&'static Key>,
     pub runs: KernelCompleteness,
+}
+
+/// A parameter of the sweep that chooses flags.
+#[derive(Debug, Clone)]
+pub struct FlagAxisParts {
+    name: PlacedValue<String>,
+    values: Vec<(String, Vec<PlacedValue<Template>>)>,
+}
+
+impl FlagAxisParts {
+    /// Reads the named lists of flags of an axis.
+    fn read(name: PlacedValue<String>, item: &Item<'_>) -> Option<Self> {
+        let table = item.table()?;
+        let flags = |item: Item<'_>| item.list().iter().filter_map(Item::template).collect();
+        let named = table.free().into_iter().filter(|(name, _)| item.is_value_name(name));
+        let values: Vec<_> = named.map(|(name, item)| (name.value, flags(item))).collect();
+        if table.free().is_empty() {
+            item.expected(
+                "at least one named list of flags",
+                Some("{ off = [], on = [\"-use_fast_math\"] }".to_owned()),
+            );
+        }
+        Some(Self { name, values })
+    }
+
+    /// Its values for the sweep.
+    fn axis(&self) -> (String, Vec<Value>) {
+        let values = self.values.iter().map(|(name, _)| Value::Text(name.clone()));
+        (self.name.value.clone(), values.collect())
+    }
+
+    fn flags(&self) -> impl Iterator<Item = &PlacedValue<Template>> {
+        self.values.iter().flat_map(|(_, flags)| flags)
+    }
+
+    fn template(&self) -> FlagAxis {
+        let plain = |flags: &[PlacedValue<Template>]| flags.iter().map(|flag| flag.value.clone()).collect();
+        let values = self.values.iter().map(|(name, flags)| (name.clone(), plain(flags)));
+        FlagAxis { name: self.name.value.clone(), values: values.collect() }
+    }
+
+    /// The parameters of a variant that have their flags with them.
+    fn of_params(params: &Item<'_>) -> Vec<Self> {
+        let entries = params.table().map(|table| table.free()).unwrap_or_default();
+        let tables = entries.into_iter().filter(|(_, item)| item.is_table());
+        tables.filter_map(|(name, item)| Self::read(name, &item)).collect()
+    }
+
+    /// Reports a variant's value that has no flags.
+    fn check_value(&self, params: &Item<'_>) {
+        let entries = params.table().map(|table| table.free()).unwrap_or_default();
+        let named = entries.into_iter().filter(|(name, item)| name.value == self.name.value && !item.is_table());
+        for (_, item) in named {
+            let names = || self.values.iter().map(|(name, _)| name.as_str());
+            match item.param() {
+                Some(Value::Text(value)) if names().all(|name| name != value) => {
+                    let message =
+                        format!("`{}` is `{value}`, which is not a value of `{}`", item.place.key, self.name.place.key);
+                    item.report(message, Some(suggest(&value, names())));
+                }
+                Some(Value::Text(_)) | None => {}
+                Some(_) => item.expected(&format!("the name of a value of `{}`", self.name.place.key), None),
+            }
+        }
+    }
 }
 
 /// The use of a `[kernel]` table.
@@ -79,12 +147,13 @@ pub fn parts(table: &Table<'_>) -> KernelParts {
         code: code.map(|(code, _)| code),
         present: KERNEL.spec.keys.iter().filter(|key| table.has(key)).collect(),
         flags: table.given(&KERNEL.flags).map(|item| item.list().iter().filter_map(Item::template).collect()),
+        flag_axes: Vec::new(),
         defines: table.given(&KERNEL.defines).map(placed_texts),
         tensor_maps: table.given(&KERNEL.tensor_maps).map(|item| tensor_map::maps(&item)),
         symbols: table.given(&KERNEL.symbols).map(|item| symbol::symbols(&item)),
         condition: table.given(&KERNEL.r#where).and_then(|item| item.expr()),
         shared: LaunchParts::read(table),
-        steps: table.given(&KERNEL.launch).map(|item| launch::steps(&item)),
+        steps: table.given(&KERNEL.launch).map(|item| launch::steps(&item, KERNEL.launch.name)),
         runs: KernelCompleteness::Whole,
     };
     if let Some(steps) = &parts.steps {
@@ -122,6 +191,7 @@ impl KernelParts {
             linked: if self.source.is_some() { self.linked } else { base.linked.clone() },
             source: self.source.or_else(|| base.source.clone()),
             flags: self.flags.or_else(|| base.flags.clone()),
+            flag_axes: base.flag_axes.clone(),
             defines: self.defines.or_else(|| base.defines.clone()),
             tensor_maps: self.tensor_maps.or_else(|| base.tensor_maps.clone()),
             symbols: self.symbols.or_else(|| base.symbols.clone()),
@@ -174,12 +244,18 @@ impl KernelParts {
         let before = at.problems();
         self.check_form(at);
         let given = || params.iter().map(|param| &param.value);
+        let (foreign, why) = self.form().foreign();
+        let flag_axes = || self.flag_axes.iter().filter(|axis| given().any(|name| *name == axis.name.value));
+        for axis in flag_axes().filter(|_| foreign.contains(&&KERNEL.flags)) {
+            let message = format!("`{}` holds flags for nvcc, but {why}", axis.name.place.key);
+            at.report_at(&axis.name.place, message, Some("leave it out".to_owned()));
+        }
         let own = NameScope::new(whose.to_owned(), given().cloned());
         let all = names.dims.iter().chain(given()).cloned();
         let scope = NameScope::new(format!("the dimensions and {whose}"), all);
         let steps = self.steps();
         launch::check(at, &steps, names, &scope);
-        for template in self.templates(&steps) {
+        for template in self.templates(&steps).chain(flag_axes().flat_map(FlagAxisParts::flags)) {
             own.check_template(at, template);
         }
         for define in self.defines.iter().flatten().filter(|define| !own.names.contains(&define.value)) {
@@ -189,8 +265,10 @@ impl KernelParts {
         let maps = || self.tensor_maps.iter().flatten();
         maps().filter(|map| self.passes(map)).for_each(|map| map.check(at, &scope));
         let map_names: Vec<&str> = maps().map(|map| map.name.value.as_str()).collect();
-        for arg in args(&steps) {
-            argument::check(at, arg, names, &map_names, &scope);
+        for ScopedLaunch { launch, scope, indices } in launch::scoped(&steps, &scope, &[]) {
+            let args: Vec<String> = names.args.iter().chain(&indices).cloned().collect();
+            let names = KernelNames { args: &args, ..*names };
+            launch.args.iter().flatten().for_each(|arg| argument::check(at, arg, &names, &map_names, &scope));
         }
         self.condition.iter().for_each(|condition| scope.check_expr(at, condition));
         self.symbols.iter().flatten().for_each(|symbol| symbol.check(at, names, &scope));
@@ -222,7 +300,7 @@ impl KernelParts {
 
     /// Texts that can contain parameters.
     fn templates<'s>(&'s self, steps: &'s [StepParts]) -> impl Iterator<Item = &'s PlacedValue<Template>> {
-        let entries = steps.iter().filter_map(StepParts::launch).filter_map(|launch| launch.entry.as_ref());
+        let entries = launch::launches(steps).filter_map(|launch| launch.entry.as_ref());
         self.source.iter().chain(&self.linked).chain(entries).chain(self.flags.iter().flatten())
     }
 
@@ -233,7 +311,7 @@ impl KernelParts {
             return;
         }
         let maps = self.tensor_maps.iter().flatten().flat_map(MapParts::exprs);
-        let exprs = steps.iter().filter_map(StepParts::launch).flat_map(LaunchParts::exprs);
+        let exprs = launch::launches(steps).flat_map(LaunchParts::exprs).chain(launch::counts(steps));
         let exprs = exprs.chain(maps).chain(&self.condition);
         let symbols = self.symbols.iter().flatten().map(|symbol| &symbol.value);
         let parts = args(steps).chain(symbols).flat_map(|arg| arg.value.parts());
@@ -241,7 +319,9 @@ impl KernelParts {
             .flat_map(|expr| expr.value.names())
             .chain(parts.filter_map(ArgTemplate::expr).flat_map(|expr| expr.names()))
             .chain(self.templates(steps).flat_map(|template| template.value.names()))
+            .chain(self.flag_axes.iter().flat_map(FlagAxisParts::flags).flat_map(|flag| flag.value.names()))
             .map(|(name, _)| name)
+            .chain(self.flag_axes.iter().map(|axis| axis.name.value.clone()))
             .chain(self.defines.iter().flatten().map(|define| define.value.clone()))
             .collect();
         for param in params.iter().filter(|param| !used.contains(&param.value)) {
@@ -260,7 +340,7 @@ impl KernelParts {
 
     /// Reports tensor maps that neither this kernel nor one of `others` passes.
     pub fn check_unused(&self, at: &Table<'_>, others: &[&KernelTemplate]) {
-        if self.steps().iter().filter_map(StepParts::launch).all(|launch| launch.args.is_none()) {
+        if launch::launches(&self.steps()).all(|launch| launch.args.is_none()) {
             return;
         }
         let theirs = |map: &MapParts| {
@@ -286,6 +366,7 @@ impl KernelParts {
                 Some(flags) => flags.iter().map(|flag| flag.value.clone()).collect(),
                 None => default_flags(self.form()),
             },
+            flag_axes: self.flag_axes.iter().map(FlagAxisParts::template).collect(),
             defines: self.defines.as_ref().map(texts).unwrap_or_default(),
             tensor_maps: self.tensor_maps.iter().flatten().map(MapParts::template).collect::<Option<_>>()?,
             symbols: self.symbols.iter().flatten().map(SymbolParts::template).collect(),
@@ -309,15 +390,21 @@ fn default_flags(code: CodeForm) -> Vec<Template> {
 
 /// The arguments of all launches.
 fn args(steps: &[StepParts]) -> impl Iterator<Item = &PlacedValue<ArgTemplate>> {
-    steps.iter().filter_map(StepParts::launch).flat_map(|launch| launch.args.iter().flatten())
+    launch::launches(steps).flat_map(|launch| launch.args.iter().flatten())
 }
 
-/// Reads `[sweep]`.
-pub fn sweep(item: &Item<'_>) -> Sweep {
-    let Some(table) = item.table() else { return Sweep::default() };
-    let mut axes = Vec::new();
-    for (name, values) in table.free() {
-        let Some(name) = identifier(&name, &values) else { continue };
+/// Reads `[sweep]`, and its parameters that choose flags.
+pub fn sweep(item: &Item<'_>) -> (Sweep, Vec<FlagAxisParts>) {
+    let Some(table) = item.table() else { return Default::default() };
+    let (mut axes, mut flag_axes) = (Vec::new(), Vec::new());
+    for (placed, values) in table.free() {
+        let Some(name) = identifier(&placed, &values) else { continue };
+        if values.is_table() {
+            let Some(axis) = FlagAxisParts::read(placed, &values) else { continue };
+            axes.push(axis.axis());
+            flag_axes.push(axis);
+            continue;
+        }
         let items = values.some_list();
         let (mut seen, mut known): (Vec<Value>, _) = (Vec::new(), std::collections::HashSet::new());
         for item in items {
@@ -335,7 +422,13 @@ pub fn sweep(item: &Item<'_>) -> Sweep {
     let scope = NameScope::new("the sweep's parameters", axes.iter().map(|(name, _)| name.clone()));
     let condition = table.read(&SWEEP.r#where, |item| scope.expr(item)).map(|expr| expr.value);
     let points = table.get(&SWEEP.points).map(|item| item.some_list().iter().map(params).collect());
-    Sweep { axes, condition, points }
+    for point in table.list(&SWEEP.points) {
+        for axis in FlagAxisParts::of_params(&point) {
+            let help = "give the flags to the axis, and its name here".to_owned();
+            table.report_at(&axis.name.place, format!("`{}` has flags", axis.name.place.key), Some(help));
+        }
+    }
+    (Sweep { axes, condition, points }, flag_axes)
 }
 
 /// Reads `[[variant]]` or `[[baseline]]`; `base` is `[kernel]`.
@@ -364,8 +457,9 @@ pub fn placed_names(item: &Item<'_>) -> Vec<PlacedValue<String>> {
 pub fn params(item: &Item<'_>) -> Vec<(String, Value)> {
     let Some(table) = item.table() else { return Vec::new() };
     let entries = table.free().into_iter();
+    let value = |item: &Item<'_>| if item.is_table() { item.only_name().map(Value::Text) } else { item.param() };
     entries
-        .filter_map(|(name, item)| Some((identifier(&name, &item)?, item.param().unwrap_or(Value::Int(0)))))
+        .filter_map(|(name, item)| Some((identifier(&name, &item)?, value(&item).unwrap_or(Value::Int(0)))))
         .collect()
 }
 
@@ -377,6 +471,14 @@ fn variant(table: &Table<'_>, base: Option<&KernelParts>, names: &KernelNames<'_
     let shown = name.as_deref().unwrap_or("?").to_owned();
     let whose = format!("the parameters of variant `{shown}`");
     let command = table.get(&VARIANT.command);
+    let flag_axes = table.get(&VARIANT.params).map(|item| FlagAxisParts::of_params(&item)).unwrap_or_default();
+    if command.is_some() || table.has(&VARIANT.python) {
+        for axis in &flag_axes {
+            let message =
+                format!("`{}` holds flags for nvcc, which does not compile this variant", axis.name.place.key);
+            table.report_at(&axis.name.place, message, Some("write a plain value".to_owned()));
+        }
+    }
     if let Some(pattern) = table.get(&VARIANT.r#match) {
         let beside = VARIANT.spec.keys.iter().filter(|key| ![&VARIANT.name, &VARIANT.r#match].contains(key));
         for item in beside.filter_map(|key| table.given(key)) {
@@ -419,8 +521,13 @@ fn variant(table: &Table<'_>, base: Option<&KernelParts>, names: &KernelNames<'_
                     Some("leave it out".to_owned()),
                 );
             }
-            kernel_of(table, kernel, base, names, &shown).and_then(|parts| {
+            kernel_of(table, kernel, base, names, &shown).and_then(|mut parts| {
+                parts.flag_axes.retain(|axis| flag_axes.iter().all(|own| own.name.value != axis.name.value));
+                parts.flag_axes.extend(flag_axes);
                 parts.check(table, names, &placed, &whose);
+                if let Some(params) = table.get(&VARIANT.params) {
+                    parts.flag_axes.iter().for_each(|axis| axis.check_value(&params));
+                }
                 parts.template().map(|kernel| VariantSpecKind::Kernel(Box::new(kernel)))
             })
         }

@@ -3,11 +3,13 @@
 use super::argument;
 use super::names::{KernelNames, identifier, suggest};
 use super::scope::NameScope;
-use crate::config::keys::{BYTE, COPY, KERNEL, Key, LAUNCH, MEMCPY, MEMSET, PDL};
+use crate::config::keys::{BYTE, COPY, KERNEL, Key, L2_WINDOW, LAUNCH, MEMCPY, MEMSET, PDL, REPEAT, STEPS};
 use crate::config::reader::{Item, PlacedValue, Table};
-use crate::config::{ArgTemplate, CodeForm, DynamicArray, LaunchTemplate, StepAction, StepTemplate};
-use ncugate_model::LaunchMode;
+use crate::config::{
+    ArgTemplate, CodeForm, DynamicArray, L2WindowTemplate, LaunchTemplate, LoopTemplate, StepAction, StepTemplate,
+};
 use ncugate_model::expr::{Expr, Template};
+use ncugate_model::{L2Property, LaunchMode};
 
 /// Keys of a launch in one table, with places for checks.
 #[derive(Debug, Clone, Default)]
@@ -20,6 +22,7 @@ pub struct LaunchParts {
     cooperative: Option<PlacedValue<bool>>,
     pdl: Option<PlacedValue<bool>>,
     carveout: Option<PlacedValue<Expr>>,
+    l2_window: Option<L2WindowParts>,
     pub args: Option<Vec<PlacedValue<ArgTemplate>>>,
     workspace: Option<Vec<PlacedValue<Expr>>>,
     /// Keys of the table, whether or not their values are valid.
@@ -46,6 +49,7 @@ impl LaunchParts {
             cooperative: table.given(&KERNEL.cooperative).and_then(flag),
             pdl: None,
             carveout: table.given(&KERNEL.carveout).and_then(|item| item.expr()),
+            l2_window: table.given(&KERNEL.l2_window).and_then(|item| L2WindowParts::read(&item)),
             args: table.given(&KERNEL.args).map(|item| argument::args(&item)),
             workspace: table.given(&KERNEL.workspace).map(exprs),
             present: LAUNCH.keys.iter().filter(|key| KERNEL.spec.key(key.name).is_some() && table.has(key)).collect(),
@@ -64,6 +68,7 @@ impl LaunchParts {
             cooperative: self.cooperative.or_else(|| base.cooperative.clone()),
             pdl: self.pdl.or_else(|| base.pdl.clone()),
             carveout: self.carveout.or_else(|| base.carveout.clone()),
+            l2_window: self.l2_window.or_else(|| base.l2_window.clone()),
             args: self.args.or_else(|| base.args.clone()),
             workspace: self.workspace.or_else(|| base.workspace.clone()),
             present: self.present,
@@ -87,7 +92,8 @@ impl LaunchParts {
     pub fn exprs(&self) -> impl Iterator<Item = &PlacedValue<Expr>> {
         let axes = [&self.grid, &self.block, &self.cluster].into_iter().flatten().flatten();
         let axes = axes.chain(self.workspace.iter().flatten());
-        axes.chain(self.dynamic_shared.iter().flatten().map(|(_, bytes)| bytes)).chain(&self.carveout)
+        let axes = axes.chain(self.dynamic_shared.iter().flatten().map(|(_, bytes)| bytes)).chain(&self.carveout);
+        axes.chain(self.l2_window.iter().flat_map(L2WindowParts::exprs))
     }
 
     /// Reports missing keys; `key` is the path of its table.
@@ -121,9 +127,50 @@ impl LaunchParts {
             dynamic_shared: self.dynamic_shared.iter().flatten().map(array).collect(),
             mode: self.mode(),
             carveout: self.carveout.as_ref().map(|expr| expr.value.clone()),
+            l2_window: self.l2_window.as_ref().map(L2WindowParts::template),
             args: self.args.as_ref()?.iter().map(|arg| arg.value.clone()).collect(),
             workspace: self.workspace.as_ref().map(exprs).unwrap_or_default(),
         })
+    }
+}
+
+/// A parsed access-policy window.
+#[derive(Debug, Clone)]
+struct L2WindowParts {
+    buffer: PlacedValue<String>,
+    bytes: Option<PlacedValue<Expr>>,
+    hit_ratio: PlacedValue<Expr>,
+    hit: L2Property,
+    miss: L2Property,
+    set_aside: Option<PlacedValue<Expr>>,
+}
+
+impl L2WindowParts {
+    fn read(item: &Item<'_>) -> Option<Self> {
+        let table = item.table()?;
+        let buffer = table.read(&L2_WINDOW.buffer, |item| Some(item.with(item.name()?)));
+        let (bytes, set_aside) =
+            (table.read(&L2_WINDOW.bytes, Item::expr), table.read(&L2_WINDOW.set_aside, Item::expr));
+        let hit_ratio = table.read(&L2_WINDOW.hit_ratio, Item::expr);
+        let hit = table.read(&L2_WINDOW.hit, |item| item.one_of(&L2Property::WORDS));
+        let miss = table.read(&L2_WINDOW.miss, |item| item.one_of(&L2Property::OF_MISSES));
+        Some(Self { buffer: buffer?, bytes, hit_ratio: hit_ratio?, hit: hit?, miss: miss?, set_aside })
+    }
+
+    fn exprs(&self) -> impl Iterator<Item = &PlacedValue<Expr>> {
+        self.bytes.iter().chain([&self.hit_ratio]).chain(&self.set_aside)
+    }
+
+    fn template(&self) -> L2WindowTemplate {
+        let expr = |expr: &Option<PlacedValue<Expr>>| expr.as_ref().map(|expr| expr.value.clone());
+        L2WindowTemplate {
+            buffer: self.buffer.value.clone(),
+            bytes: expr(&self.bytes),
+            hit_ratio: self.hit_ratio.value.clone(),
+            hit: self.hit,
+            miss: self.miss,
+            set_aside: expr(&self.set_aside),
+        }
     }
 }
 
@@ -142,8 +189,8 @@ fn dynamic_shared(item: &Item<'_>) -> Vec<(Option<String>, PlacedValue<Expr>)> {
 pub struct StepParts {
     /// Key path of its table; that of the kernel if the kernel has no list of steps.
     pub key: String,
-    /// Its position in the list, if there is one.
-    place: Option<usize>,
+    /// Its key path below the kernel, if the kernel has a list.
+    place: Option<String>,
     pub action: ActionParts,
 }
 
@@ -153,6 +200,7 @@ pub enum ActionParts {
     Launch(Box<LaunchParts>),
     Memset { buffer: Option<PlacedValue<String>>, byte: Option<u8> },
     Memcpy { from: Option<PlacedValue<String>>, to: Option<PlacedValue<String>> },
+    Loop { indices: Vec<(PlacedValue<String>, PlacedValue<Expr>)>, steps: Vec<StepParts> },
 }
 
 impl StepParts {
@@ -165,37 +213,54 @@ impl StepParts {
     pub fn launch(&self) -> Option<&LaunchParts> {
         match &self.action {
             ActionParts::Launch(launch) => Some(launch),
-            ActionParts::Memset { .. } | ActionParts::Memcpy { .. } => None,
+            ActionParts::Memset { .. } | ActionParts::Memcpy { .. } | ActionParts::Loop { .. } => None,
         }
     }
 
-    /// The step completed by `base`, if it is a launch.
+    /// The step; for a loop, the steps in it.
+    fn leaves(&self) -> Vec<&Self> {
+        match &self.action {
+            ActionParts::Loop { steps, .. } => steps.iter().flat_map(Self::leaves).collect(),
+            _ => vec![self],
+        }
+    }
+
+    /// The step with its launches completed by `base`.
     pub fn over(&self, base: &LaunchParts) -> Self {
         let action = match &self.action {
             ActionParts::Launch(launch) => ActionParts::Launch(Box::new(launch.as_ref().clone().over(base))),
+            ActionParts::Loop { indices, steps } => {
+                let steps = steps.iter().map(|step| step.over(base)).collect();
+                ActionParts::Loop { indices: indices.clone(), steps }
+            }
             other => other.clone(),
         };
-        Self { key: self.key.clone(), place: self.place, action }
+        Self { key: self.key.clone(), place: self.place.clone(), action }
     }
 
     /// The step, if all its required keys are valid.
     pub fn template(&self) -> Option<StepTemplate> {
         let action = match &self.action {
-            ActionParts::Launch(launch) => StepAction::Launch(launch.template()?),
+            ActionParts::Launch(launch) => StepAction::Launch(Box::new(launch.template()?)),
             ActionParts::Memset { buffer, byte } => {
                 StepAction::Memset { buffer: buffer.as_ref()?.value.clone(), byte: (*byte)? }
             }
             ActionParts::Memcpy { from, to } => {
                 StepAction::Memcpy { from: from.as_ref()?.value.clone(), to: to.as_ref()?.value.clone() }
             }
+            ActionParts::Loop { indices, steps } => StepAction::Loop(LoopTemplate {
+                indices: indices.iter().map(|(name, count)| (name.value.clone(), count.value.clone())).collect(),
+                steps: steps.iter().map(Self::template).collect::<Option<_>>()?,
+            }),
         };
-        Some(StepTemplate { place: self.place, action })
+        Some(StepTemplate { place: self.place.clone(), action })
     }
 
-    /// Buffers of a fill or a copy.
+    /// Buffers of a fill, a copy, or a window.
     fn buffers(&self) -> impl Iterator<Item = &PlacedValue<String>> {
         let named = match &self.action {
-            ActionParts::Launch(_) => [None, None],
+            ActionParts::Launch(launch) => [launch.l2_window.as_ref().map(|window| &window.buffer), None],
+            ActionParts::Loop { .. } => [None, None],
             ActionParts::Memset { buffer, .. } => [buffer.as_ref(), None],
             ActionParts::Memcpy { from, to } => [from.as_ref(), to.as_ref()],
         };
@@ -203,16 +268,103 @@ impl StepParts {
     }
 }
 
-/// Reads `[[kernel.launch]]`.
-pub fn steps(item: &Item<'_>) -> Vec<StepParts> {
-    item.some_list().iter().enumerate().filter_map(|(place, item)| step(place, item)).collect()
+/// The launches among steps, those of loops once.
+pub fn launches(steps: &[StepParts]) -> impl Iterator<Item = &LaunchParts> {
+    steps.iter().flat_map(StepParts::leaves).filter_map(StepParts::launch)
 }
 
-fn step(place: usize, item: &Item<'_>) -> Option<StepParts> {
+/// The counts of loops.
+pub fn counts(steps: &[StepParts]) -> Vec<&PlacedValue<Expr>> {
+    let mut found = Vec::new();
+    for step in steps {
+        if let ActionParts::Loop { indices, steps } = &step.action {
+            found.extend(indices.iter().map(|(_, count)| count));
+            found.extend(counts(steps));
+        }
+    }
+    found
+}
+
+/// A launch with the names that its expressions see.
+pub struct ScopedLaunch<'s> {
+    pub launch: &'s LaunchParts,
+    pub scope: NameScope,
+    /// The indices of its loops, which `args` can name.
+    pub indices: Vec<String>,
+}
+
+/// The launches among steps; expressions outside loops see `scope`.
+pub fn scoped<'s>(steps: &'s [StepParts], scope: &NameScope, indices: &[String]) -> Vec<ScopedLaunch<'s>> {
+    let of = |step: &'s StepParts| match &step.action {
+        ActionParts::Launch(launch) => {
+            vec![ScopedLaunch { launch, scope: scope.clone(), indices: indices.to_vec() }]
+        }
+        ActionParts::Loop { indices: own, steps } => {
+            let own = own.iter().map(|(name, _)| name.value.clone());
+            let indices: Vec<String> = indices.iter().cloned().chain(own).collect();
+            scoped(steps, &with_indices(scope, &indices), &indices)
+        }
+        ActionParts::Memset { .. } | ActionParts::Memcpy { .. } => Vec::new(),
+    };
+    steps.iter().flat_map(of).collect()
+}
+
+fn with_indices(scope: &NameScope, indices: &[String]) -> NameScope {
+    let new = indices.iter().filter(|name| !scope.names.contains(name));
+    NameScope::new(scope.who.clone(), scope.names.iter().chain(new).cloned())
+}
+
+/// Reads `[[kernel.launch]]`, or the steps of a loop; `path` is the key path of the list below the kernel.
+pub fn steps(item: &Item<'_>, path: &str) -> Vec<StepParts> {
+    let step = |(at, item): (usize, &Item<'_>)| step(format!("{path}[{at}]"), item);
+    item.some_list().iter().enumerate().filter_map(step).collect()
+}
+
+/// A step, with its loop around it.
+fn step(place: String, item: &Item<'_>) -> Option<StepParts> {
     let table = item.table()?;
+    let Some(repeat) = table.get(&REPEAT) else {
+        if let Some(steps) = table.get(&STEPS) {
+            let help = "add `repeat = { i = \"COUNT\" }`, or list the steps in the kernel".to_owned();
+            steps.report(format!("`{}` needs `repeat`", steps.place.key), Some(help));
+            return None;
+        }
+        return once(place, item, &table);
+    };
+    let indices = indices(&repeat);
+    let steps = match table.get(&STEPS) {
+        None => vec![once(place.clone(), item, &table)?],
+        Some(body) => {
+            let own = LAUNCH.keys.iter().filter(|key| ![&REPEAT, &STEPS].contains(key));
+            for stray in own.filter_map(|key| table.given(key)) {
+                let help = "move it to the steps".to_owned();
+                stray.report(format!("`{}` does not apply to a step with `steps`", stray.place.key), Some(help));
+            }
+            steps(&body, &format!("{place}.{}", STEPS.name))
+        }
+    };
+    let key = item.place.key.clone();
+    Some(StepParts { key, place: Some(place), action: ActionParts::Loop { indices: indices?, steps } })
+}
+
+/// The indices of a loop with their counts, the outermost first.
+fn indices(item: &Item<'_>) -> Option<Vec<(PlacedValue<String>, PlacedValue<Expr>)>> {
+    let entries = item.table()?.free();
+    if entries.is_empty() {
+        item.expected("at least one index", Some("repeat = { i = \"log2(N)\" }".to_owned()));
+    }
+    let index = |(name, item): (PlacedValue<String>, Item<'_>)| {
+        identifier(&name, &item)?;
+        Some((name, item.expr()?))
+    };
+    entries.into_iter().map(index).collect()
+}
+
+/// A step without its loop.
+fn once(place: String, item: &Item<'_>, table: &Table<'_>) -> Option<StepParts> {
     let named = |item: &Item<'_>| Some(item.with(item.name()?));
     let (memset, memcpy) = (table.get(&MEMSET), table.get(&MEMCPY));
-    let mut launch = LaunchParts::read(&table);
+    let mut launch = LaunchParts::read(table);
     launch.pdl = table.read(&PDL, |item| Some(item.with(item.boolean()?)));
     if memset.is_some() || memcpy.is_some() {
         let own = launch.present.first().copied().or(Some(&PDL).filter(|key| table.has(key)));
@@ -248,32 +400,55 @@ fn step(place: usize, item: &Item<'_>) -> Option<StepParts> {
 
 /// Reports errors in the steps of a kernel, each completed by `[kernel]`.
 pub fn check(at: &Table<'_>, steps: &[StepParts], names: &KernelNames<'_>, scope: &NameScope) {
-    for buffer in steps.iter().flat_map(StepParts::buffers) {
+    check_loops(at, steps, names, scope);
+    let leaves: Vec<&StepParts> = steps.iter().flat_map(StepParts::leaves).collect();
+    for buffer in leaves.iter().flat_map(|step| step.buffers()) {
         let known = || names.buffers.iter().map(|buffer| buffer.name.as_str());
         if !known().any(|name| name == buffer.value) {
             let message = format!("`{}` is `{}`, which is not a buffer", buffer.place.key, buffer.value);
             at.report_at(&buffer.place, message, Some(suggest(&buffer.value, known())));
         }
     }
-    for (index, step) in steps.iter().enumerate() {
-        let Some(launch) = step.launch() else { continue };
+    for ScopedLaunch { launch, scope, .. } in scoped(steps, scope, &[]) {
         launch.exprs().for_each(|expr| scope.check_expr(at, expr));
-        check_mode(at, steps, index, launch);
     }
-    if !steps.is_empty() && !steps.iter().any(|step| step.launch().is_some()) {
+    for (index, step) in leaves.iter().enumerate() {
+        let Some(launch) = step.launch() else { continue };
+        check_mode(at, &leaves, index, launch);
+    }
+    if !steps.is_empty() && launches(steps).next().is_none() {
         at.report(format!("`{}.launch` has no launch", at.place.key), Some("add a step with an `entry`".to_owned()));
     }
 }
 
+/// Reports indices with a name in use, and counts with unknown names.
+fn check_loops(at: &Table<'_>, steps: &[StepParts], names: &KernelNames<'_>, scope: &NameScope) {
+    for step in steps {
+        let ActionParts::Loop { indices, steps } = &step.action else { continue };
+        let mut scope = scope.clone();
+        for (name, count) in indices {
+            scope.check_expr(at, count);
+            let of_names = names.taken.iter().find(|(taken, _)| *taken == name.value).map(|(_, owner)| *owner);
+            let owner = of_names.or(scope.names.contains(&name.value).then_some("name"));
+            if let Some(owner) = owner {
+                let message = format!("`{}` is also a {owner}", name.place.key);
+                at.report_at(&name.place, message, Some("give the index another name".to_owned()));
+            }
+            scope = with_indices(&scope, std::slice::from_ref(&name.value));
+        }
+        check_loops(at, steps, names, &scope);
+    }
+}
+
 /// A programmatic launch depends on the launch before it, and is not cooperative.
-fn check_mode(at: &Table<'_>, steps: &[StepParts], index: usize, launch: &LaunchParts) {
+fn check_mode(at: &Table<'_>, steps: &[&StepParts], index: usize, launch: &LaunchParts) {
     let Some(pdl) = launch.pdl.as_ref().filter(|pdl| pdl.value) else { return };
     if launch.cooperative.as_ref().is_some_and(|cooperative| cooperative.value) {
         let help = "a cooperative launch waits until the GPU is free; remove one of the two".to_owned();
         at.report_at(&pdl.place, format!("`{}` and `cooperative` are both true", pdl.place.key), Some(help));
     }
     let before = index.checked_sub(1).and_then(|before| steps.get(before));
-    if before.and_then(StepParts::launch).is_none() {
+    if before.and_then(|before| before.launch()).is_none() {
         let message = format!("`{}` is true, but the step before it is not a launch", pdl.place.key);
         let help =
             "a programmatic dependent launch must directly follow another launch of the same evaluation".to_owned();
@@ -283,7 +458,7 @@ fn check_mode(at: &Table<'_>, steps: &[StepParts], index: usize, launch: &Launch
 
 /// Reports launches with missing keys; `at` is the kernel's table.
 pub fn complete(at: &Table<'_>, steps: &[StepParts]) {
-    for step in steps {
+    for step in steps.iter().flat_map(StepParts::leaves) {
         if let Some(launch) = step.launch() {
             launch.complete(at, &step.key);
         }
@@ -293,7 +468,7 @@ pub fn complete(at: &Table<'_>, steps: &[StepParts]) {
 /// Reports launch keys in the kernel's own table (`own`) that no launch inherits.
 pub fn check_taken(at: &Table<'_>, own: &LaunchParts, steps: &[StepParts]) {
     for key in &own.present {
-        let mut launches = steps.iter().filter_map(StepParts::launch);
+        let mut launches = launches(steps);
         if steps.is_empty() || launches.any(|launch| !launch.present.contains(key)) {
             continue;
         }

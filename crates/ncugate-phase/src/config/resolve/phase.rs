@@ -1,7 +1,7 @@
 //! The file as a whole: order of reading, settings, objective, and name collisions.
 
 use super::gates::Vocabulary;
-use super::kernel::{self, KernelCompleteness, KernelParts};
+use super::kernel::{self, FlagAxisParts, KernelCompleteness, KernelParts};
 use super::names::KernelNames;
 use super::workload::{self, dims_of};
 use super::{report_phase, rule};
@@ -27,7 +27,7 @@ pub fn phase<'a>(
     text: &str,
     today: Option<Date>,
 ) -> Option<Phase> {
-    let sweep = root.get(&ROOT.sweep).map(|item| kernel::sweep(&item)).unwrap_or_default();
+    let (sweep, flag_axes) = root.get(&ROOT.sweep).map(|item| kernel::sweep(&item)).unwrap_or_default();
     let search = root.read(&ROOT.search, |item| super::search::search(item, &sweep));
     let params = all_params(&sweep, &[root.list(&ROOT.variant), root.list(&ROOT.baseline)].concat());
     let workload = match report_phase::is_of_reports(root) {
@@ -41,7 +41,7 @@ pub fn phase<'a>(
             workload
         }
     };
-    let ways = ways(root, &sweep, &workload, &params);
+    let ways = ways(root, &sweep, flag_axes, &workload, &params);
 
     let mut vocabulary = Vocabulary {
         metrics: Catalogue::embedded(),
@@ -75,6 +75,11 @@ pub fn phase<'a>(
     let profile = counters.and_then(|table| profile(&table, &vocabulary, &judged(MetricSource::Ncu)));
     if bench.as_ref().is_some_and(|bench| bench.l2 == L2State::Warm) && workload.has_state() {
         check_warm_cache(root);
+    }
+    if bench.as_ref().is_some_and(|bench| bench.l2 == L2State::Cold) && ways.has_l2_windows() {
+        let message = "`bench.l2` is \"cold\", but a launch has an `l2_window`";
+        let help = "persisting lines stay when the cache is overwritten: use \"rotate\" or \"warm\"".to_owned();
+        root.report(message, Some(help));
     }
     let groups = groups(root);
     let mut workload = workload;
@@ -123,7 +128,21 @@ struct Implementations {
     baselines: Vec<VariantSpec>,
 }
 
-fn ways(root: &Table<'_>, sweep: &Sweep, workload: &Workload, params: &[String]) -> Implementations {
+impl Implementations {
+    fn has_l2_windows(&self) -> bool {
+        let named = self.variants.iter().chain(&self.baselines).filter_map(|spec| spec.kind.kernel());
+        let mut launches = self.kernel.iter().chain(named).flat_map(KernelTemplate::launches);
+        launches.any(|launch| launch.l2_window.is_some())
+    }
+}
+
+fn ways(
+    root: &Table<'_>,
+    sweep: &Sweep,
+    flag_axes: Vec<FlagAxisParts>,
+    workload: &Workload,
+    params: &[String],
+) -> Implementations {
     let dims = dims_of(&workload.shapes);
     let args = arg_names(workload);
     let taken = declared(workload, params);
@@ -134,6 +153,7 @@ fn ways(root: &Table<'_>, sweep: &Sweep, workload: &Workload, params: &[String])
     let all_own = !variants.is_empty() && variants.iter().chain(&baselines).all(own);
     let parts = root.read(&ROOT.kernel, Item::table).map(|table| {
         let mut parts = kernel::parts(&table);
+        parts.flag_axes = flag_axes;
         if all_own && !root.has(&ROOT.sweep) {
             parts.runs = KernelCompleteness::Common;
         }

@@ -15,7 +15,7 @@ fn a_phase_with_every_key_is_right() {
     let plan = crate::plan::unroll(&phase).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(
         plan.variants.iter().map(|v| v.id.0.as_str()).collect::<Vec<_>>(),
-        ["THREADS=64", "own", "assembled", "machine_code", "triton", "launcher", "library", "eager"]
+        ["THREADS=64,FAST=on", "own", "assembled", "machine_code", "triton", "launcher", "library", "eager"]
     );
 }
 
