@@ -192,3 +192,151 @@ fn a_kernel_is_run_by_a_draft_that_is_kept() {
     let other = place.run(&["run", "other.cu", "--entry", "saxpy", "--list"]);
     assert!(other.status == Some(2) && other.stderr.contains("is not a phase of other.cu"), "{other:?}");
 }
+
+/// Whether `cc -E` expands macros here.
+fn has_preprocessor() -> bool {
+    let version = std::process::Command::new("cc").args(["-E", "-x", "c++", "/dev/null"]).output();
+    version.is_ok_and(|output| output.status.success())
+}
+
+/// The text of a draft that `init` writes for a source.
+fn text_of(place: &Place, source: &str, entry: &str) -> String {
+    place.write("source.cu", source);
+    let finished = place.run(&["init", "source.cu", "--entry", entry, "-o", &format!("{entry}.toml")]);
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    std::fs::read_to_string(place.path().join(format!("{entry}.toml"))).unwrap()
+}
+
+fn assert_holds(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "'{part}' is not in {text}");
+    }
+}
+
+/// Kernels that a macro of an included header makes.
+#[test]
+fn a_kernel_that_a_macro_defines_is_drafted_and_its_absence_is_explained() {
+    if !has_preprocessor() {
+        println!("left out: no C++ preprocessor");
+        return;
+    }
+    let place = Place::new();
+    let header = "#pragma once\n#include <cuda_runtime.h>\n#define DEFINE_COPY(name, T) \\\n  __global__ void name(T *y, const T *x, int n) { \\\n    \
+                  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = x[i]; }\n";
+    place.write("copies.cuh", header);
+    let source = "#include \"copies.cuh\"\n#include <cuda_fp16.h>\n\nDEFINE_COPY(copy_float, float)\nDEFINE_COPY(copy_half, half)\n";
+    place.write("source.cu", source);
+    let several = place.run(&["init", "source.cu"]);
+    assert!(several.status == Some(2) && several.stderr.contains("defines copy_float, copy_half"), "{several:?}");
+    let text = text_of(&place, source, "copy_half");
+    assert_holds(
+        &text,
+        &["`copy_half` at line 5", "# CHECK: a macro defines the kernel", "dtype = \"f16\"", "entry = \"copy_half\""],
+    );
+    assert_eq!(place.run(&["check", "copy_half.toml", "--no-build"]).status, Some(0), "{text}");
+    let listed = place.run(&["run", "source.cu", "--entry", "copy_float", "--list"]);
+    assert!(listed.status == Some(0) && listed.stdout.starts_with("copy_float: 3 candidates"), "{listed:?}");
+
+    place.write("none.cu", "#define HALF(x) ((x) / 2)\nint f(int x) { return HALF(x); }\n");
+    let none = place.run(&["init", "none.cu"]);
+    assert!(none.status == Some(2) && none.stderr.contains("also not by macros"), "{none:?}");
+    // without a preprocessor the source is read as it is written
+    let bare = Place::new();
+    bare.write("source.cu", "#define K(name) __global__ void name(float *x) {}\nK(f)\n");
+    let mut command = bare.ncugate(&["init", "source.cu"]);
+    let unexpanded = crate::command::Finished::of(command.env("PATH", "/nowhere"));
+    assert!(
+        unexpanded.status == Some(2) && unexpanded.stderr.contains("could not be expanded by `cc -E`"),
+        "{unexpanded:?}"
+    );
+}
+
+#[test]
+fn template_values_that_a_launcher_dispatches_are_the_sweep() {
+    let place = Place::new();
+    let kernel = "template <typename T, int VEC, int TILE> __global__ void copy_tiles(T *y, const T *x, int n) {\n    \
+                  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = x[i];\n}\n";
+    let switch = format!(
+        "{kernel}template <int V> void launch(float *y, const float *x, int n) {{\n    if (n > 9) copy_tiles<float, V, 16><<<n, 64>>>(y, x, n);\n    \
+         else copy_tiles<float, V, 32><<<n, 64>>>(y, x, n);\n}}\nvoid h(int v) {{ switch (v) {{ case 2: launch<2>(y, x, n); break; case 4: launch<4>(y, x, n); }} }}\n"
+    );
+    let text = text_of(&place, &switch, "copy_tiles");
+    assert_holds(&text, &["VEC = [2, 4]\nTILE = [16, 32]\n", "# Every combination is a variant", "block = [64]"]);
+    assert!(!text.contains("points"), "{text}");
+    assert_eq!(place.run(&["check", "copy_tiles.toml", "--no-build"]).status, Some(0), "{text}");
+    if !has_preprocessor() {
+        println!("left out: no C++ preprocessor");
+        return;
+    }
+    let place = Place::new();
+    let calls = format!(
+        "{kernel}#define CALL_IF(V, TILES) else if (v == V && t == TILES) {{ copy_tiles<float, V, TILES * 8><<<n, BLOCK>>>(y, x, n); }}\n\
+         const int BLOCK = 128;\nvoid h(int v, int t) {{\n    if (false) {{}}\n    CALL_IF(1, 2)\n    CALL_IF(1, 4)\n    CALL_IF(2, 8)\n    \
+         else copy_tiles<double, 1, 8><<<n, BLOCK>>>(y, x, n);\n}}\n"
+    );
+    let text = text_of(&place, &calls, "copy_tiles");
+    let points = "points = [\n  { VEC = 1, TILE = 16 },\n  { VEC = 1, TILE = 32 },\n  { VEC = 2, TILE = 64 },\n]";
+    let others = "# CHECK: the source also launches copy_tiles<double, 1, 8>";
+    assert_holds(
+        &text,
+        &["VEC = [1, 2]\nTILE = [16, 32, 64]\n", points, others, "# CHECK: the combinations that the source launches"],
+    );
+    let listed = place.run(&["run", "copy_tiles.toml", "--list"]);
+    assert!(listed.status == Some(0) && listed.stdout.starts_with("copy_tiles: 3 candidates"), "{listed:?}");
+}
+
+#[test]
+fn variables_that_the_host_fills_are_buffers_or_are_refused() {
+    let place = Place::new();
+    let source = "#define RADIUS 2\nstruct Params { int a; float b; };\n__constant__ float stencil[2 * RADIUS + 1];\n__device__ Params params;\n\
+                  __device__ unsigned int ticket;\n__constant__ float unread[4];\n\
+                  __global__ void copy_blur(float *y, const float *x, int n) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    \
+                  if (i < n) y[i] = x[i] * stencil[0]EXTRA;\n}\n";
+    let text = text_of(&place, &source.replace("EXTRA", ""), "copy_blur");
+    assert_holds(
+        &text,
+        &[
+            "\nstencil = { dtype = \"f32\", shape = [\"2 * 2 + 1\"] }\n",
+            "\n[kernel.symbols]\n# CHECK: `stencil` is float, `__constant__` without an initialiser; here the buffer",
+            "\nstencil = \"stencil\"\n",
+        ],
+    );
+    assert!(!text.contains("FILL_") && !text.contains("ticket") && !text.contains("unread"), "{text}");
+    let text = text_of(&Place::new(), &source.replace("EXTRA", " + params.a + atomicAdd(&ticket, 1)"), "copy_blur");
+    assert_holds(
+        &text,
+        &[
+            "# FILL: `params` is Params, `__device__` without an initialiser, and nothing in the source writes it.",
+            "\nparams = \"FILL_params\"\n",
+            "# CHECK: `ticket` is unsigned int, `__device__` without an initialiser: it starts as zeros.",
+            "\n# ticket = \"ticket\"\n",
+        ],
+    );
+    // a phase with the placeholder does not run, from the source or from the draft
+    let place = Place::new();
+    place.write("source.cu", &source.replace("EXTRA", " + params.a"));
+    let refused = place.run(&["run", "source.cu", "--list"]);
+    assert!(refused.status == Some(2) && refused.stderr.contains("FILL: `params`"), "{refused:?}");
+    let placed = place.run(&["check", "copy_blur.toml", "--no-build"]);
+    assert!(placed.status == Some(2) && placed.stderr.contains("`FILL_params`, which is not a buffer"), "{placed:?}");
+}
+
+#[test]
+fn a_cooperative_grid_is_what_is_resident() {
+    let place = Place::new();
+    let source = "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n\
+                  __global__ void copy_twice(float *y, const float *x, int n) {\n    cg::grid_group grid = cg::this_grid();\n    \
+                  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) y[i] = 0;\n    grid.sync();\n    \
+                  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) y[i] = x[i];\n}\n";
+    let text = text_of(&place, source, "copy_twice");
+    assert_holds(
+        &text,
+        &[
+            "\ngrid = [\"132 * BLOCKS_PER_SM\"]\n",
+            "\ncooperative = true\n",
+            "# CHECK: blocks of the grid, a guess: 132 multiprocessors (H100) times BLOCKS_PER_SM. A cooperative grid has at most",
+            "\nBLOCKS_PER_SM = [1]\n",
+        ],
+    );
+    assert_eq!(place.run(&["check", "copy_twice.toml", "--no-build"]).status, Some(0), "{text}");
+}

@@ -5,7 +5,10 @@ use super::source::{KernelSource, SweptParameter};
 use super::token::{Tokens, integer};
 use super::usage::Division;
 
-/// Grid and block, and a parameter of the sweep if the number of threads is free.
+/// Multiprocessors of an H100, which a drafted cooperative grid fills.
+const SMS: u32 = 132;
+
+/// Grid and block, and parameters of the sweep for sizes that the source leaves free.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Geometry {
     /// Grid size per axis, as expressions.
@@ -14,8 +17,8 @@ pub struct Geometry {
     pub guessed: Vec<usize>,
     /// Block size per axis, as expressions.
     pub block: Vec<String>,
-    /// The parameter that sets the block size.
-    pub swept: Option<SweptParameter>,
+    /// Parameters that set the block size or the number of blocks.
+    pub swept: Vec<SweptParameter>,
 }
 
 /// Grid and block; `rows` and `columns` are the extents for axes that no comparison bounds.
@@ -24,6 +27,14 @@ pub fn geometry(kernel: &KernelSource<'_>, rows: &str, columns: &str) -> Geometr
         return tiled;
     }
     let (block, swept) = block(kernel);
+    let mut swept = Vec::from_iter(swept);
+    if kernel.is_cooperative() {
+        let name = "BLOCKS_PER_SM".to_owned();
+        let mut grid = vec!["1".to_owned(); kernel.usage.block_axes];
+        grid[0] = format!("{SMS} * {name}");
+        swept.push(SweptParameter { name, values: vec![1], is_define: false, is_guess: true });
+        return Geometry { grid, guessed: vec![0], block, swept };
+    }
     let (mut grid, mut guessed) = (Vec::new(), Vec::new());
     for axis in 0..kernel.usage.block_axes {
         let threads = block.get(axis).map_or("1", String::as_str);
@@ -105,7 +116,7 @@ fn register_tiles(kernel: &KernelSource<'_>, rows: &str, columns: &str) -> Optio
     let (of_columns, of_rows) = (over(columns, &bn), over(rows, &bm));
     let grid = if by_rows(0) { vec![of_rows, of_columns] } else { vec![of_columns, of_rows] };
     let block = number("NUM_THREADS").unwrap_or_else(|| format!("{bm} * {bn} // {per_thread}"));
-    Some(Geometry { grid, guessed: Vec::new(), block: vec![block], swept: None })
+    Some(Geometry { grid, guessed: Vec::new(), block: vec![block], swept: Vec::new() })
 }
 
 /// The constant with the width of a square tile.

@@ -2,7 +2,8 @@
 
 use super::family::KernelFamily;
 use super::geometry::Geometry;
-use super::source::{ArgumentKind, KernelArgument, KernelSource};
+use super::source::{ArgumentKind, KernelArgument, KernelOrigin, KernelSource, SweptParameter, plain};
+use super::symbol::SymbolOrigin;
 use super::traffic::{MovedBuffer, moved_bytes};
 use super::types::scalar;
 use super::workload::{DraftBuffer, DraftReference, DraftWorkload, extent_text};
@@ -60,6 +61,7 @@ pub fn phase_text(
     text.push_str(&shapes(kernel, work));
     text.push_str(&buffers(work));
     text.push_str(&launch(kernel, work, geometry, names));
+    text.push_str(&symbols(kernel, work));
     text.push_str(&sweep(kernel, geometry));
     text.push_str(
         "\n# This gate needs no timing. Measure first, then add a limit for the latency,\n\
@@ -187,7 +189,12 @@ fn buffers(work: &DraftWorkload) -> String {
 fn launch(kernel: &KernelSource<'_>, work: &DraftWorkload, geometry: &Geometry, names: DraftNames<'_>) -> String {
     let list = |extents: &[String]| extents.iter().map(|extent| extent_text(extent)).collect::<Vec<_>>().join(", ");
     let mut text = format!(
-        "\n[kernel]\nsource = \"{}\"\nentry = \"{}\"\nflags = {}\n",
+        "\n[kernel]\n{}source = \"{}\"\nentry = \"{}\"\nflags = {}\n",
+        match kernel.origin {
+            KernelOrigin::Written => "",
+            KernelOrigin::Macro =>
+                "# CHECK: a macro defines the kernel; `cc -E` expanded it, so other macros have their default values.\n",
+        },
         names.source,
         kernel.entry,
         KERNEL.flags.default.map_or("", KeyDefault::text),
@@ -200,7 +207,10 @@ fn launch(kernel: &KernelSource<'_>, work: &DraftWorkload, geometry: &Geometry, 
     if let Some(written) = &kernel.site.written {
         let _ = writeln!(text, "# The source launches it as <<<{}>>>.", comment_text(written));
     }
-    let guess = if geometry.guessed.is_empty() {
+    let guess = if kernel.is_cooperative() {
+        "a guess: 132 multiprocessors (H100) times BLOCKS_PER_SM. A cooperative grid has at most as many blocks as are \
+         resident at once, so the kernel must loop over its elements; ncugate refuses a larger grid"
+    } else if geometry.guessed.is_empty() {
         "from the bounds checks"
     } else {
         "a guess: the source does not check the bounds of every axis"
@@ -212,7 +222,7 @@ fn launch(kernel: &KernelSource<'_>, work: &DraftWorkload, geometry: &Geometry, 
         block_source(kernel, geometry),
         list(&geometry.block)
     );
-    if kernel.usage.words.contains("this_grid") && kernel.usage.words.contains("sync") {
+    if kernel.is_cooperative() {
         text.push_str("cooperative = true\n");
     }
     if kernel.usage.has_dynamic_shared {
@@ -227,6 +237,43 @@ fn launch(kernel: &KernelSource<'_>, work: &DraftWorkload, geometry: &Geometry, 
     kernel.arguments.iter().for_each(|argument| text.push_str(&argument_line(argument, work)));
     text.push_str("]\n");
     text
+}
+
+/// Variables of the module. One that the draft cannot fill refers to no buffer, so that the phase is refused.
+fn symbols(kernel: &KernelSource<'_>, work: &DraftWorkload) -> String {
+    let mut lines = String::new();
+    for symbol in &kernel.symbols {
+        let name = &symbol.name;
+        let why = match symbol.origin {
+            SymbolOrigin::Copied => "the host copies values to it (`cudaMemcpyToSymbol`)",
+            SymbolOrigin::Constant => "`__constant__` without an initialiser",
+            SymbolOrigin::Unwritten => "`__device__` without an initialiser, and nothing in the source writes it",
+            SymbolOrigin::Zeroed => "`__device__` without an initialiser: it starts as zeros",
+        };
+        let of = comment_text(&symbol.of);
+        let buffer = plain(name);
+        let _ = if symbol.origin == SymbolOrigin::Zeroed {
+            writeln!(
+                lines,
+                "# CHECK: `{name}` is {of}, {why}. If the host fills it, name a buffer or give a value.\n# {name} = \"{buffer}\""
+            )
+        } else if work
+            .buffers
+            .iter()
+            .any(|known| known.name == buffer && !kernel.arguments.iter().any(|a| a.name == buffer))
+        {
+            writeln!(
+                lines,
+                "# CHECK: `{name}` is {of}, {why}; here the buffer of that name, with random values.\n{name} = \"{buffer}\""
+            )
+        } else {
+            writeln!(
+                lines,
+                "# FILL: `{name}` is {of}, {why}. Name an input buffer or give a value; see \"Variables of the module\" in docs/config.md.\n{name} = \"FILL_{name}\""
+            )
+        };
+    }
+    if lines.is_empty() { lines } else { format!("\n[kernel.symbols]\n{lines}") }
 }
 
 /// The source of the drafted block size.
@@ -277,16 +324,46 @@ fn sweep(kernel: &KernelSource<'_>, geometry: &Geometry) -> String {
     if all.is_empty() {
         return String::new();
     }
-    let guess = match all.iter().any(|parameter| parameter.is_guess) {
-        true => "CHECK: guessed values. Every",
-        false => "Every",
+    let is_guess = all.iter().any(|parameter| parameter.is_guess);
+    let mut text = match (kernel.points.is_empty(), is_guess) {
+        (true, false) => "\n# Every combination is a variant: add values to try.\n".to_owned(),
+        (true, true) => "\n# CHECK: guessed values. Every combination is a variant: add values to try.\n".to_owned(),
+        (false, _) => "\n# CHECK: the combinations that the source launches, each a variant.\n".to_owned(),
     };
-    let mut text = format!("\n# {guess} combination is a variant: add values to try.\n[sweep]\n");
-    for parameter in all {
+    if !kernel.others.is_empty() {
+        let others = comment_text(&kernel.others.join(", "));
+        let _ = writeln!(text, "# CHECK: the source also launches {others}, which need other buffers or references.");
+    }
+    text.push_str("[sweep]\n");
+    for parameter in &all {
         let values: Vec<String> = parameter.values.iter().map(i64::to_string).collect();
         let _ = writeln!(text, "{} = [{}]", parameter.name, values.join(", "));
     }
+    if !kernel.points.is_empty() {
+        text.push_str("points = [\n");
+        points(kernel, &all).iter().for_each(|point| {
+            let _ = writeln!(text, "  {{ {} }},", point.join(", "));
+        });
+        text.push_str("]\n");
+    }
     text
+}
+
+/// The points of the sweep: those of the kernel, with every combination of the other parameters.
+fn points(kernel: &KernelSource<'_>, all: &[&SweptParameter]) -> Vec<Vec<String>> {
+    let given =
+        |point: &[(String, i64)], name: &str| point.iter().find(|(own, _)| own == name).map(|(_, value)| *value);
+    let of_point = |point: &Vec<(String, i64)>| {
+        all.iter().fold(vec![Vec::new()], |points: Vec<Vec<String>>, parameter| {
+            let values = given(point, &parameter.name).map_or_else(|| parameter.values.clone(), |value| vec![value]);
+            let with = |begun: &Vec<String>| {
+                let each = values.iter().map(|value| format!("{} = {value}", parameter.name));
+                each.map(|cell| begun.iter().cloned().chain([cell]).collect()).collect::<Vec<_>>()
+            };
+            points.iter().flat_map(with).collect()
+        })
+    };
+    kernel.points.iter().flat_map(of_point).collect()
 }
 
 /// The file of a Python reference.

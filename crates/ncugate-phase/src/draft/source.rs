@@ -1,8 +1,9 @@
 //! A kernel with all information from its source.
 
 use super::family::{KernelFamily, by_name};
-use super::launch_site::LaunchSite;
+use super::launch_site::{Instance, LaunchSite};
 use super::signature::{KernelSignature, Parameter, TemplateKind, TemplateParameter};
+use super::symbol::{DraftSymbol, symbols};
 use super::token::Tokens;
 use super::types::{ElementType, element, is_whole};
 use super::usage::{PointerUse, Usage};
@@ -43,10 +44,20 @@ pub struct KernelArgument {
     pub kind: ArgumentKind,
 }
 
+/// Where a kernel is defined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KernelOrigin {
+    /// In the source as written.
+    Written,
+    /// By a macro of the source.
+    Macro,
+}
+
 /// A kernel with all information from its source.
 pub struct KernelSource<'s> {
     pub tokens: &'s Tokens<'s>,
     pub signature: &'s KernelSignature,
+    pub origin: KernelOrigin,
     pub usage: Usage,
     /// Its launch in host code.
     pub site: LaunchSite,
@@ -55,22 +66,38 @@ pub struct KernelSource<'s> {
     pub arguments: Vec<KernelArgument>,
     /// Parameters that it is compiled with.
     pub swept: Vec<SweptParameter>,
+    /// Combinations of template arguments that the source launches; empty if these are all combinations of their values.
+    pub points: Vec<Vec<(String, i64)>>,
+    /// Instances of the source with other types or truth values than the draft.
+    pub others: Vec<String>,
+    /// Variables that the host fills.
+    pub symbols: Vec<DraftSymbol>,
     /// Its name in a phase: `reduce<float, {{ BLOCK }}>`.
     pub entry: String,
 }
 
 impl<'s> KernelSource<'s> {
-    /// Reads a kernel of a source.
-    pub fn of(tokens: &'s Tokens<'s>, signature: &'s KernelSignature) -> Self {
+    /// Reads a kernel of a source; `expanded` is the source with expanded macros.
+    pub fn of(
+        tokens: &'s Tokens<'s>,
+        signature: &'s KernelSignature,
+        origin: KernelOrigin,
+        expanded: Option<&Tokens<'_>>,
+    ) -> Self {
         let mut usage = Usage::of(tokens, signature);
         usage.indices.iter_mut().flat_map(|index| &mut index.extent).for_each(|extent| *extent = plain(extent));
-        let site = LaunchSite::of(tokens, signature);
+        let mut site = LaunchSite::of(tokens, signature);
+        expanded.into_iter().for_each(|expanded| site.use_expanded(expanded, &signature.name));
         let mut swept = guarded_macros(tokens, signature, &usage);
+        let dispatched = Dispatch::of(signature, &site.instances);
         let mut template = Vec::new();
         for (at, parameter) in signature.template.iter().enumerate() {
-            let told = site.template.get(at).or(parameter.default.as_ref()).cloned();
-            template.push(template_argument(parameter, told, tokens, &usage, &mut swept));
+            let told = dispatched.values(at);
+            template.push(template_argument(parameter, &told, tokens, &usage, &mut swept));
         }
+        let points = dispatched.points(signature);
+        let others = dispatched.others.iter().map(|other| format!("{}<{other}>", signature.name)).collect();
+        let symbols = symbols(tokens, signature, expanded);
         let mut met = HashSet::new();
         swept.retain(|parameter| met.insert(parameter.name.clone()));
         let chosen: Vec<(&str, &str)> =
@@ -80,7 +107,13 @@ impl<'s> KernelSource<'s> {
             [] => signature.name.clone(),
             all => format!("{}<{}>", signature.name, all.join(", ")),
         };
-        Self { tokens, signature, family: by_name(&signature.name), usage, site, arguments, swept, entry }
+        let family = by_name(&signature.name);
+        Self { tokens, signature, origin, family, usage, site, arguments, swept, points, others, symbols, entry }
+    }
+
+    /// Whether its blocks synchronise, so that all of them must be resident.
+    pub fn is_cooperative(&self) -> bool {
+        self.site.is_cooperative || self.usage.words.contains("this_grid") && self.usage.words.contains("sync")
     }
 
     /// Buffers in the order of the signature.
@@ -127,28 +160,87 @@ fn guarded_macros(tokens: &Tokens<'_>, signature: &KernelSignature, usage: &Usag
         .collect()
 }
 
+/// The template arguments that the source dispatches to: rows with equal types and truth values.
+struct Dispatch {
+    rows: Vec<Instance>,
+    /// Rows with other types or truth values, as written.
+    others: Vec<String>,
+}
+
+impl Dispatch {
+    fn of(signature: &KernelSignature, instances: &[Instance]) -> Self {
+        let whole = |instance: &Instance| -> Instance {
+            let of = |(at, parameter): (usize, &TemplateParameter)| match instance.get(at) {
+                Some(argument) => argument.clone(),
+                None => parameter.default.clone(),
+            };
+            signature.template.iter().enumerate().map(of).collect()
+        };
+        let rows = instances.iter().filter(|instance| instance.len() <= signature.template.len()).map(whole);
+        let rows: Vec<Instance> = rows.collect();
+        let known = |row: &Instance| row.iter().flatten().count();
+        let most = rows.iter().map(known).max().unwrap_or(0);
+        let Some(first) = rows.iter().find(|row| known(row) == most).cloned() else {
+            let defaults = signature.template.iter().map(|parameter| parameter.default.clone()).collect();
+            return Self { rows: vec![defaults], others: Vec::new() };
+        };
+        let is_alike = |row: &Instance| {
+            let mut cells = row.iter().zip(&first).zip(&signature.template);
+            cells.all(|((own, base), parameter)| match parameter.kind {
+                TemplateKind::Number => own.is_some() == base.is_some(),
+                TemplateKind::Type | TemplateKind::Bool | TemplateKind::Other => own == base,
+            })
+        };
+        let (rows, others): (Vec<Instance>, Vec<Instance>) = rows.into_iter().partition(is_alike);
+        let is_whole = |row: &&Instance| row.iter().all(Option::is_some);
+        let text = |row: &Instance| row.iter().flatten().map(String::as_str).collect::<Vec<_>>().join(", ");
+        Self { rows, others: others.iter().filter(is_whole).map(text).collect() }
+    }
+
+    /// The values of a template parameter, without repetitions.
+    fn values(&self, at: usize) -> Vec<String> {
+        let mut met = HashSet::new();
+        self.rows.iter().filter_map(|row| row[at].clone()).filter(|value| met.insert(value.clone())).collect()
+    }
+
+    /// The rows, if they are not all combinations of their values.
+    fn points(&self, signature: &KernelSignature) -> Vec<Vec<(String, i64)>> {
+        let numbers = |row: &Instance| -> Vec<(String, i64)> {
+            let named =
+                signature.template.iter().zip(row).filter(|(parameter, _)| parameter.kind == TemplateKind::Number);
+            named
+                .filter_map(|(parameter, value)| Some((parameter.name.clone(), value.as_ref()?.parse().ok()?)))
+                .collect()
+        };
+        let mut met = HashSet::new();
+        let points: Vec<_> = self.rows.iter().map(numbers).filter(|point| met.insert(point.clone())).collect();
+        let columns = (0..signature.template.len()).filter(|at| signature.template[*at].kind == TemplateKind::Number);
+        let combinations: usize = columns.map(|at| self.values(at).len().max(1)).product();
+        if points.len() == combinations { Vec::new() } else { points }
+    }
+}
+
 fn template_argument(
     parameter: &TemplateParameter,
-    told: Option<String>,
+    told: &[String],
     tokens: &Tokens<'_>,
     usage: &Usage,
     swept: &mut Vec<SweptParameter>,
 ) -> String {
+    let first = told.first().cloned();
     match parameter.kind {
-        TemplateKind::Type => told.filter(|text| element(tokens, text).is_some()).unwrap_or_else(|| "float".to_owned()),
-        TemplateKind::Bool => told.filter(|text| text == "true").unwrap_or_else(|| "false".to_owned()),
+        TemplateKind::Type => {
+            first.filter(|text| element(tokens, text).is_some()).unwrap_or_else(|| "float".to_owned())
+        }
+        TemplateKind::Bool => first.filter(|text| text == "true").unwrap_or_else(|| "false".to_owned()),
         TemplateKind::Number => {
-            let number = told.and_then(|text| tokens.number(&text));
-            let values = vec![number.unwrap_or_else(|| usual(&parameter.name, usage))];
-            swept.push(SweptParameter {
-                name: parameter.name.clone(),
-                values,
-                is_define: false,
-                is_guess: number.is_none(),
-            });
+            let numbers: Vec<i64> = told.iter().filter_map(|text| tokens.number(text)).collect();
+            let is_guess = numbers.is_empty();
+            let values = if is_guess { vec![usual(&parameter.name, usage)] } else { numbers };
+            swept.push(SweptParameter { name: parameter.name.clone(), values, is_define: false, is_guess });
             format!("{{{{ {} }}}}", parameter.name)
         }
-        TemplateKind::Other => told.unwrap_or_else(|| format!("FILL_{}", parameter.name)),
+        TemplateKind::Other => first.unwrap_or_else(|| format!("FILL_{}", parameter.name)),
     }
 }
 
@@ -204,7 +296,7 @@ fn is_extent(name: &str) -> bool {
 }
 
 /// A name that is valid in a phase and in a Python function: neither a keyword nor a metric.
-fn plain(name: &str) -> String {
+pub fn plain(name: &str) -> String {
     const WORDS: [&str; 18] = [
         "in", "and", "or", "not", "if", "else", "is", "lambda", "def", "from", "as", "pass", "with", "yield", "dtype",
         "cc", "shape", "seed",

@@ -38,8 +38,10 @@ pub struct Tokens<'s> {
     pub aliases: BTreeMap<String, String>,
     /// Quoted includes.
     pub includes: Vec<&'s str>,
-    /// Tokens of included files, searched only for constants.
-    included: Vec<CudaToken<'s>>,
+    /// Tokens of included files, searched for constants, variables and functions.
+    pub included: Vec<CudaToken<'s>>,
+    /// Names of macros with parameters.
+    pub function_macros: Vec<String>,
 }
 
 /// Multi-character marks. `<<` and `>>` are two marks each, since templates end in them.
@@ -57,7 +59,11 @@ impl<'s> Tokens<'s> {
         while let Some(first) = rest.chars().next() {
             let length = if first == '#' && at_start {
                 let length = directive_length(rest);
-                tokens.directive(&rest[1..length], &mut guards);
+                let text = &rest[1..length];
+                tokens.directive(text, &mut guards);
+                // The newline after a line marker of a preprocessor (`# 12 "FILE"`) begins line 12.
+                let marked = text.split_whitespace().next().and_then(|number| number.parse::<usize>().ok());
+                line = marked.map_or(line, |number| number.saturating_sub(1));
                 length
             } else if first.is_whitespace() {
                 first.len_utf8()
@@ -92,6 +98,8 @@ impl<'s> Tokens<'s> {
             }
         }
         self.included.extend(included.list);
+        self.included.extend(included.included);
+        self.function_macros.extend(included.function_macros);
         self
     }
 
@@ -109,6 +117,9 @@ impl<'s> Tokens<'s> {
             (Some("ifdef"), Some(_)) => guards.push(String::new()),
             (Some("endif"), _) => drop(guards.pop()),
             (Some("define"), Some(name)) => {
+                if let Some((name, _)) = name.split_once('(') {
+                    self.function_macros.push(name.to_owned());
+                }
                 let value = words.collect::<Vec<_>>().join(" ");
                 let is_guarded = guards.iter().any(|guard| guard == name);
                 match integer(value.trim_start_matches('(').trim_end_matches(')')) {
@@ -155,6 +166,19 @@ impl<'s> Tokens<'s> {
                 is_constant && [2, 3, 5].map(|at| window[at].text) == [name, "=", ";"]
             });
             integer(declared?[4].text)
+        })
+    }
+
+    /// The text of the constant's value that is declared last before a position: `constexpr static bool CAUSAL = true;`.
+    pub fn declared_before(&self, at: usize, name: &str) -> Option<&'s str> {
+        let texts = |place: usize| self.list.get(place).map(|token| token.text);
+        let is_constant = |place: usize| {
+            let before = &self.list[place.saturating_sub(4)..place];
+            before.iter().any(|token| matches!(token.text, "const" | "constexpr"))
+        };
+        (0..at).rev().find_map(|place| {
+            let declared = [texts(place), texts(place + 1), texts(place + 3)] == [Some(name), Some("="), Some(";")];
+            (declared && is_constant(place)).then(|| texts(place + 2)).flatten()
         })
     }
 }
@@ -244,6 +268,13 @@ mod tests {
         let texts: Vec<&str> = tokens.list.iter().map(|token| token.text).collect();
         assert_eq!(texts, ["int", "f", "(", "'\"'", ",", "\"__global__ // \\\" x\"", ")"]);
         assert_eq!(tokens.list[0].line, 4);
+    }
+
+    #[test]
+    fn line_markers_of_a_preprocessor_count() {
+        let tokens = Tokens::of("# 40 \"kernel.cu\"\nint a;\n\n# 7 \"kernel.cu\"\nint b;");
+        let lines: Vec<usize> = tokens.list.iter().map(|token| token.line).collect();
+        assert_eq!(lines, [40, 40, 40, 7, 7, 7]);
     }
 
     #[test]

@@ -89,7 +89,7 @@ impl Usage {
     }
 }
 
-const ASSIGNING: [&str; 9] = ["=", "+=", "-=", "*=", "/=", "|=", "&=", "^=", "%="];
+pub const ASSIGNING: [&str; 9] = ["=", "+=", "-=", "*=", "/=", "|=", "&=", "^=", "%="];
 
 /// Statements: the text between semicolons and braces, without the heads of control statements.
 fn statements<'t, 's>(body: &'t [CudaToken<'s>]) -> Vec<&'t [CudaToken<'s>]> {

@@ -1,8 +1,9 @@
 //! The workload of a kernel: extents of its buffers, sizes to try, expected outputs.
 
 use super::family::KernelFamily;
-use super::source::{ArgumentKind, KernelArgument, KernelSource};
-use super::types::{ElementType, is_whole};
+use super::source::{ArgumentKind, KernelArgument, KernelSource, plain};
+use super::symbol::{DraftSymbol, SymbolOrigin};
+use super::types::{ElementType, element, is_whole};
 use super::usage::{Division, PointerUse};
 use ncugate_model::Dtype;
 
@@ -78,6 +79,7 @@ pub fn workload(kernel: &KernelSource<'_>) -> DraftWorkload {
             b.reduce = Some(operation);
         });
     }
+    buffers.extend(kernel.symbols.iter().filter_map(|symbol| symbol_buffer(kernel, symbol, &names)));
     let is_real = kernel.buffers().all(|(_, of, _)| !is_whole(of.dtype));
     let flops = match family {
         KernelFamily::Gemm => {
@@ -89,6 +91,21 @@ pub fn workload(kernel: &KernelSource<'_>) -> DraftWorkload {
         _ => None,
     };
     DraftWorkload { dimensions, buffers, reference, flops, rows: axes.rows, columns: axes.columns }
+}
+
+/// The buffer that fills a variable: an array of real numbers with extents that the source gives. The values of any other
+/// variable can have a meaning that no draft knows.
+fn symbol_buffer(kernel: &KernelSource<'_>, symbol: &DraftSymbol, dimensions: &[&str]) -> Option<DraftBuffer> {
+    let of = element(kernel.tokens, &symbol.of).filter(|of| !is_whole(of.dtype) && of.dtype != Dtype::Bool)?;
+    let name = plain(&symbol.name);
+    let taken = dimensions.contains(&name.as_str()) || kernel.arguments.iter().any(|argument| argument.name == name);
+    let mut shape = symbol.extents.iter().cloned().collect::<Option<Vec<String>>>().filter(|_| !taken)?;
+    let last = shape.last_mut()?;
+    if of.lanes > 1 {
+        *last = format!("{} * ({last})", of.lanes);
+    }
+    let is_filled = symbol.origin != SymbolOrigin::Zeroed;
+    is_filled.then_some(DraftBuffer { name, dtype: of.dtype, shape, role: None, init: None, reduce: None })
 }
 
 /// The family of the name, if its parameters match.
