@@ -3,7 +3,7 @@
  *
  * Modules are of two kinds: PTX text, which is crates/ncugate-cuda/src/gpu/digest.ptx or crates/ncugate-cuda/src/gpu/copy.ptx by its entry, and anything else, whose entries are copies of
  * 4096 bytes by name: copy_honest, copy_table, which copies a variable of its module instead of its input, copy_window, which is right under its window over its input alone, copies that cheat, copies that look for a profiler, and copies that hang, crash, print or are wrong (copy_narrow at all inputs but those of seeds 0 and 1); add_honest and add_later add
- * to what is there; turn_honest, turn_scan and turn_later give every bit turned, the last as often as it is checked. quick_honest, quick_epoch and quick_memo take half as long. What a
+ * to what is there; turn_honest, turn_scan and turn_later give every bit turned, the last as often as it is checked. map_value, map_pointer, map_struct64 and map_struct128 copy what a tensor map shows of x. quick_honest, quick_epoch and quick_memo take half as long. What a
  * cheat remembers is gone with its module. NCUGATE_DOUBLE_FIRSTS is a file that gets a line for the first launch of each module. */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -182,6 +182,63 @@ Result cuSurfObjectCreate(uint64_t *object, const void *resource) {
         return NOT_FOUND;
     memcpy(object, (const char *)resource + 8, sizeof *object);
     return OK;
+}
+
+/* ---- tensor maps ---- */
+
+/* A tensor map holds the address of its view. What the driver refuses is refused, and a view that leaves its allocation too. */
+typedef struct {
+    const unsigned char *address;
+    unsigned rank, element;
+    uint64_t sizes[5], strides[5];
+} View;
+
+Result cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address, const uint64_t *sizes, const uint64_t *strides,
+                              const unsigned *box, const unsigned *steps, int interleave, int swizzle, int promotion, int fill) {
+    enum { INVALID = 1 };
+    static const unsigned bytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
+    if (type < 0 || type > 12 || rank < 1 || rank > 5 || (Pointer)map % 64 || (Pointer)address % 16 || interleave)
+        return INVALID;
+    if (swizzle < 0 || swizzle > 3 || promotion < 0 || promotion > 3 || fill < 0 || fill > 1 || (fill && type < 6))
+        return INVALID;
+    uint64_t reach = sizes[0] * bytes[type];
+    for (unsigned at = 0; at < rank; at++) {
+        if (sizes[at] < 1 || sizes[at] > 1ull << 32 || box[at] < 1 || box[at] > 256 || steps[at] < 1 || steps[at] > 8)
+            return INVALID;
+        if (at && (strides[at - 1] % 16 || strides[at - 1] >= 1ull << 40))
+            return INVALID;
+        reach += at ? (sizes[at] - 1) * strides[at - 1] : 0;
+    }
+    unsigned row = box[0] * bytes[type];
+    if (row % 16 || (swizzle && row > 16u << swizzle))
+        return INVALID;
+    int at = 0;
+    while (at < allocated && ((Pointer)address < allocations[at].address || (Pointer)address + reach > allocations[at].address + allocations[at].bytes))
+        at++;
+    if (at == allocated)
+        return INVALID;
+    View *view = calloc(1, sizeof *view);
+    view->address = address;
+    view->rank = rank;
+    view->element = bytes[type];
+    memcpy(view->sizes, sizes, rank * sizeof *sizes);
+    memcpy(view->strides, strides, (rank - 1) * sizeof *strides);
+    memset(map, 0, 128);
+    memcpy(map, &view, sizeof view);
+    return OK;
+}
+
+/* Copies every element of a view to the same place of the output. */
+static void copy_view(const View *view, unsigned char *to) {
+    uint64_t index[5] = {0};
+    for (unsigned at = 0; at < view->rank;) {
+        uint64_t place = index[0] * view->element;
+        for (unsigned axis = 1; axis < view->rank; axis++)
+            place += index[axis] * view->strides[axis - 1];
+        memcpy(to + place, view->address + place, view->element);
+        for (at = 0; at < view->rank && ++index[at] == view->sizes[at]; at++)
+            index[at] = 0;
+    }
 }
 
 /* ---- modules ---- */
@@ -363,6 +420,10 @@ static void copy(const Function *function, const uint64_t parameters[]) {
     note_first(module, function->name);
     if (!strncmp(function->name, "turn_", 5))
         return turn(function, x, y);
+    if (!strncmp(function->name, "map_", 4)) { /* by value or in a struct: the map's first word; behind a pointer: its address */
+        microseconds += MICROSECONDS;
+        return copy_view(!strcmp(function->name, "map_pointer") ? *(View **)x : x, y);
+    }
     if (!strcmp(function->name, "quick_honest")) {
         microseconds += MICROSECONDS / 2;
         memcpy(y, x, BYTES);
@@ -599,6 +660,8 @@ Result cuLaunchKernelEx(const Config *config, void *function, void **parameters,
                                                                : 5;
     for (int i = 0; i < count; i++)
         memcpy(&node.parameters[i], parameters[i], 8);
+    if (!strncmp(node.function->name, "map_struct", 10)) /* map_struct64 and map_struct128: after an int */
+        memcpy(&node.parameters[0], (char *)parameters[0] + atoi(node.function->name + 10), 8);
     memcpy(node.launch, config, sizeof node.launch);
     for (unsigned i = 0; i < config->count; i++) {
         const Attribute *own = (const Attribute *)config->attributes + i;

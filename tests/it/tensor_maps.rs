@@ -1,7 +1,10 @@
-//! Tensor maps through the real binary: errors in the phase, and chips without tensor maps.
+//! Tensor maps through the real binary: errors in the phase, chips without tensor maps, and launches on the double of the driver.
 
 use crate::command::{Finished, Place, root};
 use crate::kernels::nvcc;
+use crate::live::machine;
+use std::fmt::Write;
+use std::time::Duration;
 
 const PHASE: &str = "tests/gpu/tensor_maps/tensor_maps.toml";
 
@@ -50,7 +53,7 @@ fn every_error_of_the_file_comes_out_at_once() {
         "`kernel.tensor_maps.x_tiles` is in no `args`",
         "`kernel.tensor_maps.y_tiles.buffer` is `z`, which is not a buffer",
         "unknown key `kernel.tensor_maps.x_tiles.swizle`",
-        "did you mean `swizzle`? allowed in `kernel.tensor_maps.x_tiles`: buffer, box, swizzle",
+        "did you mean `swizzle`? allowed in `kernel.tensor_maps.x_tiles`: buffer, shape, strides, box, element_strides, swizzle, l2_promotion, oob_fill",
         "--> phase.toml:",
     ] {
         assert!(wrong.stderr.contains(told), "'{told}' is not in {}", wrong.stderr);
@@ -97,4 +100,65 @@ fn a_chip_without_bulk_copies_refuses_the_variants_that_need_them() {
                    9.0 or later; this is 8.9, without bulk tensor copies (TMA)\n";
     assert!(ada.stdout.contains(refused), "{}", ada.stdout);
     assert!(ada.stdout.contains("1 of 9 candidates build for sm_89"), "{}", ada.stdout);
+}
+
+/// A run of kernels of the double, each with its first argument and the bytes of that parameter, on `[kernel.tensor_maps] m`.
+fn run_on_double(kernels: &[(&str, &str, u32)], map: &str) -> Finished {
+    let (place, variables) = machine();
+    let (mut source, mut variants) = (String::new(), String::new());
+    for (name, argument, bytes) in kernels {
+        let parameter = |ordinal: u32, offset: u32, bytes: u32| {
+            format!(".byte 4, 0x17\n.short 12\n.long 0, {}, {}\n", ordinal | offset << 16, bytes << 18)
+        };
+        let registers = ".byte 4, 0x2f\n.short 8\n.long 0, 32\n";
+        write!(
+            source,
+            ".section .text.{name},\"ax\"\n.zero 16\n.section .nv.info.{name}\n{registers}{}{}",
+            parameter(0, 0, *bytes),
+            parameter(1, *bytes, 8)
+        )
+        .unwrap();
+        write!(
+            variants,
+            "[[variant]]\nname = \"{name}\"\nkernel = {{ entry = \"{name}\", args = [{argument}, \"y\"] }}\n"
+        )
+        .unwrap();
+    }
+    place.write("copy.cu", &source);
+    let phase = include_str!("../data/copy.toml").replace("defines = [\"THREADS\"]\n", "").replace("THREADS", "128");
+    let maps = format!("[kernel.tensor_maps]\nm = {{ {map} }}\n");
+    place.write("phase.toml", &format!("{phase}{maps}{variants}[[gate]]\nrequire = \"correct == 1\"\non = \"each\"\n"));
+    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+    Finished::of(command.envs(variables).timeout(Duration::from_secs(100)))
+}
+
+/// The double copies exactly the elements of the view, so a map with other extents or strides leaves poison.
+#[test]
+fn a_strided_map_is_passed_by_value_in_a_struct_and_behind_a_pointer() {
+    let in_struct = r#"{ struct = [{ value = 1, type = "i32" }, "m"] }"#;
+    let kernels = [
+        ("map_value", "\"m\"", 128),
+        ("map_pointer", "{ pointers = [\"m\"] }", 8),
+        ("map_struct64", in_struct, 192),
+        ("map_struct128", in_struct, 256),
+    ];
+    // a row-major matrix of 4 by 512 as 8 panels of 64 columns
+    let panels = r#"buffer = "x", shape = ["S // 256", 4, 64], strides = [64, 512], box = [1, 4, 64], swizzle = 128,
+        element_strides = [1, 2, 1], l2_promotion = 128, oob_fill = "nan_request_zero_fma""#
+        .replace('\n', "");
+    let right = run_on_double(&kernels, &panels);
+    assert!(right.status == Some(0) && right.stdout.contains("4 proven correct"), "{right:?}");
+    // half of the panels: the other half of y is never written
+    let half = run_on_double(&kernels[..1], &panels.replace("S // 256", "S // 512"));
+    assert!(half.status == Some(1) && !half.stdout.contains("1 proven correct"), "{half:?}");
+}
+
+#[test]
+fn a_map_outside_its_buffer_is_an_error_before_anything_is_built() {
+    let outside = run_on_double(
+        &[("map_value", "\"m\"", 128)],
+        r#"buffer = "x", shape = [9, 4, 64], strides = [64, 512], box = [1, 4, 64]"#,
+    );
+    let told = "`kernel.tensor_maps.m.strides` reaches 4224 bytes into `x`, which has 4096, for variant map_value at shape only";
+    assert!(outside.status == Some(2) && outside.stderr.contains(told), "{outside:?}");
 }

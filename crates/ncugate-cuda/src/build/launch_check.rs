@@ -208,19 +208,16 @@ fn arguments(entry: &Entry, launch: &KernelLaunch) -> Option<String> {
         };
         return Some(format!("{} arguments, but the kernel takes {}{hint}", launch.args.len(), sizes.len()));
     }
-    let wrong = launch.args.iter().zip(sizes).position(|(arg, &bytes)| arg_bytes(arg) != bytes)?;
+    let fits = |arg: &Arg, bytes: u32| arg.map_alignment(bytes as usize).is_some();
+    let wrong = launch.args.iter().zip(sizes).position(|(arg, &bytes)| !fits(arg, bytes))?;
     let name = launch.args[wrong].described();
-    let (given, taken) = (arg_bytes(&launch.args[wrong]), sizes[wrong]);
+    let ((given, _), taken) = (launch.args[wrong].layout(), sizes[wrong]);
     let hint = match (&launch.args[wrong], taken) {
         (Arg::Buffer(_), TENSOR_MAP) => "; hint: a `CUtensorMap` has 128 bytes; declare one in `kernel.tensor_maps`",
+        (Arg::TensorMap(_), 8) => "; hint: for a `const CUtensorMap*`, write `{ pointers = [\"NAME\"] }`",
         _ => "",
     };
     Some(format!("argument {} ({name}) has {given} bytes, but the kernel takes {taken}{hint}", wrong + 1))
-}
-
-fn arg_bytes(arg: &Arg) -> u32 {
-    let (bytes, _) = arg.layout();
-    u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
 fn shared_memory(

@@ -13,10 +13,10 @@ use ncugate_model::ShapeName;
 use ncugate_model::VariantId;
 use ncugate_model::cubin::{Entry, LineTable};
 use ncugate_model::{BuildOutcome, BuildRecord};
-use ncugate_phase::config::CodeForm;
+use ncugate_phase::config::{CodeForm, OutOfBoundsFill};
 use ncugate_phase::plan::{
-    Arg, CommandPlan, FunctionPlan, HostCode, KernelCode, KernelLaunch, KernelPlan, Method, Plan, ScalarValue,
-    ShapeProgram, Step, Swizzle, TensorMap, Variant, VariantRole, reference_launch,
+    Arg, CommandPlan, FunctionPlan, HostCode, KernelCode, KernelLaunch, KernelPlan, L2Promotion, Method, Plan,
+    ScalarValue, ShapeProgram, Step, Swizzle, TensorMap, Variant, VariantRole, reference_launch,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -49,6 +49,10 @@ fn args(list: &str) -> Vec<Arg> {
             buffer: "x".to_owned(),
             box_dims: vec![32],
             swizzle: Swizzle::None,
+            layout: None,
+            element_strides: Vec::new(),
+            l2_promotion: L2Promotion::default(),
+            oob_fill: OutOfBoundsFill::default(),
         }),
         _ => Arg::Scalar(ScalarValue::I32(1)),
     };
@@ -384,9 +388,31 @@ fn tensor_maps_are_parameters_of_128_bytes() {
     let on = |signature| one(&nvcc, folder.path(), "sm_90", kernel(data("tensor_map.cu"), "tiled", signature));
     assert!(matches!(on("pti"), BuildOutcome::Built { .. }));
     let swapped = refusal(on("tpi"));
-    assert_eq!(swapped, "argument 1 (tensor map `x_tile`) has 128 bytes, but the kernel takes 8");
+    assert_eq!(
+        swapped,
+        "argument 1 (tensor map `x_tile`) has 128 bytes, but the kernel takes 8; hint: for a `const CUtensorMap*`, write `{ pointers = [\"NAME\"] }`"
+    );
     let plain = refusal(on("ppi"));
     assert!(plain.starts_with("argument 2 (buffer `x`) has 8 bytes, but the kernel takes 128; hint: "), "{plain}");
+}
+
+/// The toolkit determines the size of the struct.
+#[test]
+fn tensor_maps_can_be_in_structs_and_behind_pointers() {
+    at_root();
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let on = |entry: &str, arguments: Vec<Arg>| {
+        let mut kernel = kernel(data("tensor_map.cu"), entry, "p");
+        launch(&mut kernel).args.extend(arguments);
+        one(&nvcc, folder.path(), "sm_90", kernel)
+    };
+    let fields = |list: &str| Arg::Struct { align: None, fields: args(list) };
+    assert!(matches!(on("tiled_struct", vec![fields("it")]), BuildOutcome::Built { .. }));
+    assert!(
+        refusal(on("tiled_struct", vec![fields("t")])).starts_with("argument 2 (struct of 1 fields) has 128 bytes")
+    );
+    assert!(matches!(on("tiled_pointer", vec![Arg::Pointers(args("tt"))]), BuildOutcome::Built { .. }));
 }
 
 /// Nothing is compiled, so the reason is not the compiler's message about missing instructions. The other variants continue.

@@ -4,9 +4,13 @@
 
 use super::buffer::BufferSpec;
 use super::error::DeviceError;
-use cudarc::driver::sys::{CUtensorMap, CUtensorMapDataType as DataType, CUtensorMapSwizzle as DriverSwizzle};
+use cudarc::driver::sys::{
+    CUtensorMap, CUtensorMapDataType as DataType, CUtensorMapFloatOOBfill as DriverFill,
+    CUtensorMapL2promotion as DriverPromotion, CUtensorMapSwizzle as DriverSwizzle,
+};
 use ncugate_model::Dtype;
-use ncugate_phase::plan::{Arg, SurfaceView, Swizzle, TensorMap, TextureView};
+use ncugate_phase::config::OutOfBoundsFill;
+use ncugate_phase::plan::{Arg, L2Promotion, MapAlignment, MapLayout, SurfaceView, Swizzle, TensorMap, TextureView};
 use std::ffi::c_void;
 
 /// Maximum number of axes of a tensor map.
@@ -31,8 +35,8 @@ pub trait ArgumentMemory {
         Err(refused("a texture or surface"))
     }
 
-    /// The address of an array of pointers.
-    fn table(&self, _: &[u64]) -> Result<u64, DeviceError> {
+    /// The address of an array with this content: pointers or tensor maps.
+    fn table(&self, _: &[u8]) -> Result<u64, DeviceError> {
         Err(refused("an array of pointers"))
     }
 
@@ -61,17 +65,30 @@ enum Argument {
 }
 
 impl KernelArguments {
-    /// The arguments of a launch; `buffer` returns each buffer and its address.
+    /// The arguments of a launch; `buffer` returns each buffer and its address. `sizes` are the bytes of the kernel's
+    /// parameters, which say how its structs align tensor maps; empty if they are unknown.
     pub fn new<'b>(
         args: &[Arg],
+        sizes: &[u32],
         buffer: &dyn Fn(&str) -> Option<(u64, &'b BufferSpec)>,
         memory: &dyn ArgumentMemory,
     ) -> Result<Self, DeviceError> {
-        let maker = Maker { buffer, memory };
         let argument = |(at, arg): (usize, &Arg)| match arg {
             Arg::Workspace(0) => Ok(Argument::Word(0)),
             Arg::Workspace(bytes) => memory.workspace(at, *bytes).map(Argument::Word),
-            other => maker.argument(other),
+            other => {
+                let maps = match (other, sizes.get(at)) {
+                    (Arg::Struct { .. }, Some(&bytes)) => other.map_alignment(bytes as usize).ok_or_else(|| {
+                        let (given, _) = other.layout();
+                        let (place, argument) = (at + 1, other.described());
+                        let reason =
+                            format!("argument {place} ({argument}) has {given} bytes, but the kernel takes {bytes}");
+                        DeviceError::Launch(reason)
+                    })?,
+                    _ => MapAlignment::Cuda12,
+                };
+                Maker { buffer, memory, maps }.argument(other)
+            }
         };
         args.iter().enumerate().map(argument).collect::<Result<_, _>>().map(Self)
     }
@@ -102,6 +119,8 @@ impl KernelArguments {
 struct Maker<'a, 'b> {
     buffer: &'a dyn Fn(&str) -> Option<(u64, &'b BufferSpec)>,
     memory: &'a dyn ArgumentMemory,
+    /// Alignment of tensor maps in structs.
+    maps: MapAlignment,
 }
 
 impl<'b> Maker<'_, 'b> {
@@ -148,8 +167,9 @@ impl<'b> Maker<'_, 'b> {
             }
             Arg::Null => Ok(0),
             Arg::Pointers(pointers) => {
-                let addresses = pointers.iter().map(|pointer| self.pointer(pointer)).collect::<Result<Vec<_>, _>>()?;
-                self.memory.table(&addresses)
+                let mut bytes = Vec::new();
+                pointers.iter().try_for_each(|part| self.lay_out(part, &mut bytes))?;
+                self.memory.table(&bytes)
             }
             Arg::TensorMap(_)
             | Arg::Scalar(_)
@@ -162,7 +182,7 @@ impl<'b> Maker<'_, 'b> {
 
     /// Appends an argument to `bytes`, aligned as in C.
     fn lay_out(&self, arg: &Arg, bytes: &mut Vec<u8>) -> Result<(), DeviceError> {
-        let (size, alignment) = arg.layout();
+        let (size, alignment) = arg.layout_with(self.maps);
         bytes.resize(bytes.len().next_multiple_of(alignment), 0);
         let end = bytes.len() + size;
         match arg {
@@ -190,7 +210,7 @@ pub(super) fn value_bytes(value: &Arg) -> Result<Vec<u8>, DeviceError> {
     struct NoMemory;
     impl ArgumentMemory for NoMemory {}
     let mut bytes = Vec::new();
-    Maker { buffer: &|_| None, memory: &NoMemory }.lay_out(value, &mut bytes)?;
+    Maker { buffer: &|_| None, memory: &NoMemory, maps: MapAlignment::Cuda12 }.lay_out(value, &mut bytes)?;
     Ok(bytes)
 }
 
@@ -203,47 +223,77 @@ pub struct Tiling<'m> {
     pub address: u64,
     /// Type of an element.
     pub data_type: DataType,
-    /// Axes of the buffer.
+    /// Axes of the view.
     pub rank: u32,
-    /// Elements of the buffer along each axis.
+    /// Elements along each axis.
     pub sizes: [u64; AXES],
     /// Bytes between neighbours on each axis except the innermost.
     pub strides: [u64; AXES],
     /// Elements of a copy along each axis.
     pub box_dims: [u32; AXES],
+    /// Steps of a copy along each axis in elements.
+    pub element_strides: [u32; AXES],
     /// Swizzle of shared memory.
     pub swizzle: DriverSwizzle,
+    /// Fetches of L2.
+    pub l2_promotion: DriverPromotion,
+    /// Elements outside the view.
+    pub oob_fill: DriverFill,
 }
 
 impl<'m> Tiling<'m> {
-    /// A map of the whole contiguous buffer at that address.
+    /// A map of the buffer at that address, with its own layout or that of the whole buffer.
     fn new(map: &'m TensorMap, address: u64, buffer: &BufferSpec) -> Result<Self, DeviceError> {
-        let rank = buffer.extents.len();
+        let refused = |reason| DeviceError::TensorMap { name: map.name.clone(), buffer: map.buffer.clone(), reason };
+        let size = buffer.dtype.size() as u64;
+        let whole = || {
+            let shape: Vec<u64> = buffer.extents.iter().map(|extent| *extent as u64).collect();
+            let strides = (1..shape.len()).map(|at| shape[at..].iter().product::<u64>() * size).collect();
+            MapLayout { shape, strides }
+        };
+        let layout = map.layout.clone().unwrap_or_else(whole);
+        let rank = layout.shape.len();
         if map.box_dims.len() != rank || !(1..=AXES).contains(&rank) {
-            let reason = format!(
+            return Err(refused(format!(
                 "a box of {} axes over a buffer of {rank}; both need the same number, from 1 to {AXES}",
                 map.box_dims.len()
-            );
-            return Err(DeviceError::TensorMap { name: map.name.clone(), buffer: map.buffer.clone(), reason });
+            )));
         }
-        let (mut sizes, mut strides, mut box_dims) = ([1; AXES], [0; AXES], [1; AXES]);
-        let mut apart = buffer.dtype.size() as u64;
-        for (at, (&extent, &elements)) in buffer.extents.iter().zip(&map.box_dims).rev().enumerate() {
-            sizes[at] = extent as u64;
-            box_dims[at] = elements;
-            apart *= extent as u64;
-            strides[at] = apart;
+        if layout.strides.len() + 1 != rank || layout.reach(size) > buffer.bytes() as u64 {
+            let (reach, room) = (layout.reach(size), buffer.bytes());
+            return Err(refused(format!("it reaches {reach} bytes into the buffer, which has {room}")));
         }
-        // The outermost axis has no next one.
-        strides[rank - 1] = 0;
-        let swizzle = match map.swizzle {
-            Swizzle::None => DriverSwizzle::CU_TENSOR_MAP_SWIZZLE_NONE,
-            Swizzle::Span32 => DriverSwizzle::CU_TENSOR_MAP_SWIZZLE_32B,
-            Swizzle::Span64 => DriverSwizzle::CU_TENSOR_MAP_SWIZZLE_64B,
-            Swizzle::Span128 => DriverSwizzle::CU_TENSOR_MAP_SWIZZLE_128B,
-        };
-        let data_type = data_type(buffer.dtype);
-        Ok(Self { map, address, data_type, rank: rank as u32, sizes, strides, box_dims, swizzle })
+        let (mut sizes, mut strides, mut box_dims, mut element_strides) = ([1; AXES], [0; AXES], [1; AXES], [1; AXES]);
+        layout.shape.iter().rev().zip(&mut sizes).for_each(|(from, to)| *to = *from);
+        layout.strides.iter().rev().zip(&mut strides).for_each(|(from, to)| *to = *from);
+        map.box_dims.iter().rev().zip(&mut box_dims).for_each(|(from, to)| *to = *from);
+        map.element_strides.iter().rev().zip(&mut element_strides).for_each(|(from, to)| *to = *from);
+        Ok(Self {
+            map,
+            address,
+            data_type: data_type(buffer.dtype),
+            rank: rank as u32,
+            sizes,
+            strides,
+            box_dims,
+            element_strides,
+            swizzle: match map.swizzle {
+                Swizzle::None => DriverSwizzle::CU_TENSOR_MAP_SWIZZLE_NONE,
+                Swizzle::Span32 => DriverSwizzle::CU_TENSOR_MAP_SWIZZLE_32B,
+                Swizzle::Span64 => DriverSwizzle::CU_TENSOR_MAP_SWIZZLE_64B,
+                Swizzle::Span128 => DriverSwizzle::CU_TENSOR_MAP_SWIZZLE_128B,
+            },
+            l2_promotion: match map.l2_promotion {
+                L2Promotion::None => DriverPromotion::CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                L2Promotion::Bytes64 => DriverPromotion::CU_TENSOR_MAP_L2_PROMOTION_L2_64B,
+                L2Promotion::Bytes128 => DriverPromotion::CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+                L2Promotion::Bytes256 => DriverPromotion::CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+            },
+            oob_fill: match map.oob_fill {
+                OutOfBoundsFill::None => DriverFill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+                OutOfBoundsFill::NanRequestZeroFma => DriverFill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA,
+            },
+        })
     }
 }
 
@@ -280,8 +330,11 @@ mod tests {
             Ok(CUtensorMap { opaque: [tiling.address; 16] })
         }
 
-        fn table(&self, addresses: &[u64]) -> Result<u64, DeviceError> {
-            assert_eq!(addresses, [0x1000, 0, 0x100c]);
+        fn table(&self, bytes: &[u8]) -> Result<u64, DeviceError> {
+            let words: Vec<u64> = bytes.chunks(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect();
+            let pointers = [0x1000, 0, 0x100c];
+            let maps = [[0x4000; 16], [0x4000; 16]].concat();
+            assert!(words == pointers || words == maps, "{words:?}");
             Ok(0x9000)
         }
     }
@@ -292,7 +345,16 @@ mod tests {
     impl ArgumentMemory for NoMemory {}
 
     fn map(box_dims: &[u32], swizzle: Swizzle) -> TensorMap {
-        TensorMap { name: "tiles".to_owned(), buffer: "k".to_owned(), box_dims: box_dims.to_vec(), swizzle }
+        TensorMap {
+            name: "tiles".to_owned(),
+            buffer: "k".to_owned(),
+            box_dims: box_dims.to_vec(),
+            swizzle,
+            layout: None,
+            element_strides: Vec::new(),
+            l2_promotion: L2Promotion::default(),
+            oob_fill: OutOfBoundsFill::default(),
+        }
     }
 
     #[test]
@@ -305,9 +367,9 @@ mod tests {
         ];
         let x = buffer("x", Dtype::F32, &[4], Role::Input);
         let known = |name: &str| (name == "x").then_some((0x1000, &x));
-        let arguments = KernelArguments::new(&args, &known, &NoMemory).unwrap();
+        let arguments = KernelArguments::new(&args, &[], &known, &NoMemory).unwrap();
         assert_eq!(arguments.0, [0x1000, 0x3f80_0000, 0xffff_ffff, u64::MAX].map(Argument::Word));
-        let error = KernelArguments::new(&args, &|_| None, &NoMemory).unwrap_err().to_string();
+        let error = KernelArguments::new(&args, &[], &|_| None, &NoMemory).unwrap_err().to_string();
         assert!(error.contains("no buffer `x`"), "{error}");
     }
 
@@ -328,7 +390,7 @@ mod tests {
             Arg::Pointers(vec![Arg::Buffer("x".to_owned()), Arg::Null, element(12)]),
         ];
         let known = |_: &str| Some((0x1000, &x));
-        let made = KernelArguments::new(&args, &known, &FakeMemory).unwrap();
+        let made = KernelArguments::new(&args, &[], &known, &FakeMemory).unwrap();
         let fields = [
             [0xfe, 0xff, 0, 0, 0, 0, 0, 0].as_slice(),
             &0x1008_u64.to_le_bytes(),
@@ -340,10 +402,10 @@ mod tests {
         let one = || Arg::Scalar(ScalarValue::F32(1.0));
         let float2 = Arg::Struct { align: Some(8), fields: vec![one(), one()] };
         let aligned = plain(vec![one(), float2]);
-        let made = KernelArguments::new(&[aligned], &known, &NoMemory).unwrap();
+        let made = KernelArguments::new(&[aligned], &[], &known, &NoMemory).unwrap();
         let one = 1.0_f32.to_le_bytes();
         assert_eq!(made.0, [Argument::Bytes([one, [0; 4], one, one].concat())]);
-        let outside = KernelArguments::new(&[element(20)], &known, &NoMemory);
+        let outside = KernelArguments::new(&[element(20)], &[], &known, &NoMemory);
         assert_eq!(outside.unwrap_err().to_string(), "cannot launch: buffer `x` from byte 20 is outside the buffer");
     }
 
@@ -380,6 +442,46 @@ mod tests {
     }
 
     #[test]
+    fn a_tensor_map_with_a_layout_of_its_own_stays_inside_its_buffer() {
+        let k = buffer("k", Dtype::F16, &[128, 256], Role::Input);
+        let layout = |strides: &[u64]| Some(MapLayout { shape: vec![4, 128, 64], strides: strides.to_vec() });
+        let panels = TensorMap {
+            layout: layout(&[128, 512]),
+            element_strides: vec![2, 1, 1],
+            l2_promotion: L2Promotion::Bytes128,
+            oob_fill: OutOfBoundsFill::NanRequestZeroFma,
+            ..map(&[1, 64, 64], Swizzle::Span128)
+        };
+        let tiling = Tiling::new(&panels, 0x2000, &k).unwrap();
+        assert_eq!((tiling.rank, tiling.sizes, tiling.strides), (3, [64, 128, 4, 1, 1], [512, 128, 0, 0, 0]));
+        assert_eq!((tiling.box_dims, tiling.element_strides), ([64, 64, 1, 1, 1], [1, 1, 2, 1, 1]));
+        assert_eq!(tiling.l2_promotion, DriverPromotion::CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
+        assert_eq!(tiling.oob_fill, DriverFill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA);
+        let outside = TensorMap { layout: layout(&[128, 528]), ..panels };
+        let error = Tiling::new(&outside, 0x2000, &k).unwrap_err().to_string();
+        assert!(error.ends_with("it reaches 67568 bytes into the buffer, which has 65536"), "{error}");
+    }
+
+    #[test]
+    fn tensor_maps_in_structs_and_arrays_lie_as_the_parameter_has_them() {
+        let k = buffer("k", Dtype::F16, &[64, 64], Role::Input);
+        let known = |_: &str| Some((0x4000, &k));
+        let tiles = || Arg::TensorMap(map(&[64, 64], Swizzle::Span128));
+        let fields = vec![Arg::Scalar(ScalarValue::I32(1)), tiles()];
+        let args = [Arg::Struct { align: None, fields }];
+        for (size, place) in [(192, 64), (256, 128)] {
+            let made = KernelArguments::new(&args, &[size], &known, &FakeMemory).unwrap();
+            let Argument::Bytes(bytes) = &made.0[0] else { panic!("{made:?}") };
+            assert_eq!((bytes.len(), bytes[place - 8], bytes[place + 1]), (size as usize, 0, 0x40));
+        }
+        let error = KernelArguments::new(&args, &[128], &known, &FakeMemory).unwrap_err().to_string();
+        assert!(error.contains("argument 1 (struct of 2 fields) has 192 bytes, but the kernel takes 128"), "{error}");
+        let behind = [Arg::Pointers(vec![tiles(), tiles()])];
+        let made = KernelArguments::new(&behind, &[8], &known, &FakeMemory).unwrap();
+        assert_eq!(made.0, [Argument::Word(0x9000)]);
+    }
+
+    #[test]
     fn a_tensor_map_is_encoded_for_the_address_of_its_buffer_and_aligned() {
         let k = buffer("k", Dtype::F16, &[64, 64], Role::Input);
         let args = [
@@ -388,11 +490,11 @@ mod tests {
             Arg::Buffer("k".to_owned()),
         ];
         let known = |_: &str| Some((0x4000, &k));
-        let arguments = KernelArguments::new(&args, &known, &FakeMemory).unwrap();
+        let arguments = KernelArguments::new(&args, &[], &known, &FakeMemory).unwrap();
         assert_eq!(arguments.0[1], Argument::TensorMap(CUtensorMap { opaque: [0x4000; 16] }));
         assert_eq!(arguments.0[2], Argument::Word(0x4000));
         assert_eq!(arguments.pointers()[1] as usize % 64, 0);
-        let error = KernelArguments::new(&args, &known, &NoMemory).unwrap_err();
+        let error = KernelArguments::new(&args, &[], &known, &NoMemory).unwrap_err();
         assert_eq!(error.to_string(), "cannot launch: tensor map `tiles` is not supported here");
     }
 }

@@ -8,7 +8,7 @@ use super::attributes::{DeviceAttributes, attributes_of, find};
 use super::buffer::BufferSpec;
 use super::error::{DeviceError, cuda};
 use super::function::{Caller, Delivery, FunctionCall, FunctionCaller};
-use super::kernel::{ExecutableGraph, LoadedKernel, LoadedModule, LoadedProgram};
+use super::kernel::{ExecutableGraph, LoadedEntry, LoadedKernel, LoadedModule, LoadedProgram};
 use super::memory::{DeviceMemory, PinnedMemory, check_sizes};
 use super::surface::{Surface, SurfaceKey};
 use cudarc::driver::{result, sys};
@@ -143,14 +143,18 @@ impl CudaDevice {
         let symbol = |entry: &&str| {
             let symbol =
                 ncugate_model::cubin::symbol(&image, symbols.of(entry)).map_err(|e| unreadable(e.to_string()))?;
+            let sizes = ncugate_model::cubin::parameters(&image, &symbol).map_err(|e| unreadable(e.to_string()))?;
             let symbol = CString::new(symbol).map_err(|_| unreadable(format!("entry {entry:?} has a NUL")))?;
-            Ok(((*entry).to_owned(), symbol))
+            Ok(((*entry).to_owned(), symbol, sizes))
         };
-        let symbols: Vec<(String, CString)> = entries.iter().map(symbol).collect::<Result<_, DeviceError>>()?;
+        let symbols: Vec<(String, CString, Vec<u32>)> =
+            entries.iter().map(symbol).collect::<Result<_, DeviceError>>()?;
         let variables = ncugate_model::cubin::variables(&image).map_err(|e| unreadable(e.to_string()))?;
         image.push(0);
         let module = load_image(&image)?;
-        let functions = symbols.into_iter().map(|(entry, symbol)| Ok((entry, function(&module, symbol)?)));
+        let functions = symbols.into_iter().map(|(entry, symbol, parameters)| {
+            Ok(LoadedEntry { entry, function: function(&module, symbol)?, parameters })
+        });
         let functions = functions.collect::<Result<_, DeviceError>>()?;
         Ok(LoadedProgram::Module { functions, variables, module })
     }
@@ -400,7 +404,7 @@ fn function(module: &LoadedModule, entry: CString) -> Result<sys::CUfunction, De
 }
 
 impl ArgumentMemory for CudaDevice {
-    /// A tensor map without interleaving, with 256-byte L2 promotion and zeros outside the buffer.
+    /// A tensor map without interleaving.
     fn tensor_map(&self, tiling: &Tiling<'_>) -> Result<sys::CUtensorMap, DeviceError> {
         let (name, buffer) = (tiling.map.name.clone(), tiling.map.buffer.clone());
         let (known, needed) = ((self.attributes.cuda, self.attributes.compute_capability), TENSOR_MAPS);
@@ -424,11 +428,11 @@ impl ArgumentMemory for CudaDevice {
                 tiling.sizes.as_ptr(),
                 tiling.strides.as_ptr(),
                 tiling.box_dims.as_ptr(),
-                [1; 5].as_ptr(),
+                tiling.element_strides.as_ptr(),
                 sys::CUtensorMapInterleave::CU_TENSOR_MAP_INTERLEAVE_NONE,
                 tiling.swizzle,
-                sys::CUtensorMapL2promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-                sys::CUtensorMapFloatOOBfill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+                tiling.l2_promotion,
+                tiling.oob_fill,
             )
         }
         .result()
@@ -447,9 +451,8 @@ impl ArgumentMemory for CudaDevice {
     }
 
     /// The array is never moved while the device is open, because graphs can refer to it.
-    fn table(&self, addresses: &[u64]) -> Result<u64, DeviceError> {
-        let bytes: Vec<u8> = addresses.iter().flat_map(|address| address.to_le_bytes()).collect();
-        self.keep(&bytes)
+    fn table(&self, bytes: &[u8]) -> Result<u64, DeviceError> {
+        self.keep(bytes)
     }
 
     /// Each call returns the same memory.

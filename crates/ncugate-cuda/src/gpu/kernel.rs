@@ -28,13 +28,22 @@ pub struct LoadedKernel {
     pub(super) _module: LoadedModule,
 }
 
+/// An entry of a variant's module.
+#[derive(Debug)]
+pub struct LoadedEntry {
+    /// Its name in the plan.
+    pub entry: String,
+    pub function: sys::CUfunction,
+    /// Bytes of each parameter.
+    pub parameters: Vec<u32>,
+}
+
 /// The kernels or the function that a variant launches.
 #[derive(Debug)]
 pub enum LoadedProgram {
     /// Its entries, in one module. Module variables keep their values from one launch to the next.
     Module {
-        /// By the names in the plan.
-        functions: Vec<(String, sys::CUfunction)>,
+        functions: Vec<LoadedEntry>,
         /// The module variables that the host can write.
         variables: Vec<ModuleVariable>,
         /// Keeps the module loaded.
@@ -45,9 +54,9 @@ pub enum LoadedProgram {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) enum LaunchTarget {
+pub(super) enum LaunchTarget<'p> {
     /// An entry of a module.
-    Entry(sys::CUfunction),
+    Entry(&'p LoadedEntry),
     /// A function of another language.
     Function(u32),
 }
@@ -58,15 +67,13 @@ impl LoadedProgram {
         matches!(self, Self::Function(_))
     }
 
-    pub(super) fn target(&self, entry: &str) -> Result<LaunchTarget, DeviceError> {
+    pub(super) fn target(&self, entry: &str) -> Result<LaunchTarget<'_>, DeviceError> {
         let functions = match self {
             Self::Function(number) => return Ok(LaunchTarget::Function(*number)),
             Self::Module { functions, .. } => functions,
         };
-        let found = functions.iter().find(|(name, _)| name == entry);
-        found
-            .map(|(_, function)| LaunchTarget::Entry(*function))
-            .ok_or_else(|| DeviceError::Launch(format!("entry `{entry}` is not loaded")))
+        let found = functions.iter().find(|known| known.entry == entry);
+        found.map(LaunchTarget::Entry).ok_or_else(|| DeviceError::Launch(format!("entry `{entry}` is not loaded")))
     }
 
     /// The address of a module variable of at least `bytes`.
@@ -90,7 +97,7 @@ impl LoadedProgram {
     /// launches of one function get the maximum.
     pub(super) fn allow(&self, program: &ShapeProgram) -> Result<(), DeviceError> {
         let Self::Module { functions, .. } = self else { return Ok(()) };
-        for (entry, function) in functions {
+        for LoadedEntry { entry, function, .. } in functions {
             let launches = || program.launches().filter(|launch| &launch.entry == entry);
             let set = |attribute, value: u32| {
                 let value = i32::try_from(value).unwrap_or(i32::MAX);

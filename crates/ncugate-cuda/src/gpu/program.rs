@@ -4,7 +4,7 @@ use super::arguments::{KernelArguments, value_bytes};
 use super::buffer::BufferSpec;
 use super::device::CudaDevice;
 use super::error::{DeviceError, cuda};
-use super::kernel::{LaunchTarget, LoadedProgram};
+use super::kernel::{LaunchTarget, LoadedEntry, LoadedProgram};
 use super::surface::{Surface, SurfaceCopy};
 use super::transfer::access_policy;
 use cudarc::driver::{result, sys};
@@ -98,15 +98,18 @@ impl CudaDevice {
         let bound = |step: &'p Step| match step {
             Step::Launch(launch) => {
                 let target = loaded.target(&launch.entry)?;
-                let arguments = KernelArguments::new(&launch.args, &buffer, self)?;
                 match target {
-                    LaunchTarget::Entry(function) => {
-                        self.check_mode(function, launch)?;
+                    LaunchTarget::Entry(LoadedEntry { function, parameters, .. }) => {
+                        let arguments = KernelArguments::new(&launch.args, parameters, &buffer, self)?;
+                        self.check_mode(*function, launch)?;
                         let over = |window: &L2Window| access_policy(window, found(&window.buffer)?.0);
                         let window = launch.l2_window.as_ref().map(over).transpose()?;
-                        Ok(BoundStep::Launch { function, launch, arguments, window })
+                        Ok(BoundStep::Launch { function: *function, launch, arguments, window })
                     }
-                    LaunchTarget::Function(function) => Ok(BoundStep::Call { function, arguments }),
+                    LaunchTarget::Function(function) => {
+                        let arguments = KernelArguments::new(&launch.args, &[], &buffer, self)?;
+                        Ok(BoundStep::Call { function, arguments })
+                    }
                 }
             }
             Step::Memset(fill) => {

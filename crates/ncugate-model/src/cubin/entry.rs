@@ -192,6 +192,25 @@ impl Entry {
     }
 }
 
+/// Bytes of each parameter of a kernel of a cubin, by its symbol.
+///
+/// # Errors
+/// The cubin is damaged, or does not state the size of a parameter.
+pub fn parameters(cubin: &[u8], symbol: &str) -> Result<Vec<u32>, CubinError> {
+    let elf = Elf::parse(cubin).map_err(damaged)?;
+    let mut sizes: Vec<u32> = Vec::new();
+    for attribute in section_attributes(&elf, &format!(".nv.info.{symbol}"))? {
+        if let Attribute::Parameter { ordinal, bytes } = attribute {
+            sizes.resize(sizes.len().max(ordinal as usize + 1), 0);
+            sizes[ordinal as usize] = bytes;
+        }
+    }
+    match sizes.contains(&0) {
+        true => Err(CubinError::Damaged { reason: format!("no size of the parameters of `{symbol}`") }),
+        false => Ok(sizes),
+    }
+}
+
 impl Traffic {
     /// Adds one instruction. Opcodes are the low 12 bits: `LDL` 0x983, `STL` 0x387; bits 73 to 75 are the width.
     fn with(mut self, instruction: &[u8; INSTRUCTION]) -> Self {

@@ -8,7 +8,7 @@ mod lines;
 mod nvinfo;
 mod variable;
 
-pub use entry::{Entry, Traffic, symbol, symbol_among};
+pub use entry::{Entry, Traffic, parameters, symbol, symbol_among};
 pub use fatbin::{DeviceCode, FatbinError, device_code, is_binary};
 pub use lines::{CodePlace, LineTable};
 pub use variable::{ModuleVariable, variable, variables};

@@ -237,16 +237,47 @@ impl CodeForm {
     }
 }
 
-/// A buffer as a view for Hopper's bulk tensor copies: contiguous, with the buffer's shape and type at each workload shape.
+/// A buffer as a view for Hopper's bulk tensor copies, with the buffer's type. Axes are outermost first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TensorMapTemplate {
     /// Its name in `args`.
     pub name: String,
     pub buffer: String,
-    /// Elements of one copy along each axis of the buffer, in the buffer's order (outermost first).
+    /// Elements along each axis; empty for the shape of the buffer.
+    pub shape: Vec<Expr>,
+    /// Elements between neighbours along each axis except the innermost; empty for a contiguous view.
+    pub strides: Vec<Expr>,
+    /// Elements of one copy along each axis.
     pub box_dims: Vec<Expr>,
+    /// Steps of a copy along each axis in elements; empty for 1 on every axis.
+    pub element_strides: Vec<Expr>,
     /// Span in bytes within which a copy permutes 16-byte chunks of shared memory: 0 (not at all), 32, 64 or 128.
     pub swizzle: Expr,
+    /// Bytes that L2 fetches at a time: 0 (no promotion), 64, 128 or 256.
+    pub l2_promotion: Expr,
+    pub oob_fill: OutOfBoundsFill,
+}
+
+/// Elements that a copy gets from outside a tensor map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutOfBoundsFill {
+    /// Zeros.
+    #[default]
+    None,
+    /// NaN, which a multiply-add of tensor cores takes as zero.
+    NanRequestZeroFma,
+}
+
+impl OutOfBoundsFill {
+    /// The driver's names.
+    pub const WORDS: [(&'static str, Self); 2] =
+        [("none", Self::None), ("nan_request_zero_fma", Self::NanRequestZeroFma)];
+
+    /// Whether it is the default.
+    pub fn is_none(&self) -> bool {
+        *self == Self::None
+    }
 }
 
 /// Bytes of dynamic shared memory.

@@ -45,7 +45,7 @@ pub use rule::*;
 pub use search::*;
 pub use workload::*;
 
-use super::{DeepProfileTarget, L2State, Selection, Verification};
+use super::{DeepProfileTarget, L2State, OutOfBoundsFill, Selection, Verification};
 use ncugate_model::{L2Property, MOST_SAMPLES};
 use std::ops::RangeInclusive;
 
@@ -489,22 +489,34 @@ keys! {
 /// `[kernel.tensor_maps]`.
 pub static TENSOR_MAPS: Spec = Spec {
     title: "[kernel.tensor_maps]",
-    doc: "`name = { buffer = \"k\", box = [\"TILE_N\", \"D\"] }`: a `const __grid_constant__ CUtensorMap` argument.",
+    doc: "`name = { buffer = \"k\", box = [\"TILE_N\", \"D\"] }`: a `const __grid_constant__ CUtensorMap` argument, or a map behind a `const CUtensorMap*` (`{ pointers = [\"name\"] }`).",
     keys: &[],
     free: Some(KeyKind::Table(&TENSOR_MAP.spec)),
 };
 
 keys! {
-    TENSOR_MAP: TensorMapKeys = "[kernel.tensor_maps] NAME = { ... }", "A buffer of 1 to 5 axes as it lies in memory. Expressions see dimensions and the variant's parameters.";
-    buffer = key(KeyKind::Name, "The buffer, which determines shape, strides, type and address of the map.").required();
-    r#box = key(
+    TENSOR_MAP: TensorMapKeys = "[kernel.tensor_maps] NAME = { ... }", "A view of 1 to 5 axes over a buffer. Lists are in the buffer's order, outermost first. Expressions see dimensions and the variant's parameters.";
+    buffer = key(KeyKind::Name, "The buffer, which determines type and address of the map.").required();
+    shape = key(EXPRS, "Elements of the view along each axis.").otherwise("that of the buffer");
+    strides = key(
         EXPRS,
-        "Elements of one copy, 1 to 256 along each axis of the buffer, in the buffer's order (outermost first).",
-    ).required();
+        "Distance between neighbours along each axis except the innermost, in elements of the buffer: multiples of 16 bytes. \
+         Axes can be in any order and overlap, but the view cannot reach outside the buffer.",
+    ).otherwise("contiguous");
+    r#box = key(EXPRS, "Elements of one copy, 1 to 256 along each axis.").required();
+    element_strides = key(
+        EXPRS,
+        "Take every n-th element of the box along each axis, 1 to 8; 1 on the innermost.",
+    ).otherwise("1 on every axis");
     swizzle = key(
         KeyKind::Expr,
         "Span in bytes within which 16-byte chunks of shared memory are swizzled: 0 (none), 32, 64 or 128.",
     ).default("0");
+    l2_promotion = key(KeyKind::Expr, "Bytes that L2 fetches at a time: 0 (no promotion), 64, 128 or 256.").default("256");
+    oob_fill = key(
+        KeyKind::OneOf(&words(&OutOfBoundsFill::WORDS)),
+        "Elements outside the view: zeros, or NaN, which a multiply-add of tensor cores takes as zero (floating-point types).",
+    ).default("\"none\"");
 }
 
 /// `dynamic_shared`, array by array.

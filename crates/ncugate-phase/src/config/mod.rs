@@ -32,8 +32,8 @@ pub use gate::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Ti
 pub use init::{Amount, Init};
 pub use kernel::{
     CodeForm, CommandTemplate, DynamicArray, FlagAxis, FunctionTemplate, KernelTemplate, L2WindowTemplate,
-    LaunchPattern, LaunchTemplate, LoopTemplate, StepAction, StepTemplate, Sweep, SymbolTemplate, TensorMapTemplate,
-    VariantSpec, VariantSpecKind,
+    LaunchPattern, LaunchTemplate, LoopTemplate, OutOfBoundsFill, StepAction, StepTemplate, Sweep, SymbolTemplate,
+    TensorMapTemplate, VariantSpec, VariantSpecKind,
 };
 pub use locate::{KeyPlaces, within};
 pub use own_bound::{BoundOf, OwnBound};

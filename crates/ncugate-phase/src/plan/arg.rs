@@ -1,12 +1,33 @@
 //! Evaluated arguments of a launch, and their C layout.
 
+use crate::config::OutOfBoundsFill;
 use ncugate_model::TextureSampling;
 use serde::{Deserialize, Serialize};
 
 /// Bytes of a device pointer.
 const POINTER: usize = 8;
-/// Size of a `CUtensorMap` in bytes, and its alignment.
-const TENSOR_MAP: (usize, usize) = (128, 64);
+/// Size of a `CUtensorMap` in bytes.
+const TENSOR_MAP: usize = 128;
+
+/// Alignment of a `CUtensorMap`, by the `cuda.h` that the kernel is compiled with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MapAlignment {
+    /// 64 bytes: CUDA 12.
+    Cuda12,
+    /// 128 bytes: CUDA 13.
+    Cuda13,
+}
+
+impl MapAlignment {
+    const ALL: [Self; 2] = [Self::Cuda12, Self::Cuda13];
+
+    const fn bytes(self) -> usize {
+        match self {
+            Self::Cuda12 => 64,
+            Self::Cuda13 => 128,
+        }
+    }
+}
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -29,7 +50,7 @@ pub enum Arg {
         align: Option<u32>,
         fields: Vec<Arg>,
     },
-    /// Device pointer to an array of pointers.
+    /// Device pointer to an array of pointers, or to an array of tensor maps.
     Pointers(Vec<Arg>),
     /// A texture object over a buffer.
     Texture(TextureView),
@@ -94,8 +115,13 @@ pub struct BufferElement {
 }
 
 impl Arg {
-    /// Its size among the arguments in bytes and its alignment, as in C.
+    /// Its size among the arguments in bytes and its alignment, as in C, with the tensor maps of CUDA 12.
     pub fn layout(&self) -> (usize, usize) {
+        self.layout_with(MapAlignment::Cuda12)
+    }
+
+    /// As [`Self::layout`], with tensor maps of this alignment.
+    pub fn layout_with(&self, maps: MapAlignment) -> (usize, usize) {
         match self {
             Self::Buffer(_)
             | Self::Element(_)
@@ -104,12 +130,12 @@ impl Arg {
             | Self::Workspace(_)
             | Self::Texture(_)
             | Self::Surface(_) => (POINTER, POINTER),
-            Self::TensorMap(_) => TENSOR_MAP,
+            Self::TensorMap(_) => (TENSOR_MAP, maps.bytes()),
             Self::Scalar(value) => (value.size(), value.size()),
             Self::Struct { align, fields } => {
                 let least = align.map_or(1, |bytes| bytes as usize);
                 let (end, alignment) = fields.iter().fold((0_usize, least), |(end, most), field| {
-                    let (size, alignment) = field.layout();
+                    let (size, alignment) = field.layout_with(maps);
                     (end.next_multiple_of(alignment) + size, most.max(alignment))
                 });
                 // An empty C++ struct has one byte.
@@ -126,6 +152,13 @@ impl Arg {
             Self::Scalar(value) => value.host_type(),
             Self::TensorMap(_) | Self::Struct { .. } | Self::Texture(_) | Self::Surface(_) => None,
         }
+    }
+
+    /// The alignment of tensor maps with which the argument has the size of a kernel's parameter; none if it has another
+    /// size. If both alignments give one size, they give one layout: from the first map on that they place differently, every
+    /// part lies at least 64 bytes further with the larger one.
+    pub fn map_alignment(&self, bytes: usize) -> Option<MapAlignment> {
+        MapAlignment::ALL.into_iter().find(|maps| self.layout_with(*maps).0 == bytes)
     }
 
     /// The arguments without parts in it: itself if it has no parts.
@@ -166,21 +199,99 @@ impl Arg {
             Self::Texture(view) => format!("texture over `{}`", view.buffer),
             Self::Surface(view) => format!("surface over `{}`", view.buffer),
             Self::Struct { fields, .. } => format!("struct of {} fields", fields.len()),
+            Self::Pointers(parts) if matches!(parts.first(), Some(Self::TensorMap(_))) => {
+                format!("array of {} tensor maps", parts.len())
+            }
             Self::Pointers(pointers) => format!("array of {} pointers", pointers.len()),
         }
     }
 }
 
-/// A buffer as a view for bulk tensor copies. The launch provides its address, type and extents.
+/// A buffer as a view for bulk tensor copies. The launch provides its address, its type, and its extents if `layout` is none.
+/// Axes are outermost first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TensorMap {
     /// Its name, for errors.
     pub name: String,
     pub buffer: String,
-    /// Elements of one copy along each axis of the buffer, in the buffer's order (outermost first).
+    /// Elements of one copy along each axis.
     pub box_dims: Vec<u32>,
     /// Swizzle of shared memory.
     pub swizzle: Swizzle,
+    /// Extents and strides; none if it is the whole buffer as it lies in memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<MapLayout>,
+    /// Steps of a copy along each axis in elements; empty for 1 on every axis.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub element_strides: Vec<u32>,
+    /// Fetches of L2.
+    #[serde(default, skip_serializing_if = "L2Promotion::is_largest")]
+    pub l2_promotion: L2Promotion,
+    #[serde(default, skip_serializing_if = "OutOfBoundsFill::is_none")]
+    pub oob_fill: OutOfBoundsFill,
+}
+
+/// Extents and strides of a view, outermost axis first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MapLayout {
+    /// Elements along each axis.
+    pub shape: Vec<u64>,
+    /// Bytes between neighbours along each axis except the innermost.
+    pub strides: Vec<u64>,
+}
+
+impl MapLayout {
+    /// Bytes from the first element to the end of the last one, with elements of this size.
+    pub fn reach(&self, size: u64) -> u64 {
+        let Some((inner, outer)) = self.shape.split_last() else { return 0 };
+        let before =
+            outer.iter().zip(&self.strides).map(|(extent, stride)| extent.saturating_sub(1).saturating_mul(*stride));
+        before.fold(inner.saturating_mul(size), u64::saturating_add)
+    }
+}
+
+/// Bytes that L2 fetches at a time for a bulk copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(into = "u32", try_from = "u32")]
+pub enum L2Promotion {
+    /// Those that are copied.
+    None,
+    /// 64 bytes.
+    Bytes64,
+    /// 128 bytes.
+    Bytes128,
+    /// 256 bytes.
+    #[default]
+    Bytes256,
+}
+
+impl L2Promotion {
+    /// Whether it is the default.
+    pub fn is_largest(&self) -> bool {
+        *self == Self::Bytes256
+    }
+}
+
+impl From<L2Promotion> for u32 {
+    fn from(promotion: L2Promotion) -> Self {
+        match promotion {
+            L2Promotion::None => 0,
+            L2Promotion::Bytes64 => 64,
+            L2Promotion::Bytes128 => 128,
+            L2Promotion::Bytes256 => 256,
+        }
+    }
+}
+
+impl TryFrom<u32> for L2Promotion {
+    type Error = String;
+
+    fn try_from(bytes: u32) -> Result<Self, String> {
+        let all = [Self::None, Self::Bytes64, Self::Bytes128, Self::Bytes256];
+        all.into_iter()
+            .find(|&promotion| u32::from(promotion) == bytes)
+            .ok_or_else(|| format!("no L2 promotion of {bytes} bytes"))
+    }
 }
 
 /// The span within which a bulk copy permutes chunks of 16 bytes in shared memory, in bytes.
@@ -345,6 +456,41 @@ mod tests {
         assert_eq!((float4.layout(), float4.described().as_str()), ((16, 16), "struct of 4 fields"));
         assert_eq!(plain(vec![scalar(ScalarValue::I32(1)), float4]).layout(), (32, 16));
         assert_eq!(Arg::Pointers(vec![buffer(), Arg::Null]).layout(), (8, 8));
+    }
+
+    #[test]
+    fn the_size_of_a_parameter_says_how_its_tensor_maps_are_aligned() {
+        use MapAlignment::{Cuda12, Cuda13};
+        let map = || {
+            let (name, buffer) = ("m".to_owned(), "x".to_owned());
+            let (box_dims, element_strides) = (vec![16], Vec::new());
+            let (l2_promotion, oob_fill) = (L2Promotion::default(), OutOfBoundsFill::default());
+            let swizzle = Swizzle::None;
+            Arg::TensorMap(TensorMap {
+                name,
+                buffer,
+                box_dims,
+                swizzle,
+                layout: None,
+                element_strides,
+                l2_promotion,
+                oob_fill,
+            })
+        };
+        let int = || scalar(ScalarValue::I32(1));
+        let plain = |fields| Arg::Struct { align: None, fields };
+        for (argument, sizes) in [
+            (map(), [128, 128]),
+            (plain(vec![map(), map()]), [256, 256]),
+            (plain(vec![map(), int()]), [192, 256]),
+            (plain(vec![int(), map(), int()]), [256, 384]),
+            (plain(vec![plain(vec![int(), map()]), int()]), [256, 384]),
+        ] {
+            assert_eq!([Cuda12, Cuda13].map(|maps| argument.layout_with(maps).0), sizes);
+            assert_eq!(argument.map_alignment(sizes[0]), Some(Cuda12));
+            assert_eq!(argument.map_alignment(sizes[1]), Some(if sizes[0] == sizes[1] { Cuda12 } else { Cuda13 }));
+            assert_eq!(argument.map_alignment(8), None);
+        }
     }
 
     #[test]

@@ -26,7 +26,10 @@ mod texture;
 mod unroll;
 mod variants;
 
-pub use arg::{Arg, BufferElement, ScalarValue, SurfaceView, Swizzle, TensorMap, TexelMemory, TextureView};
+pub use arg::{
+    Arg, BufferElement, L2Promotion, MapAlignment, MapLayout, ScalarValue, SurfaceView, Swizzle, TensorMap,
+    TexelMemory, TextureView,
+};
 pub use base::{is_of_base, unroll};
 pub use fault::{Faults, PlanErrors};
 pub use flag_files::flag_files;

@@ -1,7 +1,10 @@
 //! The shipped phases, from their text to their plan.
 
-use super::{Arg, BufferElement, Method, Plan, ScalarValue, Step, Swizzle, TensorMap, VariantRole, unroll};
-use crate::config::{Phase, load, parse};
+use super::{
+    Arg, BufferElement, L2Promotion, MapLayout, Method, Plan, ScalarValue, Step, Swizzle, TensorMap, VariantRole,
+    unroll,
+};
+use crate::config::{OutOfBoundsFill, Phase, load, parse};
 use ncugate_fixtures::root;
 use ncugate_model::LaunchMode;
 use ncugate_model::{CompiledArg, CompiledLaunch, LaunchExtents, ShapeLaunch};
@@ -141,7 +144,10 @@ fn a_tensor_map_is_evaluated_for_the_variant_that_passes_it() {
     let Method::Kernel(kernel) = &bulk.method else { panic!("a kernel") };
     let map = |name: &str, buffer: &str, box_dims: &[u32], swizzle| {
         let (name, buffer) = (name.to_owned(), buffer.to_owned());
-        Arg::TensorMap(TensorMap { name, buffer, box_dims: box_dims.to_vec(), swizzle })
+        let (layout, element_strides, box_dims) = (None, Vec::new(), box_dims.to_vec());
+        let (l2_promotion, oob_fill) = (L2Promotion::default(), OutOfBoundsFill::default());
+        let map = TensorMap { name, buffer, box_dims, swizzle, layout, element_strides, l2_promotion, oob_fill };
+        Arg::TensorMap(map)
     };
     assert_eq!(kernel.programs.len(), 3);
     for launch in kernel.launches() {
@@ -151,6 +157,35 @@ fn a_tensor_map_is_evaluated_for_the_variant_that_passes_it() {
     }
     let others = plan.candidates().filter(|variant| variant.id.0 != "bulk");
     assert_eq!(others.count(), 90, "the swept kernel is as it was");
+}
+
+#[test]
+fn the_layout_of_a_tensor_map_is_evaluated_in_bytes() {
+    let phase = with_bulk_copies();
+    let panels = r#"k_tiles = { buffer = "k", shape = ["B * H", "D // 16", "S", 16], strides = ["S * D", 16, "D"], box = [1, 1, 8, 16], l2_promotion = 64 }"#;
+    let begin = phase.text.find("k_tiles = {").unwrap();
+    let end = begin + phase.text[begin..].find('\n').unwrap();
+    let text = format!("{}{panels}{}", &phase.text[..begin], &phase.text[end..]);
+    let plan = unroll(&parse(Path::new("phase.toml"), &text).unwrap_or_else(|e| panic!("{e}"))).unwrap();
+    let bulk = plan.candidates().find(|variant| variant.id.0 == "bulk").unwrap();
+    let Method::Kernel(kernel) = &bulk.method else { panic!("a kernel") };
+    let shapes: Vec<[u64; 4]> = phase
+        .workload
+        .shapes
+        .iter()
+        .map(|shape| {
+            let of = |name: &str| u64::try_from(shape.dims.iter().find(|(dim, _)| dim == name).unwrap().1).unwrap();
+            [of("B"), of("H"), of("S"), of("D")]
+        })
+        .collect();
+    for (launch, [b, h, s, d]) in kernel.launches().zip(shapes) {
+        let Arg::TensorMap(map) = &launch.args[1] else { panic!("a tensor map") };
+        let layout = MapLayout { shape: vec![b * h, d / 16, s, 16], strides: vec![s * d * 2, 32, d * 2] };
+        assert_eq!((map.layout.as_ref(), map.l2_promotion), (Some(&layout), L2Promotion::Bytes64));
+        let text = serde_json::to_string(map).unwrap();
+        assert!(text.contains(r#""l2_promotion":64"#) && !text.contains("oob_fill"), "{text}");
+        assert_eq!(serde_json::from_str::<TensorMap>(&text).unwrap(), *map);
+    }
 }
 
 #[test]

@@ -25,7 +25,7 @@ keys! {
     ).otherwise("that of its fields");
     pointers = key(
         KeyKind::List(&PART),
-        "A pointer to a device array of pointers: buffers, `{ buffer, offset }`, \"nullptr\".",
+        "A pointer to a device array: of pointers (buffers, `{ buffer, offset }`, \"nullptr\"), or of tensor maps by name.",
     );
     texture = key(
         KeyKind::Text,

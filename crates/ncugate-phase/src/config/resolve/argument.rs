@@ -133,7 +133,7 @@ fn pointers(item: &Item<'_>, depth: usize) -> Option<Vec<ArgTemplate>> {
     let pointer = |item: &Item<'_>| match argument(item, depth + 1)? {
         pointer @ (ArgTemplate::Named(_) | ArgTemplate::Null | ArgTemplate::Element { .. }) => Some(pointer),
         _ => {
-            item.expected("a buffer, an element of one, or \"nullptr\"", None);
+            item.expected("a buffer, an element of one, a tensor map, or \"nullptr\"", None);
             None
         }
     };
@@ -174,18 +174,24 @@ pub fn check(
             }
         }
     }
-    let stray =
-        arg_pointers(&arg.value).into_iter().find(|name| !names.buffers.iter().any(|buffer| buffer.name == **name));
-    if let Some(name) = stray {
-        at.report_at(&arg.place, format!("`{key}` points to `{name}`, which is not a buffer"), None);
+    for pointers in arrays(&arg.value) {
+        let are_maps: Vec<bool> =
+            pointers.iter().map(|part| part.name().is_some_and(|name| maps.contains(&name))).collect();
+        let is_buffer = |name: &&str| names.buffers.iter().any(|buffer| buffer.name == **name) || maps.contains(name);
+        if let Some(name) = pointers.iter().filter_map(ArgTemplate::name).find(|name| !is_buffer(name)) {
+            at.report_at(&arg.place, format!("`{key}` points to `{name}`, which is not a buffer or tensor map"), None);
+        } else if are_maps.contains(&true) && are_maps.contains(&false) {
+            let help = "an array holds either pointers or tensor maps, which have 128 bytes each".to_owned();
+            at.report_at(&arg.place, format!("`{key}` has tensor maps and pointers in one array"), Some(help));
+        }
     }
 }
 
-/// Names in arrays of pointers.
-fn arg_pointers(arg: &ArgTemplate) -> Vec<&str> {
+/// Arrays behind pointers.
+fn arrays(arg: &ArgTemplate) -> Vec<&[ArgTemplate]> {
     match arg {
-        ArgTemplate::Pointers(pointers) => pointers.iter().filter_map(ArgTemplate::name).collect(),
-        ArgTemplate::Struct { fields, .. } => fields.iter().flat_map(arg_pointers).collect(),
+        ArgTemplate::Pointers(pointers) => vec![pointers],
+        ArgTemplate::Struct { fields, .. } => fields.iter().flat_map(arrays).collect(),
         _ => Vec::new(),
     }
 }

@@ -2,22 +2,29 @@
 
 use super::names::{KernelNames, identifier, suggest};
 use super::scope::NameScope;
-use crate::config::TensorMapTemplate;
-use crate::config::keys::TENSOR_MAP;
+use crate::config::keys::{Key, TENSOR_MAP};
 use crate::config::reader::{Item, PlacedValue, Table};
+use crate::config::{OutOfBoundsFill, TensorMapTemplate};
 use ncugate_model::expr::Expr;
 
 /// Maximum axes of a tensor map.
 const AXES: usize = 5;
+
+/// Expressions of a list; none for one that could not be read.
+type PlacedExprs = PlacedValue<Vec<Option<PlacedValue<Expr>>>>;
 
 /// A parsed tensor map, with places for checks.
 #[derive(Debug, Clone)]
 pub struct MapParts {
     pub name: PlacedValue<String>,
     buffer: Option<PlacedValue<String>>,
-    /// One per axis, none if it could not be read.
-    box_dims: Option<PlacedValue<Vec<Option<PlacedValue<Expr>>>>>,
+    shape: Option<PlacedExprs>,
+    strides: Option<PlacedExprs>,
+    box_dims: Option<PlacedExprs>,
+    element_strides: Option<PlacedExprs>,
     swizzle: Option<PlacedValue<Expr>>,
+    l2_promotion: Option<PlacedValue<Expr>>,
+    oob_fill: Option<OutOfBoundsFill>,
 }
 
 /// Reads `tensor_maps`.
@@ -26,13 +33,19 @@ pub fn maps(item: &Item<'_>) -> Vec<MapParts> {
     let map = |(name, item): (PlacedValue<String>, Item<'_>)| {
         identifier(&name, &item)?;
         let table = item.table()?;
-        let box_dims =
-            table.get(&TENSOR_MAP.r#box).map(|item| item.with(item.some_list().iter().map(Item::expr).collect()));
+        let exprs = |item: &Item<'_>| item.with(item.some_list().iter().map(Item::expr).collect());
+        let given = |key: &'static Key| table.given(key).map(|item| exprs(&item));
+        let (shape, strides) = (given(&TENSOR_MAP.shape), given(&TENSOR_MAP.strides));
         Some(MapParts {
             name,
             buffer: table.read(&TENSOR_MAP.buffer, |item| Some(item.with(item.name()?))),
-            box_dims,
+            shape,
+            strides,
+            box_dims: table.get(&TENSOR_MAP.r#box).map(|item| exprs(&item)),
+            element_strides: given(&TENSOR_MAP.element_strides),
             swizzle: table.read(&TENSOR_MAP.swizzle, Item::expr),
+            l2_promotion: table.read(&TENSOR_MAP.l2_promotion, Item::expr),
+            oob_fill: table.read(&TENSOR_MAP.oob_fill, |item| item.one_of(&OutOfBoundsFill::WORDS)),
         })
     };
     table.free().into_iter().filter_map(map).collect()
@@ -52,17 +65,43 @@ impl MapParts {
             at.report_at(&named.place, message, Some(help));
             return;
         };
-        let axes = buffer.shape.len();
+        let axes = self.shape.as_ref().map_or(buffer.shape.len(), |shape| shape.value.len());
         if axes > AXES {
-            let message = format!("`{}` is `{}`, which has {axes} axes", named.place.key, buffer.name);
-            at.report_at(&named.place, message, Some(format!("a tensor map needs a buffer of 1 to {AXES} axes")));
-        } else if let Some(written) = self.box_dims.as_ref().filter(|w| !w.value.is_empty() && w.value.len() != axes) {
+            let place = self.shape.as_ref().map_or(&named.place, |shape| &shape.place);
+            let message = match &self.shape {
+                Some(shape) => format!("`{}` has {axes} axes", shape.place.key),
+                None => format!("`{}` is `{}`, which has {axes} axes", named.place.key, buffer.name),
+            };
+            at.report_at(place, message, Some(format!("a tensor map needs a buffer or a `shape` of 1 to {AXES} axes")));
+            return;
+        }
+        let whose = match &self.shape {
+            Some(_) => "the map's `shape`".to_owned(),
+            None => format!("buffer `{}`", buffer.name),
+        };
+        let lists = [
+            (
+                &self.box_dims,
+                axes,
+                "give the number of elements along each axis, 1 for an axis that a copy does not span",
+            ),
+            (
+                &self.strides,
+                axes.saturating_sub(1),
+                "give the distance along each axis except the innermost, whose neighbours are adjacent",
+            ),
+            (&self.element_strides, axes, "give the step along each axis, 1 for every element"),
+        ];
+        for (written, wanted, help) in lists {
+            let Some(written) = written.as_ref().filter(|w| !w.value.is_empty() && w.value.len() != wanted) else {
+                continue;
+            };
             let (key, given) = (&written.place.key, written.value.len());
-            let message = format!("`{key}` has {given} axes, but buffer `{}` has {axes}", buffer.name);
-            let help =
-                "give the number of elements along each axis of the buffer, 1 for an axis that a copy does not span"
-                    .to_owned();
-            at.report_at(&written.place, message, Some(help));
+            let message = match wanted == axes {
+                true => format!("`{key}` has {given} axes, but {whose} has {axes}"),
+                false => format!("`{key}` has {given} values, but {whose} has {axes} axes, so {wanted}"),
+            };
+            at.report_at(&written.place, message, Some(help.to_owned()));
         }
     }
 
@@ -74,7 +113,9 @@ impl MapParts {
     }
 
     pub fn exprs(&self) -> impl Iterator<Item = &PlacedValue<Expr>> {
-        self.box_dims.iter().flat_map(|written| &written.value).flatten().chain(&self.swizzle)
+        let lists = [&self.shape, &self.strides, &self.box_dims, &self.element_strides];
+        let listed = lists.into_iter().flatten().flat_map(|written| &written.value).flatten();
+        listed.chain(&self.swizzle).chain(&self.l2_promotion)
     }
 
     /// Reports that no kernel passes it.
@@ -86,17 +127,20 @@ impl MapParts {
 
     /// The tensor map, if all its required keys are valid.
     pub fn template(&self) -> Option<TensorMapTemplate> {
+        let list = |written: &Option<PlacedExprs>| -> Option<Vec<Expr>> {
+            let all = written.iter().flat_map(|written| &written.value);
+            all.map(|expr| Some(expr.as_ref()?.value.clone())).collect()
+        };
         Some(TensorMapTemplate {
             name: self.name.value.clone(),
             buffer: self.buffer.as_ref()?.value.clone(),
-            box_dims: self
-                .box_dims
-                .as_ref()?
-                .value
-                .iter()
-                .map(|expr| Some(expr.as_ref()?.value.clone()))
-                .collect::<Option<_>>()?,
+            shape: list(&self.shape)?,
+            strides: list(&self.strides)?,
+            box_dims: list(&self.box_dims).filter(|_| self.box_dims.is_some())?,
+            element_strides: list(&self.element_strides)?,
             swizzle: self.swizzle.as_ref()?.value.clone(),
+            l2_promotion: self.l2_promotion.as_ref()?.value.clone(),
+            oob_fill: self.oob_fill?,
         })
     }
 }

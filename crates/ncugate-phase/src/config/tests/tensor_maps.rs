@@ -37,7 +37,7 @@ c = { box = ["THREDS"] }"#;
     26 | b = { buffer = "y", box = [1, 32], swizzle = "SWIZZLE" }
        |                           ^^^^^^^
        |
-       = help: give the number of elements along each axis of the buffer, 1 for an axis that a copy does not span
+       = help: give the number of elements along each axis, 1 for an axis that a copy does not span
 
     error: `kernel.tensor_maps.b.swizzle` is "SWIZZLE"; `SWIZZLE` is not among the dimensions and the sweep's parameters
       --> phase.toml:26:47
@@ -53,7 +53,7 @@ c = { box = ["THREDS"] }"#;
     27 | c = { box = ["THREDS"] }
        |     ^^^^^^^^^^^^^^^^^^^^
        |
-       = help: The buffer, which determines shape, strides, type and address of the map.
+       = help: The buffer, which determines type and address of the map.
 
     error: `kernel.tensor_maps.c.box[0]` is "THREDS"; `THREDS` is not among the dimensions and the sweep's parameters
       --> phase.toml:27:15
@@ -197,7 +197,7 @@ fn tensor_map_of_more_axes_than_there_can_be() {
     24 | tensor_maps = { w_tile = { buffer = "w", box = [8] } }
        |                                     ^^^
        |
-       = help: a tensor map needs a buffer of 1 to 5 axes
+       = help: a tensor map needs a buffer or a `shape` of 1 to 5 axes
     "##);
 }
 
@@ -255,4 +255,116 @@ kernel = { args = ["y_tile", "x"], tensor_maps = { y_tile = { buffer = "y", box 
     assert_eq!((maps(0), maps(1)), (vec!["x_tile"], vec!["y_tile"]), "a variant's tensor maps replace the kernel's");
     let args = &phase.kernel.as_ref().unwrap().launches().next().unwrap().args;
     assert_eq!(*args, ["x", "y", "N", "scale"].map(|name| crate::config::ArgTemplate::Named(name.to_owned())));
+}
+
+/// The errors of a map of a matrix of N rows and 256 columns, without their places.
+fn of_matrix(map: &str) -> Vec<String> {
+    let text = with_map_of(r#"dtype = "bf16", shape = ["N", 256]"#, &format!("{{ buffer = \"w\", {map} }}"));
+    let is_said = |line: &&str| line.starts_with("error: ") || line.contains("= help: ") || *line == "no error";
+    text.lines()
+        .filter(is_said)
+        .map(|line| line.trim_start_matches(['e', 'r', 'o', ':', ' ', '|', '=']).to_owned())
+        .collect()
+}
+
+#[test]
+fn a_view_of_panels_within_its_buffer_is_no_error() {
+    let panels = r#"shape = [4, "N", 64], strides = [64, 256], box = [1, 32, 64], swizzle = 128"#;
+    assert_eq!(
+        with_map_of(r#"dtype = "bf16", shape = ["N", 256]"#, &format!("{{ buffer = \"w\", {panels} }}")),
+        "no error"
+    );
+    let all = format!(
+        r#"{panels}, element_strides = [1, 2, 1], l2_promotion = "CAP * 0 + 64", oob_fill = "nan_request_zero_fma""#
+    );
+    assert_eq!(
+        with_map_of(r#"dtype = "bf16", shape = ["N", 256]"#, &format!("{{ buffer = \"w\", {all} }}")),
+        "no error"
+    );
+    let flat = r#"shape = ["4 * N", 64], box = [32, 64]"#;
+    assert_eq!(
+        with_map_of(r#"dtype = "bf16", shape = ["N", 256]"#, &format!("{{ buffer = \"w\", {flat} }}")),
+        "no error"
+    );
+}
+
+#[test]
+fn a_view_that_leaves_its_buffer_or_is_not_aligned_is_an_error() {
+    let at = "for variant THREADS=32,CAP=32 at shape tiny and 7 more";
+    for (map, message, help) in [
+        (
+            r#"shape = [5, "N", 64], strides = [64, 256], box = [1, 32, 64]"#,
+            "`kernel.tensor_maps.w_tile.strides` reaches 32896 bytes into `w`, which has 32768",
+            "a tensor map cannot reach outside its buffer",
+        ),
+        (
+            r#"shape = ["N", 257], box = [32, 64]"#,
+            "`kernel.tensor_maps.w_tile.shape` gives axis 0 a stride of 514 bytes",
+            "a stride must be a multiple of 16 bytes, at least 16 and less than 2^40",
+        ),
+        (
+            r#"shape = ["2 * N", 256], box = [32, 64]"#,
+            "`kernel.tensor_maps.w_tile.shape` reaches 65536 bytes into `w`, which has 32768",
+            "a tensor map cannot reach outside its buffer",
+        ),
+        (
+            r#"strides = [0], box = [32, 64]"#,
+            "`kernel.tensor_maps.w_tile.strides[0]` is \"0\", which gives 0",
+            "a stride must be a multiple of 16 bytes, at least 16 and less than 2^40",
+        ),
+        (
+            r#"shape = ["N - N", 64], box = [32, 64]"#,
+            "`kernel.tensor_maps.w_tile.shape[0]` is \"N - N\", which gives 0",
+            "an axis must have from 1 to 2^32 elements",
+        ),
+        (
+            r#"box = [32, 64], element_strides = [9, 1]"#,
+            "`kernel.tensor_maps.w_tile.element_strides[0]` is \"9\", which gives 9",
+            "a step must be from 1 to 8 elements, and 1 on the innermost axis, which the copy engine cannot stride",
+        ),
+        (
+            r#"box = [32, 64], element_strides = [1, 2]"#,
+            "`kernel.tensor_maps.w_tile.element_strides[1]` is \"2\", which gives 2",
+            "a step must be from 1 to 8 elements, and 1 on the innermost axis, which the copy engine cannot stride",
+        ),
+        (
+            r#"box = [32, 64], l2_promotion = 96"#,
+            "`kernel.tensor_maps.w_tile.l2_promotion` is \"96\", which gives 96",
+            "an L2 promotion must be 0, 64, 128 or 256 bytes",
+        ),
+    ] {
+        assert_eq!(of_matrix(map), [format!("{message}, {at}"), format!("help: {help}")], "{map}");
+    }
+    let ints = with_map_of(
+        r#"dtype = "i32", shape = ["N"]"#,
+        r#"{ buffer = "w", box = [8], oob_fill = "nan_request_zero_fma" }"#,
+    );
+    assert!(ints.contains("only maps of f64, f32, f16 and bf16 can be filled with NaN"), "{ints}");
+}
+
+#[test]
+fn lists_of_another_rank_than_the_view_are_errors() {
+    assert_eq!(
+        of_matrix(r#"shape = [4, "N", 64], strides = [64, 256, 1], box = [32, 64], element_strides = [1]"#),
+        [
+            "`kernel.tensor_maps.w_tile.strides` has 3 values, but the map's `shape` has 3 axes, so 2",
+            "help: give the distance along each axis except the innermost, whose neighbours are adjacent",
+            "`kernel.tensor_maps.w_tile.box` has 2 axes, but the map's `shape` has 3",
+            "help: give the number of elements along each axis, 1 for an axis that a copy does not span",
+            "`kernel.tensor_maps.w_tile.element_strides` has 1 axes, but the map's `shape` has 3",
+            "help: give the step along each axis, 1 for every element",
+        ]
+    );
+    let deep = of_matrix(r#"shape = [1, 1, 1, 1, "N", 256], box = [1, 1, 1, 1, 1, 64]"#);
+    assert_eq!(deep[0], "`kernel.tensor_maps.w_tile.shape` has 6 axes");
+}
+
+#[test]
+fn an_array_behind_a_pointer_holds_maps_or_pointers() {
+    let maps = r#"m = { buffer = "x", box = [32] }"#;
+    assert_eq!(with_maps(maps, r#"{ pointers = ["m", "m"] }, "y", "N", "scale""#), "no error");
+    let mixed = with_maps(maps, r#"{ pointers = ["m", "y"] }, "y", "N", "scale""#);
+    assert!(mixed.contains("`kernel.args[0]` has tensor maps and pointers in one array"), "{mixed}");
+    let stray = with_maps(maps, r#"{ pointers = ["N"] }, "m", "N", "scale""#);
+    assert!(stray.contains("points to `N`, which is not a buffer or tensor map"), "{stray}");
 }
