@@ -128,8 +128,8 @@ fn angle_end(list: &[CudaToken<'_>], open: usize) -> Option<usize> {
         return None;
     }
     let mut depth = 0_i32;
-    for at in open..list.len() {
-        match list[at].text {
+    for (at, token) in list.iter().enumerate().skip(open) {
+        match token.text {
             "<" => depth += 1,
             ">" => depth -= 1,
             ";" | "{" | "}" | "&&" | "||" => return None,
