@@ -1,4 +1,4 @@
-//! Faults around a run and the state they leave behind: the rows of docs/limits.md that need no GPU.
+//! Faults around a run and the state they leave behind: the faults of docs/limits.md that need no GPU.
 
 use crate::command::{Finished, Place, SOON, binary, wait_for, write_double};
 use crate::concurrent::{ended, folders, manifest, start};
