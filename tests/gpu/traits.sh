@@ -20,7 +20,7 @@ for phase in "${phases[@]}"; do
     status=0
     "$ncugate" run "$phase" --source gpu --profiles "$runs" --reports "$runs/reports" > "$runs/printed" 2>&1 || status=$?
     milliseconds=$((($(date +%s%N) - start) / 1000000))
-    proven=$(tr '\n' ' ' < "$runs/printed" | grep -o '[0-9]* *proven correct' | head -n 1)
+    proven=$(tr '\n' ' ' < "$runs/printed" | grep -o '[0-9][0-9]* *proven correct' | head -n 1)
     echo "$phase: status $status, ${proven:-nothing proven}, $((milliseconds / 1000)).$((milliseconds / 100 % 10)) s"
     if ((status != 0)); then
         failed=1
