@@ -14,8 +14,6 @@ const CODED: usize = 6;
 const INSTRUCTIONS: usize = 64;
 /// Most warp states named for a line.
 const STATES: usize = 3;
-/// Longest source text and instruction, in characters.
-const WIDEST: usize = 120;
 
 /// Two variants, line by line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -178,7 +176,7 @@ impl Clock {
         let left_out = most.saturating_sub(shown);
         PairedLine {
             line: place.into(),
-            source: source.map(|source| text::clip(source, WIDEST).into()),
+            source: source.map(CleanText::from),
             first: time(first, self.first),
             other: time(other, self.other),
             change: self.signed(self.change(share(first), share(other))).into(),
@@ -221,7 +219,7 @@ impl Clock {
         let sampled = |one: &LineInstruction, hot: Option<&HotLine>, worth: f64| {
             let (samples, share) = hot.map_or((1, 0.0), |hot| (hot.samples.max(1), hot.share));
             SampledInstruction {
-                text: text::clip(one.text.as_deref().unwrap_or_default(), WIDEST).into(),
+                text: one.text.as_deref().unwrap_or_default().into(),
                 time: self.written(worth * share * one.samples as f64 / samples as f64).into(),
                 stall: state_words(&one.stall),
             }

@@ -77,9 +77,8 @@ fn row(
 ) -> VariantRow {
     let result = index.results.get(&variant.id);
     let build = index.builds.get(&variant.id);
-    let parameter = |name: &CleanText| {
-        variant.params.iter().find(|(n, _)| name == n).map(|(_, v)| text::clip(&v.to_string(), 32).into())
-    };
+    let parameter =
+        |name: &CleanText| variant.params.iter().find(|(n, _)| name == n).map(|(_, v)| v.to_string().into());
     let selected = inputs.judgement.selected.as_ref().is_some_and(|s| s.variant == variant.id);
     VariantRow {
         id: variant.id.0.clone(),

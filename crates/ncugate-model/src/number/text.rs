@@ -104,20 +104,6 @@ pub fn clip(text: &str, longest: usize) -> String {
     clipped
 }
 
-/// [`line()`] of at most `longest` characters, shortened in the middle: names with a common prefix stay distinct.
-pub fn clip_middle(text: &str, longest: usize) -> String {
-    let line = line(text);
-    let all = line.chars().count();
-    if all <= longest {
-        return line;
-    }
-    let kept = longest.saturating_sub(1);
-    let (head, tail) = (kept / 2, kept - kept / 2);
-    let start: String = line.chars().take(head).collect();
-    let end: String = line.chars().skip(all - tail).collect();
-    format!("{start}…{end}")
-}
-
 /// `text` left-aligned in a column of `width` characters. The width in a format string has 16 bits and panics beyond.
 pub fn left(text: &str, width: usize) -> String {
     let mut padded = text.to_owned();
@@ -208,7 +194,5 @@ mod tests {
         assert!(clean(&long).ends_with("… (20,000 characters)"));
         assert_eq!(clip(&long, 10), "kkkkkkkkk…");
         assert_eq!(clip("short", 10), "short");
-        assert_eq!(clip_middle("TILE=64,STAGES=2,WARPS=8", 11), "TILE=…RPS=8");
-        assert_eq!(clip_middle("short", 10), "short");
     }
 }
