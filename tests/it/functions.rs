@@ -350,6 +350,9 @@ fn host_code_is_built_called_timed_and_verified() {
     let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
     // ncu's report has no resources; they come from the machine code of the kernel that it names.
     assert_eq!(finished.status, Some(0), "{finished:?}");
+    let page = fs::read_dir(place.path().join("reports/copy")).unwrap().next().unwrap().unwrap().path();
+    let page = fs::read_to_string(page.join("report.html")).unwrap();
+    assert!(page.contains("it is a function or a command, and only kernels have one"));
     let outcomes = outcomes(&place);
     assert_eq!(outcomes.len(), 3);
     for (variant, status, reason) in &outcomes {

@@ -13,6 +13,7 @@ use ncu_rep::SpeedupScope;
 use ncugate_model::metric::Catalogue;
 use ncugate_model::{Cell, CleanText, DeepProfile, ProfileOutcome, VariantId};
 use ncugate_phase::config::{Confidence, DeepProfileTarget, RuleKind};
+use ncugate_phase::plan::{Method, Variant};
 use serde::Serialize;
 
 /// A variant profiled once more, with every section, sample and source that shows where time is spent.
@@ -178,6 +179,10 @@ pub fn missing(inputs: &ReportInputs<'_>) -> Option<String> {
         return None;
     }
     let say = |why: &str| Some(format!("no deep profile of the selected variant: {why}"));
+    let is_kernel = |variant: &Variant| matches!(variant.method, Method::Kernel(_));
+    if !inputs.plan.variant(&selected.variant).is_some_and(is_kernel) {
+        return say("it is a function or a command, and only kernels have one");
+    }
     if let Some(problem) = inputs.deep.problem {
         return say(problem);
     }
