@@ -95,9 +95,7 @@ fn type_name(workload: &Workload, arg: &Arg) -> String {
         Arg::Scalar(ScalarValue::Bool(_)) => "u1".to_owned(),
         Arg::Scalar(ScalarValue::F16(_)) => "fp16".to_owned(),
         Arg::Scalar(ScalarValue::Bf16(_)) => "bf16".to_owned(),
-        // `None`: Triton compiles the kernel without it.
-        Arg::Null => "constexpr".to_owned(),
-        Arg::Pointers(_) | Arg::Workspace(_) | Arg::Texture(_) | Arg::Surface(_) => "*i8".to_owned(),
+        Arg::Null | Arg::Pointers(_) | Arg::Workspace(_) | Arg::Texture(_) | Arg::Surface(_) => "*i8".to_owned(),
         // Unknown to all compilers; each reports that.
         Arg::TensorMap(_) | Arg::Struct { .. } => "struct".to_owned(),
     }

@@ -50,10 +50,11 @@ def source(fn, unit, constants):
         raise TypeError(f"`args` has {len(unit['signature'])} values, but {len(passed)} parameters are passed ({names})")
     signature = {parameter.name: "constexpr" for parameter in fn.params if parameter.name in constexprs}
     attributes = {}
-    for parameter, text in zip(passed, unit["signature"]):
+    for parameter, text, argument in zip(passed, unit["signature"], unit["launches"][0]["args"]):
         name, _, divisor = text.partition(":")
         signature[parameter.name] = name
-        if name == "constexpr":  # `nullptr`: `None`, as Triton's own launcher has it, and no parameter of the machine code
+        if argument["name"] == "nullptr":  # `None`, as Triton's own launcher has it, and no parameter of the machine code
+            signature[parameter.name] = "constexpr"
             constexprs[parameter.name] = None
         if divisor and not parameter.do_not_specialize and not parameter.do_not_specialize_on_alignment:
             attributes[(parameter.num,)] = [["tt.divisibility", int(divisor)]]
