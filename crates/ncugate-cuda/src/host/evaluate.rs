@@ -231,7 +231,8 @@ pub(super) fn variant_extents(
     let buffers = phase.workload.buffers.iter().enumerate().filter(|(_, buffer)| varies(buffer, shape));
     let own = buffers.map(|(index, buffer)| Ok((index, sizes(buffer, &buffer.shape, shape, &scope)?)));
     let values = reference_values(&phase.workload, variant);
-    let answer = answers.iter().position(|answer| *answer == values).unwrap_or_default();
+    let answer = answers.iter().position(|answer| *answer == values);
+    let answer = answer.ok_or_else(|| JobError::NoAnswer { variant: variant.id.clone() })?;
     Ok(VariantExtents { buffers: own.collect::<Result<_, JobError>>()?, answer })
 }
 

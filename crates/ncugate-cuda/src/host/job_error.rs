@@ -25,6 +25,9 @@ pub enum JobError {
         /// The evaluated extents.
         extents: Vec<i64>,
     },
+    /// The reference is not computed for the parameters of a variant.
+    #[error("no answer of the reference for the parameters of variant `{variant}`")]
+    NoAnswer { variant: VariantId },
     /// The init of a buffer is invalid at a shape.
     #[error("`init` of buffer `{buffer}` at shape `{shape}`: {problem}")]
     Init {
