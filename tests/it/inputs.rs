@@ -27,16 +27,39 @@ fn gallery() -> [PathBuf; 2] {
 
 #[test]
 fn phases_of_traits_and_the_gallery_are_right() {
-    let traits = phases("tests/gpu/traits");
-    assert!(traits.len() >= 8, "{traits:?}");
+    let (traits, planted) = (phases("tests/gpu/traits"), phases("tests/gpu/planted"));
+    assert!(traits.len() >= 8 && planted.len() == 10, "{traits:?} {planted:?}");
     let numpy = python();
-    for phase in traits.iter().chain(&gallery()) {
+    for phase in traits.iter().chain(&planted).chain(&gallery()) {
         let text = std::fs::read_to_string(root().join(phase)).unwrap();
         let Some(python) = (if text.contains(".py:") { numpy.as_deref() } else { Some(Path::new("python3")) }) else {
             continue;
         };
         let checked = crate::gallery::at_root(&Place::new(), python, &["check", phase.to_str().unwrap(), "--no-build"]);
         assert_eq!(checked.status, Some(0), "{}: {checked:?}", phase.display());
+    }
+}
+
+/// Each kernel with a planted defect, its twin and its half-mended twins are variants of its phase.
+#[test]
+fn answers_of_planted_defects_name_variants() {
+    let answers = std::fs::read_to_string(root().join("tests/gpu/planted/answers.tsv")).unwrap();
+    let rows: Vec<Vec<&str>> = answers.lines().skip(1).map(|line| line.split('\t').collect()).collect();
+    for set in ["tuning", "held_out"] {
+        let of_set: Vec<_> = rows.iter().filter(|row| row[2] == set).collect();
+        assert_eq!((of_set.len(), of_set.iter().filter(|row| row[4] != "-").count()), (12, 3), "{set}");
+    }
+    for row in &rows {
+        let [phase, kernel, _, first, second, twin, without_first, without_second, reason] = row[..] else {
+            panic!("{row:?}")
+        };
+        let text = std::fs::read_to_string(root().join(format!("tests/gpu/planted/{phase}.toml"))).unwrap();
+        let halves = [without_first, without_second];
+        assert_eq!(halves.contains(&"-"), second == "-", "{row:?}");
+        for variant in [kernel, twin].into_iter().chain(halves.into_iter().filter(|half| *half != "-")) {
+            assert!(text.contains(&format!("[[variant]]\nname = \"{variant}\"\n")), "{variant} of {phase}");
+        }
+        assert!(kernel != twin && !first.is_empty() && reason.len() > 20, "{row:?}");
     }
 }
 
