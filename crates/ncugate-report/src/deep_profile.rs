@@ -226,6 +226,7 @@ pub fn findings(inputs: &ReportInputs<'_>) -> Vec<FindingRow> {
             further: Vec::new(),
             variant: id.0.clone(),
             shape: profile.shape.0.clone(),
+            launches: None,
             id: format!("ncu/{}:{id}@{}", rule.rule, profile.shape).into(),
             rule: "ncu".into(),
             saving: Some(SavingRow {

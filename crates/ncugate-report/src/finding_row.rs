@@ -1,7 +1,10 @@
 //! Findings in the form for readers and programs.
 
 use super::text;
-use crate::explain::{EstimateSource, EvidenceValue, Finding, FindingLine, MeasuredPair, SavingEstimate, Severity};
+use super::number;
+use crate::explain::{
+    EstimateSource, EvidenceValue, Finding, FindingLaunches, FindingLine, MeasuredPair, SavingEstimate, Severity,
+};
 use ncugate_model::{CleanText, ShapeName};
 use ncugate_phase::config::{Confidence, RuleKind};
 use schemars::JsonSchema;
@@ -32,6 +35,8 @@ pub struct FindingRow {
     pub variant: CleanText,
     /// The shape it is about.
     pub shape: CleanText,
+    /// The launches it is about; null if it is about the whole evaluation or its only launch.
+    pub launches: Option<FindingLaunches>,
     /// The possible saving of a fix.
     pub saving: Option<SavingRow>,
     /// The numbers it rests on.
@@ -64,13 +69,17 @@ pub struct SavingRow {
 impl FindingRow {
     /// A finding, with its shape if that is not `objective`.
     pub fn of(finding: &Finding, objective: &ShapeName) -> Self {
-        let said = CleanText::from(&finding.sentence);
+        let said = match &finding.launches {
+            Some(launches) => format!("{}: {}", subject(launches), text::inside(&finding.sentence)).into(),
+            None => CleanText::from(&finding.sentence),
+        };
         let sentence = match &finding.shape == objective {
             true => said,
             false => format!("At shape {}: {}", finding.shape, text::inside(&said)).into(),
         };
         let mut advice = finding.advice.iter().map(|advice| text::sentence(advice).into());
-        let case = format!("{}@{}", finding.variant, finding.shape);
+        let launch = finding.launches.as_ref().map_or_else(String::new, |l| format!(", launch {}", l.number));
+        let case = format!("{}@{}{launch}", finding.variant, finding.shape);
         Self {
             id: finding.id().into(),
             rule: (&finding.rule).into(),
@@ -83,6 +92,7 @@ impl FindingRow {
             further: advice.collect(),
             variant: finding.variant.0.clone(),
             shape: finding.shape.0.clone(),
+            launches: finding.launches.clone(),
             saving: finding.saving.as_ref().map(|saving| row(saving, finding.expected())),
             evidence: finding.evidence.clone(),
             launch: finding.report.as_ref().map(|report| format!("{report}, {case}").into()),
@@ -98,6 +108,16 @@ impl FindingRow {
     pub fn is_cause(&self) -> bool {
         let is_cause = matches!(self.kind, RuleKind::Defect | RuleKind::Redesign);
         is_cause && self.symptom_of.is_none() && self.severity > Severity::Note
+    }
+}
+
+/// `Launch 2, sum, 25 % of the time`, or `24 launches of scan, 80 % of the time, such as launch 3`.
+fn subject(launches: &FindingLaunches) -> String {
+    let FindingLaunches { kernel, count, number, percent } = launches;
+    let share = format!("{} of the time", number::share(*percent));
+    match count {
+        1 => format!("Launch {number}, {kernel}, {share}"),
+        many => format!("{many} launches of {kernel}, {share}, such as launch {number}"),
     }
 }
 

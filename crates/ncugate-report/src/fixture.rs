@@ -182,6 +182,7 @@ fn said(selected: &VariantId, phase: &Phase) -> Vec<NcuObservations> {
     vec![NcuObservations {
         variant: selected.clone(),
         shape: phase.objective.shape.clone(),
+        kernel: "k".to_owned(),
         rules: vec![NcuRuleMessage {
             rule: "CPIStall".to_owned(),
             title: "Uncoalesced accesses".to_owned(),

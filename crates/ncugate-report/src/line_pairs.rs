@@ -294,6 +294,7 @@ mod tests {
         NcuObservations {
             variant: VariantId("v".into()),
             shape: ShapeName("s".into()),
+            kernel: "k".to_owned(),
             rules: Vec::new(),
             hot: Vec::new(),
             lines: lines.iter().map(hot).collect(),

@@ -34,7 +34,11 @@ impl<'a> VariantIndex<'a> {
         }
         let mut said: HashMap<&VariantId, Vec<&NcuObservations>> = HashMap::new();
         for one in inputs.said {
-            said.entry(&one.variant).or_default().push(one);
+            let known = said.entry(&one.variant).or_default();
+            // of several kernels at a shape, the one with the most samples
+            if known.iter().all(|known| known.shape != one.shape) {
+                known.push(one);
+            }
         }
         Self {
             said,

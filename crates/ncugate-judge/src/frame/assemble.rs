@@ -47,8 +47,11 @@ pub fn quantities(measured: &TableInputs<'_>, metrics: &[String]) -> Quantities 
     for metric in metrics {
         table.set(metric, source.column(metric));
     }
-    for (at, Row { variant, shape, .. }) in source.rows.iter().enumerate() {
+    for (at, Row { variant, shape, place, .. }) in source.rows.iter().enumerate() {
         table.set_sampling(at, sampling(&source.index, variant, shape));
+        if let Some(kernels) = place.as_ref().ok().and_then(|place| measured.counted.launches(*place)) {
+            table.set_launches(at, kernels);
+        }
         if let Some(Ok(samples)) = source.samples(variant, shape) {
             table.set_samples(at, samples.into());
         }
@@ -210,13 +213,14 @@ impl<'a> ColumnSource<'a> {
         let gpu = FactGpu { capability: self.measured.capability, sms: self.measured.sms };
         let mut column = MetricCells::default();
         for (row, Row { variant, shape, place, .. }) in self.rows.iter().enumerate() {
-            let counted = counted.as_ref().filter(|_| is_command(variant)).and_then(|known| known.cells().get(row));
+            let counted = counted.as_ref().filter(|_| is_command(variant));
+            let counted = counted.and_then(|known| Some((known.cells().get(row)?, known.steps(row))));
             let (cell, steps) = match (counted, program(&self.index, variant, shape)) {
-                (Some(Cell::Missing(reason)), _) => {
+                (Some((Cell::Missing(reason), _)), _) => {
                     let launched = place.as_ref().ok().and_then(|place| self.of_launched(variant, *place, fact));
                     (launched.unwrap_or_else(|| Cell::Missing(reason.clone())), Vec::new())
                 }
-                (Some(counted), _) => (counted.clone(), Vec::new()),
+                (Some((counted, steps)), _) => (counted.clone(), steps.to_vec()),
                 (None, Err(missing)) => (missing, Vec::new()),
                 (None, Ok(program)) => {
                     let at = |launch: &KernelLaunch| fact.at(launch, self.resources_of(variant, &launch.entry), gpu);

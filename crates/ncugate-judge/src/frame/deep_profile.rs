@@ -1,7 +1,7 @@
 //! The counters of deep profiles, in a separate table so that gates cannot read them.
 
 use super::profile_counters::ProfileCounters;
-use super::quantities::Quantities;
+use super::quantities::{CellDetails, MetricCells, Quantities};
 use ncugate_model::metric::Catalogue;
 use ncugate_model::{Cell, ComputeCapability, ShapeName, VariantId};
 
@@ -22,17 +22,29 @@ pub fn deep_quantities(
     capability: Option<ComputeCapability>,
 ) -> Quantities {
     let mut table = Quantities::new(rows.iter().map(|row| (row.variant.clone(), row.shape.clone())));
+    for (at, row) in rows.iter().enumerate() {
+        let place = counted.place(&row.measured_as, &row.shape);
+        if let Some(kernels) = place.and_then(|place| counted.launches(place)) {
+            table.set_launches(at, kernels);
+        }
+    }
     for metric in metrics {
-        let cells = match Catalogue::embedded().definition(metric, capability) {
+        let column = match Catalogue::embedded().definition(metric, capability) {
             Ok(definition) => {
                 let values = counted.evaluate(&definition);
-                let of_row = |row: &DeepProfileCase| values.get(counted.place(&row.measured_as, &row.shape)?);
                 let absent = || Cell::Missing("its report has no such launch".into());
-                rows.iter().map(|row| of_row(row).map_or_else(absent, |value| value.cell.clone())).collect()
+                let mut column = MetricCells::default();
+                for row in rows {
+                    let value = counted.place(&row.measured_as, &row.shape).and_then(|place| values.get(place));
+                    let steps = value.map_or_else(Vec::new, |value| value.steps.clone());
+                    let cell = value.map_or_else(absent, |value| value.cell.clone());
+                    column.push(cell, CellDetails { steps, ..CellDetails::default() });
+                }
+                column
             }
-            Err(reason) => vec![Cell::Missing(reason.to_string().into()); rows.len()],
+            Err(reason) => vec![Cell::Missing(reason.to_string().into()); rows.len()].into_iter().collect(),
         };
-        table.set_column(metric, cells);
+        table.set(metric, column);
     }
     table
 }

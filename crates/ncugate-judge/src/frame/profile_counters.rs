@@ -5,8 +5,8 @@
 //!
 //! **Several kernels.** For a planned program, only the launches of its steps count, matched by order and name
 //! ([`super::steps`]). For a command, the kernels in its range that match `kernel_filter` count (all kernels without
-//! a filter). All launches of an evaluation are combined ([`super::evaluations`]); the launches of a program's steps
-//! are also kept by step.
+//! a filter). All launches of an evaluation are combined ([`super::evaluations`]); they are also kept one by one, if
+//! every evaluation launches the same kernels in the same order.
 //!
 //! **Several evaluations.** If metrics do not fit one replay pass, ncu collects them into separate reports. The n-th
 //! evaluations of a case in all reports are therefore one *repeat*, and their counters are merged. If several reports
@@ -89,10 +89,22 @@ pub struct ProfileCounters {
 struct CaseCounters {
     /// Counters of whole evaluations.
     repeats: Vec<Counters>,
-    /// Counters of each launch by repeat, for a program with several launches.
+    /// Counters of each launch by repeat, if an evaluation has several launches.
     steps: Vec<Vec<Counters>>,
+    launches: EvaluationLaunches,
     /// Symbols of the launched kernels; `None` for one without a symbol in its report.
     kernels: BTreeSet<Option<String>>,
+}
+
+/// The kernels that an evaluation launches.
+#[derive(Debug, Clone, Default)]
+enum EvaluationLaunches {
+    #[default]
+    NotSeen,
+    /// In every evaluation, in order.
+    Same(Arc<[Arc<str>]>),
+    /// Evaluations launch different kernels, so that a launch has no counters of its own.
+    Different,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -101,7 +113,7 @@ pub(super) struct CaseValue {
     pub cell: Cell,
     /// The value of each repeat, if there are several.
     pub repeats: Option<Arc<[f64]>>,
-    /// The value at each launch, for a program with several launches.
+    /// The value at each launch, if an evaluation has several launches.
     pub steps: Vec<Cell>,
 }
 
@@ -136,6 +148,8 @@ impl ProfileCounters {
             }
         }
         let symbols = frames.launches.column(SYMBOL)?.str()?;
+        let kernels = (frames.launches.column(DEMANGLED)?.str()?, frames.launches.column(KERNEL)?.str()?);
+        let kernel = |row: &usize| kernels.0.get(*row).or_else(|| kernels.1.get(*row)).unwrap_or_default();
         let mut evaluations = evaluations(&ranges, plan, ownership);
         let combiner = Combiner::new(&names, &launches, &evaluations);
         evaluations.sort_by_key(|evaluation| (evaluation.case, evaluation.report));
@@ -151,8 +165,12 @@ impl ProfileCounters {
                 Ownership::Captured(_) => case.repeats.len(),
             };
             for (repeat, evaluation) in (first..).zip(of_report) {
+                case.launches.add(evaluation.rows.iter().map(kernel));
                 case.add(repeat, evaluation, &combiner, &owned);
             }
+        }
+        for case in cases.values_mut().filter(|case| case.launches().is_none()) {
+            case.steps.clear();
         }
         Ok(Self { names: names.into_iter().map(str::to_owned).collect(), cases, misfits })
     }
@@ -160,6 +178,12 @@ impl ProfileCounters {
     /// The index of a case in the result of [`Self::evaluate`]; `None` if the case was not profiled.
     pub(super) fn place(&self, variant: &VariantId, shape: &ShapeName) -> Option<usize> {
         self.cases.get_index_of(&CaseKey(variant, shape))
+    }
+
+    /// Names of the kernels that every evaluation of the case at an index of [`Self::place`] launches, in order; `None`
+    /// if evaluations differ.
+    pub(super) fn launches(&self, place: usize) -> Option<Arc<[Arc<str>]>> {
+        self.cases.get_index(place)?.1.launches().cloned()
     }
 
     /// Symbols of the kernels launched for the case at an index of [`Self::place`]; `None` if a report lacks one.
@@ -187,8 +211,27 @@ impl ProfileCounters {
     }
 }
 
+impl EvaluationLaunches {
+    fn add<'k>(&mut self, kernels: impl ExactSizeIterator<Item = &'k str> + Clone) {
+        *self = match std::mem::take(self) {
+            Self::NotSeen => Self::Same(kernels.map(Arc::from).collect()),
+            Self::Same(known) if known.len() == kernels.len() && known.iter().map(|name| &**name).eq(kernels) => {
+                Self::Same(known)
+            }
+            Self::Same(_) | Self::Different => Self::Different,
+        };
+    }
+}
+
 impl CaseCounters {
-    /// Adds an evaluation, and its launches if the program has several.
+    fn launches(&self) -> Option<&Arc<[Arc<str>]>> {
+        match &self.launches {
+            EvaluationLaunches::Same(kernels) => Some(kernels),
+            EvaluationLaunches::NotSeen | EvaluationLaunches::Different => None,
+        }
+    }
+
+    /// Adds an evaluation, and its launches if it has several.
     fn add(
         &mut self,
         repeat: usize,

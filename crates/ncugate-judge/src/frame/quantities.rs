@@ -20,6 +20,8 @@ struct RowFacts {
     samples: Option<Arc<[f64]>>,
     sampling: Option<Sampling>,
     left_out: Option<Arc<str>>,
+    /// Names of the kernels that an evaluation launches, in order, if known.
+    launches: Option<Arc<[Arc<str>]>>,
 }
 
 /// A column of [`Quantities`]: a metric, with one cell per row.
@@ -60,6 +62,12 @@ impl MetricCells {
     /// The bounds of a row's value, for a program with fills or copies; `None` if those do not affect the metric.
     pub fn bounds(&self, row: usize) -> Option<&Bounds> {
         self.details.get(&row)?.bounds.as_ref()
+    }
+
+    /// The metric at each launch of a row's evaluation, in order. Empty if that is one launch, or if the metric does not
+    /// apply to single launches.
+    pub fn steps(&self, row: usize) -> &[Cell] {
+        self.details.get(&row).map_or(&[], |details| &details.steps)
     }
 
     pub(super) fn push(&mut self, cell: Cell, details: CellDetails) {
@@ -181,9 +189,28 @@ impl Quantities {
                 },
                 value @ Cell::Value(_) => value,
             };
-            table.columns.entry(metric.to_owned()).or_default().cells = self.rows.keys().map(cell).collect();
+            let column = table.columns.entry(metric.to_owned()).or_default();
+            column.cells = self.rows.keys().map(cell).collect();
+            for (row, (variant, shape)) in self.rows.keys().enumerate() {
+                let steps = other.steps(variant, shape, metric);
+                let is_filled = || self.read(variant, shape, metric).value().is_none();
+                if !steps.is_empty() && is_filled() && self.launches_as(other, variant, shape) {
+                    column.details.entry(row).or_default().steps = steps.to_vec();
+                }
+            }
+        }
+        for ((variant, shape), facts) in &mut table.rows {
+            if facts.launches.is_none() {
+                facts.launches = other.rows.get(&CaseKey(variant, shape)).and_then(|facts| facts.launches.clone());
+            }
         }
         table
+    }
+
+    /// Whether the launches of a case are those of `other`, as far as this table knows them.
+    fn launches_as(&self, other: &Self, variant: &VariantId, shape: &ShapeName) -> bool {
+        let own = self.launches(variant, shape);
+        own.is_none() || own == other.launches(variant, shape)
     }
 
     /// Removes every value of a variant.
@@ -209,8 +236,27 @@ impl Quantities {
     /// A metric at each launch of an evaluation, in order. Empty if the evaluation has one launch or the metric does
     /// not apply to single launches.
     pub fn steps(&self, variant: &VariantId, shape: &ShapeName, metric: &str) -> &[Cell] {
-        let details = self.row(variant, shape).and_then(|row| self.columns.get(metric)?.details.get(&row));
-        details.map_or(&[], |details| &details.steps)
+        let column = self.row(variant, shape).and_then(|row| Some((self.columns.get(metric)?, row)));
+        column.map_or(&[], |(column, row)| column.steps(row))
+    }
+
+    /// Sets a metric at each launch of a row's evaluation, in order.
+    pub fn set_steps(&mut self, metric: &str, row: usize, steps: Vec<Cell>) {
+        if let Some(column) = self.columns.get_mut(metric) {
+            column.details.entry(row).or_default().steps = steps;
+        }
+    }
+
+    /// Names of the kernels that an evaluation launches, in order; `None` if they are unknown.
+    pub fn launches(&self, variant: &VariantId, shape: &ShapeName) -> Option<&Arc<[Arc<str>]>> {
+        self.rows.get(&CaseKey(variant, shape))?.launches.as_ref()
+    }
+
+    /// Sets the names of the kernels that an evaluation of a row launches, in order.
+    pub fn set_launches(&mut self, row: usize, kernels: Arc<[Arc<str>]>) {
+        if let Some((_, facts)) = self.rows.get_index_mut(row) {
+            facts.launches = Some(kernels);
+        }
     }
 
     /// A row's metric for its launches alone, without fills and copies.

@@ -53,7 +53,7 @@ impl ExpectedKernel {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OwnedLaunch {
     pub case: CaseId,
-    /// Index of the program's launch, from 0; 0 for commands.
+    /// Index among the launches of its evaluation, from 0.
     pub step: u32,
 }
 
@@ -81,7 +81,10 @@ impl Misfit {
 enum ExpectedLaunches {
     /// The launches of its program, in order.
     Launches(Vec<ExpectedKernel>),
+    /// Any launches, which are one evaluation together.
     Any,
+    /// Any launches, each an evaluation of its own.
+    Single,
     Matching(regex::Regex),
     /// No launch: the filter does not compile.
     Nothing,
@@ -94,7 +97,7 @@ impl ExpectedLaunches {
                 let entries = kernel.launched_entries(shape).into_iter();
                 Self::Launches(entries.map(|entry| ExpectedKernel::of(entry, symbols)).collect())
             }
-            Method::Captured(_) => Self::Any,
+            Method::Captured(_) => Self::Single,
             Method::Function(function) => Self::matching(function.kernel_filter.as_deref()),
             Method::Command(command) => Self::matching(command.kernel_filter.as_deref()),
         }
@@ -132,9 +135,10 @@ pub(super) fn owned(
         let expected = expectations.entry(case).or_insert_with(of_case);
         let steps = match expected {
             ExpectedLaunches::Nothing => Vec::new(),
-            ExpectedLaunches::Any => rows.iter().map(|row| (*row, 0)).collect(),
+            ExpectedLaunches::Single => rows.iter().map(|row| (*row, 0)).collect(),
+            ExpectedLaunches::Any => numbered(rows.iter().copied()),
             ExpectedLaunches::Matching(filter) => {
-                rows.iter().filter(|row| filter.is_match(launches[**row].kernel)).map(|row| (*row, 0)).collect()
+                numbered(rows.iter().copied().filter(|row| filter.is_match(launches[*row].kernel)))
             }
             ExpectedLaunches::Launches(names) => {
                 let steps = of_program(names, launches, &rows);
@@ -150,6 +154,10 @@ pub(super) fn owned(
     }
     misfits.dedup();
     (owned, misfits)
+}
+
+fn numbered(rows: impl Iterator<Item = usize>) -> Vec<(usize, u32)> {
+    rows.zip(0..).collect()
 }
 
 /// The rows that are launches of a program, with their step numbers. Other launches may lie between them: a driver

@@ -1,7 +1,7 @@
 //! Conditions and estimates of rules with every name replaced by its index in one list, so that a thousand variants are
 //! evaluated in milliseconds.
 
-use super::facts::CaseFacts;
+use super::facts::{CaseFacts, is_of_evaluation};
 use ncugate_model::expr::{Expr, Node, Value};
 use ncugate_phase::config::{Rule, RuleCase};
 
@@ -15,6 +15,16 @@ pub struct RuleNames {
 #[derive(Debug, Clone)]
 pub struct BoundRule {
     cases: Vec<BoundCase>,
+    pub scope: RuleScope,
+}
+
+/// The facts that a rule is about, if an evaluation has several launches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleScope {
+    /// Those of each launch.
+    Launch,
+    /// Those of the evaluation: every case of the rule reads a number that no single launch has.
+    Evaluation,
 }
 
 #[derive(Debug, Clone)]
@@ -51,7 +61,13 @@ impl RuleNames {
 impl BoundRule {
     /// The rule with its names looked up in `names`; new names are added.
     pub fn new(rule: &Rule, names: &mut RuleNames) -> Self {
-        Self { cases: rule.cases.iter().map(|case| BoundCase::new(case, names)).collect() }
+        let cases: Vec<BoundCase> = rule.cases.iter().map(|case| BoundCase::new(case, names)).collect();
+        let of_evaluation = |place: usize| names.all().get(place).is_some_and(|name| is_of_evaluation(name));
+        let scope = match cases.iter().all(|case| case.all_reads().any(of_evaluation)) {
+            true => RuleScope::Evaluation,
+            false => RuleScope::Launch,
+        };
+        Self { cases, scope }
     }
 
     /// The first case with known inputs, if it holds.
@@ -95,6 +111,12 @@ impl BoundCase {
         let saves = case.saves.iter().map(bound).collect();
         let reads = when.reads().map(|(place, _)| *place).collect();
         Self { when, reads, saves }
+    }
+
+    /// Indices of the names that its condition and estimates read.
+    fn all_reads(&self) -> impl Iterator<Item = usize> {
+        let saves = self.saves.iter().flat_map(|saves| saves.reads().map(|(place, _)| *place));
+        self.reads.iter().copied().chain(saves)
     }
 }
 

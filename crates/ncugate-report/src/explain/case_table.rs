@@ -1,9 +1,11 @@
-//! The numbers of all variants and shapes by row, in the form for rules.
+//! The numbers of all variants and shapes by row, in the form for rules. The rows of launches follow those of cases.
 
 use ncugate_judge::frame::{MetricCells, Quantities};
-use ncugate_model::{ShapeName, VariantId};
+use ncugate_model::metric::id;
+use ncugate_model::{Cell as MetricCell, ShapeName, VariantId};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// A table with an index of the columns that rules read. Rules read a few columns many thousand times.
 #[derive(Debug)]
@@ -11,12 +13,44 @@ pub struct CaseColumns<'a> {
     quantities: &'a Quantities,
     /// The column of each name, by its position in the rule book.
     named: Vec<Option<&'a MetricCells>>,
+    /// The case of each row of a launch, and its number among the launches of the case, from 0.
+    launches: Vec<(usize, usize)>,
+    /// The rows of the launches of a case with several.
+    of_case: HashMap<usize, Range<usize>>,
 }
 
 impl<'a> CaseColumns<'a> {
     /// `names` are the names that rules read.
     pub fn new(quantities: &'a Quantities, names: &[String]) -> Self {
-        Self { quantities, named: names.iter().map(|name| quantities.column(name)).collect() }
+        let named = names.iter().map(|name| quantities.column(name)).collect();
+        let mut columns = Self { quantities, named, launches: Vec::new(), of_case: HashMap::new() };
+        let Some(durations) = quantities.column(&id::DURATION) else { return columns };
+        let cases = quantities.rows().len();
+        for case in 0..cases {
+            let each = durations.steps(case);
+            let is_timed = |cell: &MetricCell| cell.value().is_some_and(|ns| ns.is_finite() && ns > 0.0);
+            if each.len() > 1 && each.iter().all(is_timed) {
+                let first = cases + columns.launches.len();
+                columns.launches.extend((0..each.len()).map(|at| (case, at)));
+                columns.of_case.insert(case, first..first + each.len());
+            }
+        }
+        columns
+    }
+
+    /// The cell of a case or a launch.
+    fn cell<'c>(&self, column: &'c MetricCells, row: usize) -> Option<&'c MetricCell> {
+        match row.checked_sub(self.quantities.rows().len()) {
+            None => column.cells().get(row),
+            Some(at) => {
+                let (case, launch) = *self.launches.get(at)?;
+                column.steps(case).get(launch)
+            }
+        }
+    }
+
+    fn finite(&self, column: &MetricCells, row: usize) -> Option<f64> {
+        self.cell(column, row)?.value().filter(|value| value.is_finite())
     }
 }
 
@@ -47,11 +81,22 @@ pub struct CaseTable<'a> {
 impl<'a> CaseTable<'a> {
     /// A table with an empty cache.
     pub fn new(columns: &'a CaseColumns<'a>) -> Self {
-        Self { columns, known: columns.quantities.rows().map(|_| OnceCell::new()).collect() }
+        let rows = columns.quantities.rows().len() + columns.launches.len();
+        Self { columns, known: std::iter::repeat_with(OnceCell::new).take(rows).collect() }
     }
 
     pub fn row(&self, variant: &VariantId, shape: &ShapeName) -> Option<usize> {
         self.columns.quantities.row(variant, shape)
+    }
+
+    /// The rows of a case's launches, in their order; empty if it has one, or if a duration is unknown.
+    pub fn launches(&self, row: usize) -> Range<usize> {
+        self.columns.of_case.get(&row).cloned().unwrap_or(0..0)
+    }
+
+    /// The cell of a case or a launch, if the metric has one for it.
+    pub fn cell(&self, row: usize, metric: &str) -> Option<&MetricCell> {
+        self.columns.cell(self.columns.quantities.column(metric)?, row)
     }
 
     /// The cached numbers of a row.
@@ -63,15 +108,11 @@ impl<'a> CaseTable<'a> {
 
     /// A finite value, if there is one.
     pub fn value(&self, row: usize, metric: &str) -> Option<f64> {
-        finite(self.columns.quantities.column(metric)?, row)
+        self.columns.finite(self.columns.quantities.column(metric)?, row)
     }
 
     /// A finite value of the name at a position of the rule book, if it is a metric that has one.
     pub fn value_at(&self, row: usize, place: usize) -> Option<f64> {
-        finite((*self.columns.named.get(place)?)?, row)
+        self.columns.finite((*self.columns.named.get(place)?)?, row)
     }
-}
-
-fn finite(column: &MetricCells, row: usize) -> Option<f64> {
-    column.cells().get(row)?.value().filter(|value| value.is_finite())
 }

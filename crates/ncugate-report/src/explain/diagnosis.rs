@@ -1,25 +1,29 @@
 //! Applies rules to variants and ranks their findings by the expected saving of a fix.
 
-use super::bound_rule::{BoundRule, HeldCase};
+use super::bound_rule::BoundRule;
 use super::case_table::{CaseColumns, CaseTable};
+use super::evaluation_facts::{EvaluationFacts, HeldRule, LaunchName};
 use super::facts::{CaseFacts, ChipKnowledge, Compilation};
 use super::finding::{
     EstimateSource, EvidenceValue, Finding, FindingLine, SEVERE, SavingEstimate, Severity, WORTH_TRYING,
 };
-use super::growth::{ShapeFacts, ShapeGrowth, growth};
+use super::growth::{DeclaredWork, ShapeFacts, ShapeGrowth, growth};
 use super::pair::Pairs;
 use super::profiler::NcuObservations;
 use super::rule_book::RuleBook;
+use crate::kernel_names::short_names;
+use crate::text;
 use ncugate_judge::frame::Quantities;
 use ncugate_judge::witness::durations::Durations;
 use ncugate_model::expr::Value;
 use ncugate_model::metric::{Catalogue, id};
 use ncugate_model::number;
-use ncugate_model::{ShapeName, VariantId};
+use ncugate_model::{CleanText, ShapeName, VariantId, demangled};
 use ncugate_phase::config::{Confidence, Rule, RuleKind};
-use ncugate_phase::plan::{Method, Plan};
+use ncugate_phase::plan::{Method, Plan, Step};
 use rayon::prelude::*;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Everything that a diagnosis reads.
 #[derive(Debug, Clone, Copy)]
@@ -110,9 +114,9 @@ impl Diagnosis<'_> {
             .collect();
         for (variant, shape) in variants.iter().flat_map(|v| self.shapes.iter().map(move |shape| (v, shape))) {
             let growth = growth(&asked.table, variant, shape, self.shapes);
-            let Some(facts) = self.facts(&asked, variant, shape, growth.as_ref()) else { continue };
+            let Some(facts) = self.evaluation(&asked, variant, shape, growth.as_ref()) else { continue };
             for ((_, bound), answer) in self.rules.bound().zip(&mut answers) {
-                match bound.answer(&facts) {
+                match facts.answer(bound) {
                     Some(true) => answer.holds += 1,
                     Some(false) => answer.does_not_hold += 1,
                     None => answer.not_known += 1,
@@ -140,13 +144,13 @@ impl Diagnosis<'_> {
         &self,
         variant: &VariantId,
         shape: &ShapeName,
-        ask: impl FnOnce(Option<&CaseFacts<'_>>) -> T,
+        ask: impl FnOnce(Option<&EvaluationFacts<'_>>) -> T,
     ) -> T {
         let common = self.common();
         let asked = DiagnosisWorker { common: &common, table: CaseTable::new(&common.columns) };
         let Some(shape) = self.shapes.iter().find(|known| &known.name == shape) else { return ask(None) };
         let growth = growth(&asked.table, variant, shape, self.shapes);
-        ask(self.facts(&asked, variant, shape, growth.as_ref()).as_ref())
+        ask(self.evaluation(&asked, variant, shape, growth.as_ref()).as_ref())
     }
 
     fn common(&self) -> SharedFacts<'_> {
@@ -172,11 +176,11 @@ impl Diagnosis<'_> {
 
     fn of_case(&self, asked: &DiagnosisWorker<'_>, variant: &VariantId, shape: &ShapeFacts) -> Vec<Finding> {
         let growth = growth(&asked.table, variant, shape, self.shapes);
-        let Some(facts) = self.facts(asked, variant, shape, growth.as_ref()) else { return Vec::new() };
-        let held = self.rules.bound().filter_map(|(rule, bound)| Some((rule, bound.held(&facts)?)));
+        let Some(facts) = self.evaluation(asked, variant, shape, growth.as_ref()) else { return Vec::new() };
+        let held = self.rules.bound().flat_map(|(rule, bound)| facts.held(bound).into_iter().map(move |held| (rule, held)));
         let mut found: Vec<Finding> =
-            held.filter_map(|(rule, held)| self.finding(rule, held, &facts, variant, &shape.name)).collect();
-        found.extend(self.doubt(&facts, variant, &shape.name));
+            held.filter_map(|(rule, held)| self.finding(rule, held, variant, &shape.name)).collect();
+        found.extend(self.doubt(&facts.whole, variant, &shape.name));
         self.rank(&mut found);
         found
     }
@@ -198,19 +202,77 @@ impl Diagnosis<'_> {
             compilation: asked.common.compiled.get(variant).copied().unwrap_or(self.compilation),
             work: shape.work,
             growth,
+            launches: self.launches(variant, &shape.name),
             known: table.cached(row),
             names: self.rules.names(),
         })
     }
 
-    fn finding(
-        &self,
-        rule: &Rule,
-        held: HeldCase,
-        facts: &CaseFacts<'_>,
+    /// The facts of a variant at a shape, and those of each launch if an evaluation has several.
+    fn evaluation<'t>(
+        &'t self,
+        asked: &'t DiagnosisWorker<'_>,
         variant: &VariantId,
-        shape: &ShapeName,
-    ) -> Option<Finding> {
+        shape: &ShapeFacts,
+        growth: Option<&'t ShapeGrowth>,
+    ) -> Option<EvaluationFacts<'t>> {
+        let whole = self.facts(asked, variant, shape, growth)?;
+        let rows = asked.table.launches(whole.row);
+        let alone = EvaluationFacts { whole, launches: Vec::new() };
+        if rows.is_empty() {
+            return Some(alone);
+        }
+        let names = self.launch_names(variant, &shape.name);
+        if names.len() != rows.len() {
+            return Some(alone);
+        }
+        let launch = |(row, name): (usize, LaunchName)| {
+            let known = asked.table.cached(row);
+            let (work, baseline) = (DeclaredWork::default(), None);
+            let facts = CaseFacts { row, baseline, work, growth: None, launches: None, known, ..whole };
+            let duration = facts.number(&id::DURATION)?;
+            Some((facts, name, duration))
+        };
+        let launches: Option<Vec<_>> = rows.zip(names).map(launch).collect();
+        Some(match launches {
+            Some(launches) => alone.with_launches(launches),
+            None => alone,
+        })
+    }
+
+    /// The number of launches of an evaluation, if known.
+    fn launches(&self, variant: &VariantId, shape: &ShapeName) -> Option<usize> {
+        let planned = self.plan.and_then(|plan| match &plan.variant(variant)?.method {
+            Method::Kernel(kernel) => Some(kernel.program(shape)?.launches().count()),
+            Method::Captured(_) => Some(1),
+            Method::Function(_) | Method::Command(_) => None,
+        });
+        planned.or_else(|| self.quantities.launches(variant, shape).map(|kernels| kernels.len()))
+    }
+
+    /// The launches of an evaluation as reports name them; empty if they are unknown.
+    fn launch_names(&self, variant: &VariantId, shape: &ShapeName) -> Vec<LaunchName> {
+        let kernels = self.quantities.launches(variant, shape).map_or(&[][..], |kernels| kernels);
+        if let Some(Method::Kernel(kernel)) = self.plan.and_then(|plan| Some(&plan.variant(variant)?.method)) {
+            let steps = kernel.program(shape).into_iter().flat_map(|program| program.steps.iter().zip(1..));
+            let launch = |(step, number): (&Step, usize)| match step {
+                Step::Launch(launch) => Some((number, text::line(&demangled(&launch.entry)))),
+                Step::Memset(_) | Step::Memcpy(_) => None,
+            };
+            let launches = steps.filter_map(launch).enumerate();
+            let name =
+                |(at, (number, kernel))| LaunchName { number, kernel, demangled: kernels.get(at).cloned() };
+            return launches.map(name).collect();
+        }
+        let full: Vec<&str> = kernels.iter().map(|kernel| &**kernel).collect();
+        let names = short_names(&full).into_iter().zip(kernels).zip(1..);
+        names
+            .map(|((kernel, full), number)| LaunchName { number, kernel, demangled: Some(Arc::clone(full)) })
+            .collect()
+    }
+
+    fn finding(&self, rule: &Rule, holds: HeldRule<'_, '_>, variant: &VariantId, shape: &ShapeName) -> Option<Finding> {
+        let HeldRule { held, facts, launch, launches } = holds;
         let case = rule.cases.get(held.case)?;
         let read = |name: &str| value(facts, name);
         let says = case.says.render_with(&read, &written).unwrap_or_else(|| rule.cause.clone());
@@ -221,6 +283,7 @@ impl Diagnosis<'_> {
             rule: rule.id.clone(),
             variant: key.0.clone(),
             shape: key.1.clone(),
+            launches,
             cause: rule.cause.clone(),
             kind: rule.kind,
             sentence: number::text::sentence(&says),
@@ -229,7 +292,7 @@ impl Diagnosis<'_> {
             saving,
             evidence: evidence.collect(),
             report: self.reports.get(&key).cloned(),
-            lines: self.lines(rule, variant, shape),
+            lines: self.lines(rule, variant, shape, launch),
             advice: rule.advice.iter().filter_map(|advice| advice.render_with(&read, &written)).collect(),
             symptom_of: None,
         };
@@ -237,9 +300,20 @@ impl Diagnosis<'_> {
         Some(finding)
     }
 
-    /// Source lines at which warps wait for the resource of the rule.
-    fn lines(&self, rule: &Rule, variant: &VariantId, shape: &ShapeName) -> Vec<FindingLine> {
-        let seen = self.observations.iter().find(|seen| &seen.variant == variant && &seen.shape == shape);
+    /// Source lines at which warps wait for the resource of the rule: those of the launch, if it is one of several.
+    fn lines(
+        &self,
+        rule: &Rule,
+        variant: &VariantId,
+        shape: &ShapeName,
+        launch: Option<&LaunchName>,
+    ) -> Vec<FindingLine> {
+        let is_of_launch = |seen: &NcuObservations| match launch {
+            Some(launch) => launch.demangled.as_deref() == Some(seen.kernel.as_str()),
+            None => true,
+        };
+        let mut of_case = self.observations.iter().filter(|seen| &seen.variant == variant && &seen.shape == shape);
+        let seen = of_case.find(|seen| is_of_launch(seen));
         let lines = seen.into_iter().flat_map(|seen| &seen.lines).filter(|line| line.share >= LEAST_SHARE);
         let of_rule = lines.filter(|line| rule.stalls.contains(&line.stall)).take(LINES);
         of_rule
@@ -255,7 +329,7 @@ impl Diagnosis<'_> {
     /// A finding if latency without the profiler and duration with it disagree beyond the tolerance of the verdicts.
     fn doubt(&self, facts: &CaseFacts<'_>, variant: &VariantId, shape: &ShapeName) -> Option<Finding> {
         let (latency, duration) = (facts.number("latency_p50")?, facts.number("duration")?);
-        let launches = self.quantities.steps(variant, shape, &id::DURATION).len().max(1) as u32;
+        let launches = facts.launches.unwrap_or(1) as u32;
         let objection = Durations::plain(latency, duration / 1000.0, launches).disagreement()?;
         let key = (variant.clone(), shape.clone());
         Some(Finding {
@@ -263,6 +337,7 @@ impl Diagnosis<'_> {
             report: self.reports.get(&key).cloned(),
             variant: key.0,
             shape: key.1,
+            launches: None,
             cause: "Two durations disagree".to_owned(),
             kind: RuleKind::Doubt,
             sentence: number::text::sentence(&objection.numbers),
@@ -282,16 +357,20 @@ impl Diagnosis<'_> {
     /// Orders the findings of one case and marks symptoms of others.
     fn rank(&self, found: &mut [Finding]) {
         let worth = |finding: &Finding| finding.kind == RuleKind::Defect && finding.severity > Severity::Note;
-        let causes: Vec<(String, f64)> = found
+        let kernel = |finding: &Finding| finding.launches.as_ref().map(|launches| launches.kernel.clone());
+        let causes: Vec<(String, Option<CleanText>, f64)> = found
             .iter()
             .filter(|finding| worth(finding))
-            .map(|finding| (finding.rule.clone(), finding.expected()))
+            .map(|finding| (finding.rule.clone(), kernel(finding), finding.expected()))
             .collect();
         for finding in found.iter_mut() {
-            // the most severe of the findings that explain it
-            let explains = causes.iter().filter(|(rule, _)| self.rules.explains(rule, &finding.rule));
-            let cause = explains.max_by(|a, b| a.1.total_cmp(&b.1));
-            finding.symptom_of = cause.map(|(rule, _)| rule.clone());
+            // the most severe of the findings that explain it, about the same kernel or the whole evaluation
+            let own = kernel(finding);
+            let explains = causes.iter().filter(|(rule, kernel, _)| {
+                (kernel.is_none() || kernel == &own) && self.rules.explains(rule, &finding.rule)
+            });
+            let cause = explains.max_by(|a, b| a.2.total_cmp(&b.2));
+            finding.symptom_of = cause.map(|(rule, ..)| rule.clone());
         }
         found.sort_by(|a, b| {
             let key = |f: &Finding| (f.symptom_of.is_some(), place(f));
@@ -307,8 +386,8 @@ impl Diagnosis<'_> {
         let (Some(bound), Some(saving)) = (bound, &mut first.saving) else { return };
         let lacks = |other: &VariantId| {
             let growth = growth(&asked.table, other, shape, self.shapes);
-            let facts = self.facts(asked, other, shape, growth.as_ref());
-            facts.is_some_and(|facts| bound.answer(&facts) == Some(false))
+            let facts = self.evaluation(asked, other, shape, growth.as_ref());
+            facts.is_some_and(|facts| facts.answer(bound) == Some(false))
         };
         if let Some(found) = pairs.pair(&asked.table, &first.variant, &shape.name, lacks) {
             saving.source = EstimateSource::MeasuredPair;

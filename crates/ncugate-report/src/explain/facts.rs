@@ -3,7 +3,7 @@
 use super::case_table::{CachedNumber, CaseTable, KnownNumbers};
 use super::growth::{DeclaredWork, ShapeGrowth};
 use ncugate_model::ComputeCapability;
-use ncugate_model::metric::{SIGNALS, id};
+use ncugate_model::metric::{Catalogue, MetricSource, SIGNALS, id};
 use ncugate_model::occupancy::{Chip, Demand, Occupancy, theoretical};
 use ncugate_phase::config::rule::SHARE;
 
@@ -37,6 +37,8 @@ pub struct CaseFacts<'a> {
     pub work: DeclaredWork,
     /// Its growth from a smaller shape.
     pub growth: Option<&'a ShapeGrowth>,
+    /// Launches of an evaluation, if known; none for one launch of several.
+    pub launches: Option<usize>,
     /// Numbers derived earlier for this variant.
     pub known: Option<&'a KnownNumbers>,
     /// Names, indexed by their position in the rule book.
@@ -60,11 +62,34 @@ const UNITS: [(&str, &str); 13] = [
     ("fp16_busy", "the FMA pipe's half-precision part"),
 ];
 
+/// Whether a number is of a whole evaluation, so that a single one of several launches does not have it.
+pub fn is_of_evaluation(name: &str) -> bool {
+    const FACTS: [&str; 15] = [
+        "debug_build",
+        "device_optimisation",
+        "minimum_bytes",
+        "minimum_flops",
+        "traffic_factor",
+        "reread_factor",
+        "arithmetic_intensity",
+        "time_growth",
+        "work_growth",
+        "grid_growth",
+        "serial_growth",
+        "outside_pct",
+        "launches",
+        "launch_duration",
+        "gap_pct",
+    ];
+    FACTS.contains(&name) || name.starts_with("baseline.") || Catalogue::embedded().source(name) == Some(MetricSource::Latency)
+}
+
 impl CaseFacts<'_> {
     /// A metric or a fact; none if it is unknown.
     pub fn number(&self, name: &str) -> Option<f64> {
         if let Some(of_baseline) = name.strip_prefix("baseline.") {
-            return Self { row: self.baseline?, growth: None, known: None, ..*self }.number(of_baseline);
+            return Self { row: self.baseline?, growth: None, launches: None, known: None, ..*self }
+                .number(of_baseline);
         }
         if let Some(known) = self.known.and_then(|known| known.by_name.borrow().get(name).copied()) {
             return known;
@@ -125,6 +150,9 @@ impl CaseFacts<'_> {
                 let (latency, duration) = (self.number("latency_p50")?, self.number("duration")? / 1e3);
                 Some((100.0 * (latency - duration) / latency).max(0.0))
             }
+            "launches" => Some(self.launches? as f64),
+            "launch_duration" => Some(self.number("duration")? / self.launches? as f64),
+            "gap_pct" => self.number("outside_pct").filter(|_| self.launches > Some(1)),
             "debug_build" => self.compilation.debug.map(|debug| f64::from(u8::from(debug))),
             "device_optimisation" => self.compilation.optimisation.map(f64::from),
             _ => None,
@@ -304,6 +332,7 @@ mod tests {
             compilation: Compilation { debug: Some(false), optimisation: Some(3) },
             work: DeclaredWork { flops: Some(1e9), bytes: Some(1e6) },
             growth: Some(&growth),
+            launches: Some(3),
             known: None,
             names: &[],
         })
@@ -350,7 +379,7 @@ mod tests {
         let known: Vec<&str> = facts(&[("issue_slot_utilisation", f64::NAN)], |case| {
             FACTS.iter().map(|fact| fact.name).filter(|name| case.number(name).is_some()).collect()
         });
-        let given = ["sms", "cc", "debug_build", "device_optimisation", "minimum_bytes", "minimum_flops"];
+        let given = ["sms", "cc", "debug_build", "device_optimisation", "minimum_bytes", "minimum_flops", "launches"];
         let grown = ["arithmetic_intensity", "time_growth", "work_growth", "grid_growth", "serial_growth"];
         assert_eq!(known, [&given[..], &grown].concat());
     }

@@ -37,7 +37,7 @@ pub enum EstimateSource {
 /// The possible saving from a fix.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SavingEstimate {
-    /// Upper bound in percent of the time; estimates of several findings do not add up.
+    /// Upper bound in percent of the time of an evaluation; estimates of several findings do not add up.
     pub percent: f64,
     pub source: EstimateSource,
     /// The variant without the defect, and how much less time it takes in percent, if two such variants were measured.
@@ -79,12 +79,27 @@ pub struct FindingLine {
     pub stall: CleanText,
 }
 
+/// The launches that a finding is about, if an evaluation has several: launches of one kernel.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct FindingLaunches {
+    /// The kernel.
+    pub kernel: CleanText,
+    /// How many of its launches.
+    pub count: usize,
+    /// The launch with the numbers of the sentence: its number among the steps of the evaluation, from 1.
+    pub number: usize,
+    /// Percent of the time of all launches of the evaluation.
+    pub percent: f64,
+}
+
 /// A conclusion from the numbers of a variant at a shape.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
     pub rule: String,
     pub variant: VariantId,
     pub shape: ShapeName,
+    /// The launches that it is about; none if it is about the whole evaluation.
+    pub launches: Option<FindingLaunches>,
     /// The defect, in a few words.
     pub cause: String,
     /// The kind of the rule.
@@ -109,9 +124,11 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// The id by which other outputs cite it: `bank_conflicts:v@large`.
+    /// The id by which other outputs cite it: `bank_conflicts:v@large`, or `bank_conflicts:v@large#2` for the second of
+    /// several launches.
     pub fn id(&self) -> String {
-        format!("{}:{}@{}", self.rule, self.variant, self.shape)
+        let launch = self.launches.as_ref().map_or_else(String::new, |launches| format!("#{}", launches.number));
+        format!("{}:{}@{}{launch}", self.rule, self.variant, self.shape)
     }
 
     /// Expected saving in percent of the time: the estimate, weighted by confidence (1, 0.7, 0.4).

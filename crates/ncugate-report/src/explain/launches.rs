@@ -125,6 +125,7 @@ fn quantities(
         }
     }
     let mut table = Quantities::new([(variant.clone(), shape.clone())]);
+    table.set_launches(0, [(&*variant.0).into()].into());
     let catalogue = Catalogue::embedded();
     for name in catalogue.names().chain(signal_counters()) {
         let Ok(definition) = catalogue.definition(name, capability) else { continue };

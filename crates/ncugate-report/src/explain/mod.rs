@@ -7,6 +7,7 @@ mod case_table;
 mod clocks;
 mod deep_profile;
 mod diagnosis;
+mod evaluation_facts;
 mod facts;
 mod finding;
 mod growth;
@@ -28,7 +29,7 @@ pub use deep_profile::DeepProfiles;
 pub use diagnosis::{Diagnosis, RuleAnswers, Utilisation};
 pub use facts::{ChipKnowledge, Compilation};
 pub use finding::{
-    EstimateSource, EvidenceValue, Finding, FindingLine, MeasuredPair, SEVERE, SavingEstimate, Severity, WORTH_TRYING,
+    EstimateSource, EvidenceValue, Finding, FindingLaunches, FindingLine, MeasuredPair, SEVERE, SavingEstimate, Severity, WORTH_TRYING,
 };
 pub use growth::{DeclaredWork, ShapeFacts};
 pub use instructions::{

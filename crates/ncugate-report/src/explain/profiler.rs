@@ -15,6 +15,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Most instructions, and most source lines, kept for a launch; the hottest are kept.
 const HOTTEST: usize = 12;
+/// Kernels of an evaluation with less than this percentage of the samples are left out.
+const LEAST_SHARE: f64 = 2.0;
 /// Samples of warps by the reason why they did not issue (or `selected` if they did), one instance for each
 /// instruction.
 const SAMPLES: &str = "smsp__pcsamp_warps_issue_stalled_";
@@ -29,6 +31,8 @@ const FUNCTIONS: &str = "launch__function_pcs";
 pub struct NcuObservations {
     pub variant: VariantId,
     pub shape: ShapeName,
+    /// The demangled name of the kernel.
+    pub kernel: String,
     /// Messages of its rules, the largest estimated speedup first.
     pub rules: Vec<NcuRuleMessage>,
     /// The instructions with the most samples, hottest first.
@@ -116,9 +120,10 @@ pub type Reasons = BTreeMap<String, u64>;
 /// Listings stored with the run, by variant and shape.
 pub type Listings<'a> = HashMap<(VariantId, ShapeName), &'a Listing>;
 
-/// All observations in the reports on variants of the plan. If a case has several launches, the one with the most
-/// samples is used, else the first with any observation. Without a stored listing for a case, lines come from the
-/// report.
+/// All observations in the reports on variants of the plan. Of several launches of a kernel, the one with the most
+/// samples is used, else the first with any observation. If a case has several kernels, the one with the most samples
+/// comes first, and those with few samples are left out. A stored listing of a case belongs to its first kernel; other
+/// lines come from the report.
 ///
 /// # Errors
 /// A damaged report.
@@ -142,7 +147,7 @@ pub fn observations(
     };
     let entries: HashMap<&VariantId, Option<Vec<ExpectedKernel>>> =
         plan.variants.iter().map(|variant| (&variant.id, expected(variant))).collect();
-    let mut found: IndexMap<(VariantId, ShapeName), SampledLaunch<'_>> = IndexMap::new();
+    let mut found: IndexMap<(VariantId, ShapeName), IndexMap<String, SampledLaunch<'_>>> = IndexMap::new();
     for (report, launch) in reports.iter().flat_map(|(_, report)| report.launches().map(move |l| (report, l))) {
         let ranges = nvtx_text(&launch.nvtx()?);
         let planned = cases_of(&ranges).find_map(|case| Some((entries.get(&case.0)?, case)));
@@ -157,14 +162,27 @@ pub fn observations(
         if rules.is_empty() && samples.places.is_empty() {
             continue;
         }
-        if found.get(&case).is_none_or(|seen| samples.total() > seen.samples.total()) {
-            found.insert(case, SampledLaunch { report, launch, rules, samples });
+        let kernels = found.entry(case).or_default();
+        let kernel = if demangled.is_empty() { kernel } else { demangled };
+        if kernels.get(&*kernel).is_none_or(|seen| samples.total() > seen.samples.total()) {
+            kernels.insert(kernel.into_owned(), SampledLaunch { report, launch, rules, samples });
         }
     }
-    found.into_iter().map(|(case, seen)| seen.observations(case, kept)).collect()
+    let mut observations = Vec::new();
+    for (case, mut kernels) in found {
+        kernels.sort_by_key(|_, launch| Reverse(launch.samples.total()));
+        let total: u64 = kernels.values().map(|launch| launch.samples.total()).sum();
+        for (at, (kernel, launch)) in kernels.into_iter().enumerate() {
+            if at == 0 || share(launch.samples.total(), total) >= LEAST_SHARE {
+                let listing = kept.get(&case).copied().filter(|_| at == 0);
+                observations.push(launch.observations(case.clone(), kernel, listing)?);
+            }
+        }
+    }
+    Ok(observations)
 }
 
-/// The reported launch of a case: of several, the one with the most samples, where most of the time was spent.
+/// The reported launch of a kernel: of several, the one with the most samples, where most of the time was spent.
 struct SampledLaunch<'r> {
     report: &'r Report,
     launch: Launch<'r>,
@@ -173,17 +191,22 @@ struct SampledLaunch<'r> {
 }
 
 impl SampledLaunch<'_> {
-    fn observations(self, case: (VariantId, ShapeName), kept: &Listings<'_>) -> Result<NcuObservations, ReportError> {
+    fn observations(
+        self,
+        case: (VariantId, ShapeName),
+        kernel: String,
+        kept: Option<&Listing>,
+    ) -> Result<NcuObservations, ReportError> {
         let Self { report, launch, rules, samples } = self;
-        let own = match kept.get(&case) {
+        let own = match kept {
             Some(_) => None,
             None => listed(report, &launch, &samples)?,
         };
         let nothing = Listing::default();
-        let listing = kept.get(&case).copied().or(own.as_ref()).unwrap_or(&nothing);
+        let listing = kept.or(own.as_ref()).unwrap_or(&nothing);
         let (hot, lines) = (samples.hottest(listing), samples.lines(listing));
         let (lacks, timeline) = (listing.lacks.clone(), Timeline::of(&launch)?);
-        Ok(NcuObservations { variant: case.0, shape: case.1, rules, hot, lines, lacks, timeline })
+        Ok(NcuObservations { variant: case.0, shape: case.1, kernel, rules, hot, lines, lacks, timeline })
     }
 }
 
@@ -202,7 +225,9 @@ pub fn observe(
     let listing = listed(report, launch, &samples)?.unwrap_or_default();
     let (hot, lines) = (samples.hottest(&listing), samples.lines(&listing));
     let timeline = Timeline::of(launch)?;
-    Ok(NcuObservations { variant, shape, rules, hot, lines, lacks: listing.lacks, timeline })
+    let demangled = launch.demangled_name();
+    let kernel = if demangled.is_empty() { launch.kernel_name() } else { demangled }.into_owned();
+    Ok(NcuObservations { variant, shape, kernel, rules, hot, lines, lacks: listing.lacks, timeline })
 }
 
 /// The lines of the sampled instructions from the report alone, if it holds the machine code.

@@ -50,11 +50,13 @@ impl Diagnosis<'_> {
         self.with_facts(variant, shape, |facts| {
             let mut unasked = UnaskedRules { of: self.rules.rules().len(), ..UnaskedRules::default() };
             for (rule, bound) in self.rules.bound() {
-                if facts.is_some_and(|facts| bound.answer(facts).is_some()) {
+                let undecided = facts.map(|facts| facts.undecided(bound));
+                if undecided.as_ref().is_some_and(Option::is_none) {
                     continue;
                 }
+                let facts = undecided.flatten();
                 let cases: Vec<Vec<MissingInput>> =
-                    bound.reads().map(|places| self.missing(&places, facts, (variant, shape))).collect();
+                    bound.reads().map(|places| self.missing(&places, facts)).collect();
                 unasked.add(&rule.id, cases);
             }
             unasked
@@ -62,20 +64,15 @@ impl Diagnosis<'_> {
     }
 
     /// Unknown names among these positions of the rule book.
-    fn missing(
-        &self,
-        places: &[usize],
-        facts: Option<&CaseFacts<'_>>,
-        (variant, shape): (&VariantId, &ShapeName),
-    ) -> Vec<MissingInput> {
+    fn missing(&self, places: &[usize], facts: Option<&CaseFacts<'_>>) -> Vec<MissingInput> {
         let names = places.iter().filter_map(|place| self.rules.names().get(*place));
         let parts: IndexSet<String> = names.flat_map(|name| parts(name)).collect();
         let unknown = parts.into_iter().filter(|part| facts.is_none_or(|facts| facts.number(part).is_none()));
-        unknown.filter_map(|part| self.lack(part, variant, shape)).collect()
+        unknown.filter_map(|part| self.lack(part, facts)).collect()
     }
 
     /// Why a part is unknown; none if it was counted and has no value, such as a share of zero.
-    fn lack(&self, part: String, variant: &VariantId, shape: &ShapeName) -> Option<MissingInput> {
+    fn lack(&self, part: String, facts: Option<&CaseFacts<'_>>) -> Option<MissingInput> {
         if let Some(fact) = fact(&part) {
             return Some(MissingInput::Fact(fact));
         }
@@ -85,9 +82,9 @@ impl Diagnosis<'_> {
         }
         match catalogue.definition(&part, self.chip.capability) {
             Ok(definition) => {
-                let said = self.quantities.read(variant, shape, &part);
+                let said = facts.and_then(|facts| facts.table.cell(facts.row, &part));
                 let is_undefined = match (&definition.formula, said) {
-                    (Formula::Share { empty, .. }, Cell::Missing(reason)) => {
+                    (Formula::Share { empty, .. }, Some(Cell::Missing(reason))) => {
                         !empty.is_empty() && reason.contains(empty.as_str())
                     }
                     _ => false,
@@ -141,6 +138,7 @@ fn fact(name: &str) -> Option<&'static str> {
     Some(match name {
         "minimum_bytes" => "`bytes` of the workload",
         "minimum_flops" => "`flops` of the workload",
+        "launches" => "the number of launches",
         "time_growth" | "work_growth" | "grid_growth" => "a smaller shape to compare with",
         "serial_growth" => "a smaller shape that differs in several dimensions",
         "debug_build" | "device_optimisation" => "the compiler's flags",
@@ -164,6 +162,8 @@ fn parts(name: &str) -> Vec<String> {
         "wasted_lanes_pct" => &["threads_per_inst"],
         "local_share_pct" => &["local_instructions", "instructions"],
         "outside_pct" => &["latency_p50", "duration"],
+        "launch_duration" => &["duration", "launches"],
+        "gap_pct" => &["latency_p50", "duration", "launches"],
         "load_sectors_per_request" => &["global_load_sectors", "global_load_requests"],
         "store_sectors_per_request" => &["global_store_sectors", "global_store_requests"],
         "atomic_sectors" => &["atomics", "reductions"],

@@ -34,6 +34,7 @@ fn found(values: &[(&str, f64)]) -> Vec<Finding> {
     for (metric, value) in values {
         quantities.set_column(metric, vec![Cell::finite(*value)]);
     }
+    quantities.set_launches(0, ["k".into()].into());
     diagnose(&quantities, &[shape], &[variant])
 }
 
@@ -192,6 +193,130 @@ fn of_several_dimensions_those_that_the_grid_leaves_out_are_serialised() {
     assert_eq!(sentence([32.0, 64.0], [10.7, 20.0], 16.0), None, "blocks take twice as long for eight times the work");
     assert_eq!(sentence([32.0, 64.0], [10.7, 170.0], 16.0), None, "they take longer than their work");
     assert_eq!(sentence([32.0, 64.0], [10.7, 83.4], 64.0), None, "the work is no product of the dimensions");
+}
+
+/// One case whose evaluation launches these kernels, with a metric at each launch. Durations add up, and the other
+/// metrics are means weighted by them, as for counters.
+fn launched(kernels: &[&str], metrics: &[(&str, &[f64])]) -> Quantities {
+    let mut quantities = Quantities::new([(VariantId("v".into()), ShapeName("s".into()))]);
+    quantities.set_launches(0, kernels.iter().map(|kernel| Arc::from(*kernel)).collect());
+    let times = metrics.iter().find(|(metric, _)| *metric == "duration").unwrap().1;
+    let total: f64 = times.iter().sum();
+    for (metric, values) in metrics {
+        let mean = values.iter().zip(times).map(|(value, time)| value * time).sum::<f64>() / total;
+        quantities.set_column(metric, vec![Cell::Value(if *metric == "duration" { total } else { mean })]);
+        quantities.set_steps(metric, 0, values.iter().map(|value| Cell::Value(*value)).collect());
+    }
+    quantities
+}
+
+fn of_launches(quantities: &Quantities) -> Vec<Finding> {
+    diagnose(quantities, &[shape("s", 1)], &[VariantId("v".into())])
+}
+
+/// The means of both launches hide the short one: 3 of 114 cycles are a share of 2 %.
+#[test]
+fn a_launch_beside_a_longer_one_keeps_its_stalls() {
+    let mut quantities = launched(
+        &["void scale<float>(float*)", "void gather<float>(float*)"],
+        &[
+            ("duration", &[25_000.0, 75_000.0]),
+            ("warp_latency", &[4.0, 150.0]),
+            ("stall_wait", &[3.0, 1.0]),
+            ("stall_long_scoreboard", &[0.5, 140.0]),
+            ("issue_slot_utilisation", &[40.0, 10.0]),
+            ("eligible_warps", &[0.7, 0.1]),
+        ],
+    );
+    let found = of_launches(&quantities);
+    let of = |rule: &str| found.iter().find(|finding| finding.rule == rule).unwrap();
+    let (wait, load) = (of("fixed_latency"), of("load_latency"));
+    let launches = wait.launches.as_ref().unwrap();
+    assert_eq!((&*launches.kernel, launches.number, launches.count, launches.percent), ("scale", 1, 1, 25.0));
+    assert_eq!(wait.saving.as_ref().unwrap().percent, 15.0, "a quarter of the 60 % of idle issue slots");
+    assert!(wait.sentence.starts_with("Warps wait 75 % of the time"), "{}", wait.sentence);
+    assert_eq!((wait.id().as_str(), wait.severity), ("fixed_latency:v@s#1", Severity::Advice));
+    let launches = load.launches.as_ref().unwrap();
+    assert_eq!((&*launches.kernel, launches.number, launches.percent), ("gather", 2, 75.0));
+    assert!((load.saving.as_ref().unwrap().percent - 0.75 * 90.0).abs() < 1e-9);
+    assert_eq!(found[0].rule, "load_latency");
+    let row = crate::finding_row::FindingRow::of(wait, &wait.shape);
+    assert!(row.sentence.starts_with("Launch 1, scale, 25.0 % of the time: warps wait 75 %"), "{}", row.sentence);
+    // without the durations of launches only the means are known
+    quantities.set_steps("duration", 0, Vec::new());
+    let found = of_launches(&quantities);
+    assert!(found.iter().all(|finding| finding.launches.is_none() && finding.rule != "fixed_latency"), "{found:?}");
+}
+
+#[test]
+fn equal_launches_are_one_finding_and_short_kernels_are_left_out() {
+    let mut kernels = vec!["scan"; 24];
+    kernels.push("clear");
+    let each = |of_scan: f64, of_clear: f64| [vec![of_scan; 24], vec![of_clear]].concat();
+    let quantities = launched(
+        &kernels,
+        &[
+            ("duration", &each(40_000.0, 9_000.0)),
+            ("warp_latency", &each(10.0, 10.0)),
+            ("stall_barrier", &each(3.0, 9.0)),
+            ("issue_slot_utilisation", &each(40.0, 40.0)),
+        ],
+    );
+    let found = of_launches(&quantities);
+    let barriers: Vec<&Finding> = found.iter().filter(|finding| finding.rule == "barriers").collect();
+    let launches = barriers[0].launches.as_ref().unwrap();
+    assert_eq!((barriers.len(), launches.count, launches.number), (1, 24, 1));
+    assert!((launches.percent - 100.0 * 960.0 / 969.0).abs() < 1e-9);
+    assert!((barriers[0].saving.as_ref().unwrap().percent - 0.3 * launches.percent).abs() < 1e-9);
+    assert!(found.iter().all(|finding| finding.rule != "many_launches"), "40 µs each");
+}
+
+#[test]
+fn a_launch_without_a_counter_leaves_the_rule_unasked() {
+    let mut quantities = launched(
+        &["a", "b"],
+        &[
+            ("duration", &[50_000.0, 50_000.0]),
+            ("warp_latency", &[10.0, 10.0]),
+            ("stall_barrier", &[0.1, 0.1]),
+            ("issue_slot_utilisation", &[40.0, 40.0]),
+        ],
+    );
+    let unasked = |quantities: &Quantities| {
+        let shapes = [shape("s", 1)];
+        let (plan, reports) = (None, HashMap::new());
+        let rules = RuleBook::shipped();
+        let compilation = Compilation::default();
+        let observations = &[];
+        let chip = &CHIP;
+        let shapes = &shapes;
+        let reports = &reports;
+        let diagnosis = Diagnosis { rules, quantities, plan, compilation, shapes, chip, observations, reports };
+        diagnosis.unasked(&VariantId("v".into()), &ShapeName("s".into())).lacking_counters
+    };
+    let is_unasked = |quantities: &Quantities| unasked(quantities).iter().any(|rule| rule == "barriers");
+    assert!(!is_unasked(&quantities));
+    quantities.set_steps("stall_barrier", 0, vec![Cell::Value(0.1), Cell::Missing("not collected".into())]);
+    assert!(is_unasked(&quantities));
+}
+
+#[test]
+fn many_short_launches_are_a_finding_of_the_evaluation() {
+    let mut quantities = launched(&["scan"; 24], &[("duration", &[4_000.0; 24]), ("grid_blocks", &[132.0; 24])]);
+    let first = |quantities: &Quantities| of_launches(quantities).into_iter().find(|f| f.rule == "many_launches");
+    let found = first(&quantities).unwrap();
+    assert_eq!(found.sentence, "24 launches take 4 µs on average.");
+    assert!((found.saving.as_ref().unwrap().percent - 50.0 * 23.0 / 24.0).abs() < 1e-9);
+    // 96 of 120 µs are inside the launches
+    quantities.set_column("latency_p50", vec![Cell::Value(120.0)]);
+    let found = first(&quantities).unwrap();
+    assert!(found.sentence.ends_with("and 20 % of the latency is between them."), "{}", found.sentence);
+    assert!((found.saving.as_ref().unwrap().percent - (20.0 + 0.8 * 50.0 * 23.0 / 24.0)).abs() < 1e-9);
+    assert!(found.launches.is_none());
+    let one = launched(&["scan"], &[("duration", &[4_000.0])]);
+    assert!(first(&one).is_none());
+    let long = launched(&["scan"; 2], &[("duration", &[4_000.0, 20_000.0])]);
+    assert!(first(&long).is_none());
 }
 
 #[test]
