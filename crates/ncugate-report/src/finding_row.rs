@@ -1,7 +1,7 @@
 //! Findings in the form for readers and programs.
 
-use super::text;
 use super::number;
+use super::text;
 use crate::explain::{
     EstimateSource, EvidenceValue, Finding, FindingLaunches, FindingLine, MeasuredPair, SavingEstimate, Severity,
 };

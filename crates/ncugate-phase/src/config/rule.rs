@@ -141,7 +141,11 @@ pub const FACTS: &[RuleFact] = &[
     fact("outside_pct", "percent of the latency outside the kernel: launch and gaps"),
     fact("launches", "launches of an evaluation"),
     fact("launch_duration", "mean duration of its launches in nanoseconds"),
-    fact("gap_pct", "of several launches: percent of the latency outside their durations"),
+    fact("gap_pct", "percent of the latency outside the durations of several launches; 0 for one launch"),
+    fact(
+        "launch_overhead_pct",
+        "percent of the launches' durations for start and end of all but the first, at about 2 µs each; 0 for one launch",
+    ),
     fact("wasted_lanes_pct", "percent of lanes that are idle in an executed instruction"),
     fact("l2_busy", "L2 utilisation in percent"),
     fact("l1_busy", "utilisation of L1's data stage in percent"),

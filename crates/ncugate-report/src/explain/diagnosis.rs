@@ -177,7 +177,8 @@ impl Diagnosis<'_> {
     fn of_case(&self, asked: &DiagnosisWorker<'_>, variant: &VariantId, shape: &ShapeFacts) -> Vec<Finding> {
         let growth = growth(&asked.table, variant, shape, self.shapes);
         let Some(facts) = self.evaluation(asked, variant, shape, growth.as_ref()) else { return Vec::new() };
-        let held = self.rules.bound().flat_map(|(rule, bound)| facts.held(bound).into_iter().map(move |held| (rule, held)));
+        let held =
+            self.rules.bound().flat_map(|(rule, bound)| facts.held(bound).into_iter().map(move |held| (rule, held)));
         let mut found: Vec<Finding> =
             held.filter_map(|(rule, held)| self.finding(rule, held, variant, &shape.name)).collect();
         found.extend(self.doubt(&facts.whole, variant, &shape.name));
@@ -260,15 +261,12 @@ impl Diagnosis<'_> {
                 Step::Memset(_) | Step::Memcpy(_) => None,
             };
             let launches = steps.filter_map(launch).enumerate();
-            let name =
-                |(at, (number, kernel))| LaunchName { number, kernel, demangled: kernels.get(at).cloned() };
+            let name = |(at, (number, kernel))| LaunchName { number, kernel, demangled: kernels.get(at).cloned() };
             return launches.map(name).collect();
         }
         let full: Vec<&str> = kernels.iter().map(|kernel| &**kernel).collect();
         let names = short_names(&full).into_iter().zip(kernels).zip(1..);
-        names
-            .map(|((kernel, full), number)| LaunchName { number, kernel, demangled: Some(Arc::clone(full)) })
-            .collect()
+        names.map(|((kernel, full), number)| LaunchName { number, kernel, demangled: Some(Arc::clone(full)) }).collect()
     }
 
     fn finding(&self, rule: &Rule, holds: HeldRule<'_, '_>, variant: &VariantId, shape: &ShapeName) -> Option<Finding> {

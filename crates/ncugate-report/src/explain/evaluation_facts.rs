@@ -73,8 +73,7 @@ impl<'a> EvaluationFacts<'a> {
         }
         let counts = |name: &LaunchName| kernels.get(&name.kernel).is_some_and(|share| *share >= LEAST_SHARE);
         let counted = launches.into_iter().filter(|(_, name, _)| counts(name));
-        let launch =
-            |(facts, name, time): (_, _, f64)| LaunchFacts { facts, name, share: 100.0 * time / total };
+        let launch = |(facts, name, time): (_, _, f64)| LaunchFacts { facts, name, share: 100.0 * time / total };
         self.launches = counted.map(launch).collect();
         self
     }

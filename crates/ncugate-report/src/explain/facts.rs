@@ -62,9 +62,12 @@ const UNITS: [(&str, &str); 13] = [
     ("fp16_busy", "the FMA pipe's half-precision part"),
 ];
 
+/// Nanoseconds of a launch in which the chip is not full, because blocks start or end.
+const START_AND_END: f64 = 2_000.0;
+
 /// Whether a number is of a whole evaluation, so that a single one of several launches does not have it.
 pub fn is_of_evaluation(name: &str) -> bool {
-    const FACTS: [&str; 15] = [
+    const FACTS: [&str; 16] = [
         "debug_build",
         "device_optimisation",
         "minimum_bytes",
@@ -80,8 +83,11 @@ pub fn is_of_evaluation(name: &str) -> bool {
         "launches",
         "launch_duration",
         "gap_pct",
+        "launch_overhead_pct",
     ];
-    FACTS.contains(&name) || name.starts_with("baseline.") || Catalogue::embedded().source(name) == Some(MetricSource::Latency)
+    FACTS.contains(&name)
+        || name.starts_with("baseline.")
+        || Catalogue::embedded().source(name) == Some(MetricSource::Latency)
 }
 
 impl CaseFacts<'_> {
@@ -152,7 +158,19 @@ impl CaseFacts<'_> {
             }
             "launches" => Some(self.launches? as f64),
             "launch_duration" => Some(self.number("duration")? / self.launches? as f64),
-            "gap_pct" => self.number("outside_pct").filter(|_| self.launches > Some(1)),
+            "gap_pct" => {
+                if self.launches? == 1 {
+                    Some(0.0)
+                } else {
+                    self.number("outside_pct")
+                }
+            }
+            "launch_overhead_pct" => {
+                let launches = self.launches? as f64;
+                let further = 100.0 * (launches - 1.0) / launches;
+                let share = |duration: f64| further * (START_AND_END / duration).min(1.0);
+                if further == 0.0 { Some(0.0) } else { self.number("launch_duration").map(share) }
+            }
             "debug_build" => self.compilation.debug.map(|debug| f64::from(u8::from(debug))),
             "device_optimisation" => self.compilation.optimisation.map(f64::from),
             _ => None,
@@ -379,8 +397,8 @@ mod tests {
         let known: Vec<&str> = facts(&[("issue_slot_utilisation", f64::NAN)], |case| {
             FACTS.iter().map(|fact| fact.name).filter(|name| case.number(name).is_some()).collect()
         });
-        let given = ["sms", "cc", "debug_build", "device_optimisation", "minimum_bytes", "minimum_flops", "launches"];
-        let grown = ["arithmetic_intensity", "time_growth", "work_growth", "grid_growth", "serial_growth"];
+        let given = ["sms", "cc", "debug_build", "device_optimisation", "minimum_bytes", "minimum_flops"];
+        let grown = ["arithmetic_intensity", "time_growth", "work_growth", "grid_growth", "serial_growth", "launches"];
         assert_eq!(known, [&given[..], &grown].concat());
     }
 

@@ -10,9 +10,10 @@ use super::unasked_rules::UnaskedRules;
 use ncu_rep::{Launch, Report, ReportError};
 use ncugate_judge::frame::Quantities;
 use ncugate_judge::witness::ChipFacts;
-use ncugate_model::metric::{Catalogue, signal_counters};
+use ncugate_model::metric::{Catalogue, id, signal_counters};
 use ncugate_model::{Cell, ComputeCapability, ShapeName, VariantId};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A launch of a report with its findings.
 #[derive(Debug)]
@@ -77,6 +78,27 @@ pub fn diagnose_launch(
         id: launch.id(),
         kernel: kernel.clone(),
     })
+}
+
+/// The main cause about all launches of a report together: their kernels, in any order, and the sum of their durations in
+/// nanoseconds. A report has no latency, so gaps between launches are unknown.
+pub fn diagnose_together(name: &str, kernels: Vec<Arc<str>>, total: f64, rules: &RuleBook) -> Option<Finding> {
+    let launches = kernels.len();
+    let (variant, shape) = (VariantId(name.into()), ShapeName(format!("{launches} launches").into()));
+    let mut quantities = Quantities::new([(variant.clone(), shape.clone())]);
+    quantities.set_launches(0, kernels.into());
+    quantities.set_column(&id::DURATION, vec![Cell::finite(total)]);
+    let diagnosis = Diagnosis {
+        rules,
+        quantities: &quantities,
+        plan: None,
+        compilation: Compilation::default(),
+        shapes: &[ShapeFacts { name: shape, dims: Vec::new(), work: DeclaredWork::default() }],
+        chip: &ChipKnowledge::default(),
+        observations: &[],
+        reports: &HashMap::new(),
+    };
+    diagnosis.findings(&[variant]).into_iter().find(|finding| launches > 1 && finding.is_cause())
 }
 
 /// Calls `ask` with the diagnosis of a launch, which counts as a separate variant.

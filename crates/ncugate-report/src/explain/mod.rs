@@ -29,13 +29,14 @@ pub use deep_profile::DeepProfiles;
 pub use diagnosis::{Diagnosis, RuleAnswers, Utilisation};
 pub use facts::{ChipKnowledge, Compilation};
 pub use finding::{
-    EstimateSource, EvidenceValue, Finding, FindingLaunches, FindingLine, MeasuredPair, SEVERE, SavingEstimate, Severity, WORTH_TRYING,
+    EstimateSource, EvidenceValue, Finding, FindingLaunches, FindingLine, MeasuredPair, SEVERE, SavingEstimate,
+    Severity, WORTH_TRYING,
 };
 pub use growth::{DeclaredWork, ShapeFacts};
 pub use instructions::{
     CountedLine, CountedLines, DisassembledInstruction, Disassembly, InstructionCounters, disassemble,
 };
-pub use launches::{DiagnosedLaunch, answers_of_report, diagnose_launch};
+pub use launches::{DiagnosedLaunch, answers_of_report, diagnose_launch, diagnose_together};
 pub use pareto::{FrontVariant, ObjectiveFront, ParetoAxis, ParetoFront, ParetoPoint, objective_front, pareto};
 pub use profiler::{
     HotLine, HotSpot, InstructionSamples, LineInstruction, Listings, NcuObservations, NcuRuleMessage, observations,

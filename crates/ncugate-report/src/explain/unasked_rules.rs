@@ -55,8 +55,7 @@ impl Diagnosis<'_> {
                     continue;
                 }
                 let facts = undecided.flatten();
-                let cases: Vec<Vec<MissingInput>> =
-                    bound.reads().map(|places| self.missing(&places, facts)).collect();
+                let cases: Vec<Vec<MissingInput>> = bound.reads().map(|places| self.missing(&places, facts)).collect();
                 unasked.add(&rule.id, cases);
             }
             unasked
@@ -162,7 +161,7 @@ fn parts(name: &str) -> Vec<String> {
         "wasted_lanes_pct" => &["threads_per_inst"],
         "local_share_pct" => &["local_instructions", "instructions"],
         "outside_pct" => &["latency_p50", "duration"],
-        "launch_duration" => &["duration", "launches"],
+        "launch_duration" | "launch_overhead_pct" => &["duration", "launches"],
         "gap_pct" => &["latency_p50", "duration", "launches"],
         "load_sectors_per_request" => &["global_load_sectors", "global_load_requests"],
         "store_sectors_per_request" => &["global_store_sectors", "global_store_requests"],

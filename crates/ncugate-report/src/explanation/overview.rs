@@ -24,6 +24,9 @@ pub fn overview(report: &ReportExplanation, path: &str, columns: usize) -> Strin
     }
     let mut out = String::new();
     paragraph(&mut out, 0, &head(report), columns);
+    if let Some(row) = &report.together {
+        paragraph(&mut out, 0, &format!("{}. {} Try: {}", cause(row), row.sentence, row.advice), columns);
+    }
     let next = next(report, path, columns);
     // one line is blank, and one says how many kernels are left out
     let mut room = LINES.saturating_sub(height(&out, columns) + height(&next, columns) + 2);
@@ -81,7 +84,9 @@ fn block(at: usize, explanation: &Explanation, columns: usize) -> String {
         }
         None => inner(&mut out, &outcome(explanation)),
     }
-    if let Some(second) = explanation.insights.iter().find(|row| row.symptom_of.is_none() && row.saving.is_some()) {
+    let is_own = |row: &&FindingRow| row.variant == explanation.variant;
+    let mut more = explanation.insights.iter().filter(is_own);
+    if let Some(second) = more.find(|row| row.symptom_of.is_none() && row.saving.is_some()) {
         inner(&mut out, &format!("Also: {}", cause(second)));
     }
     out

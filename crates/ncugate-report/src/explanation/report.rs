@@ -2,6 +2,7 @@
 
 use super::{Explanation, of_launch};
 use crate::explain::{RuleBook, diagnose_launch};
+use crate::finding_row::FindingRow;
 use crate::kernels::{KernelFilter, KernelsError, LaunchGroup, ProfiledReport};
 use ncu_rep::Report;
 use ncugate_model::CleanText;
@@ -31,6 +32,8 @@ pub struct ReportExplanation {
     pub launches: usize,
     /// Total time under ncu in microseconds, if every launch has a duration.
     pub total_microseconds: Option<f64>,
+    /// The main cause about all launches together. It is also the first of the other findings of the first kernel.
+    pub together: Option<FindingRow>,
     /// One explanation for each kernel and configuration, by the launch with the median duration: the longest total
     /// time first.
     pub kernels: Vec<Explanation>,
@@ -45,7 +48,7 @@ impl ReportExplanation {
         let damaged = |source| KernelsError::Damaged { name: name.into(), source };
         let profiled = ProfiledReport::read(name, report, filter)?;
         let total = profiled.total();
-        let mut kernels = Vec::with_capacity(profiled.groups.len());
+        let mut kernels: Vec<Explanation> = Vec::with_capacity(profiled.groups.len());
         for group in &profiled.groups {
             let launch = report.launch(group.median_launch);
             let own = match (&group.diagnosed, launch) {
@@ -70,7 +73,12 @@ impl ReportExplanation {
                 ..of_launch(name, diagnosed)
             });
         }
+        let together = profiled.together();
+        if let Some(first) = kernels.first_mut() {
+            first.insights.splice(0..0, together.clone());
+        }
         Ok(Self {
+            together,
             name: name.to_owned(),
             devices: profiled.devices.iter().map(CleanText::to_string).collect(),
             launches: profiled.launches,

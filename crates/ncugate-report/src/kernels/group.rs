@@ -4,6 +4,7 @@ use super::counters::LaunchCounters;
 use super::memory::MemoryChart;
 use super::roofline::LaunchRoofline;
 use crate::explain::{self, DiagnosedLaunch, NcuObservations, RuleBook};
+use crate::finding_row::FindingRow;
 use crate::kernel_names::short_names;
 use crate::launch_shape::LaunchShape;
 use indexmap::{IndexMap, IndexSet};
@@ -13,6 +14,7 @@ use ncugate_model::metric::{Catalogue, id};
 use ncugate_model::stats::median;
 use ncugate_model::{Cell, CleanText, ComputeCapability};
 use regex::Regex;
+use std::sync::Arc;
 
 /// Why a page cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -171,6 +173,16 @@ impl ProfiledReport {
             launches: groups.iter().map(|group| group.launches).sum(),
             groups,
         })
+    }
+
+    /// The main cause about all launches together, if every launch has a duration.
+    pub fn together(&self) -> Option<FindingRow> {
+        let kernels = self.groups.iter().flat_map(|group| {
+            let kernel: Arc<str> = group.key.kernel.as_str().into();
+            std::iter::repeat_n(kernel, group.launches)
+        });
+        let found = explain::diagnose_together(&self.name, kernels.collect(), self.total()?, RuleBook::shipped())?;
+        Some(FindingRow::of(&found, &found.shape))
     }
 
     /// Sum of all durations in nanoseconds, if every launch has one.

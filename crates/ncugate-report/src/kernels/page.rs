@@ -223,7 +223,8 @@ fn sentence(report: &ProfiledReport, total: Option<f64>) -> CleanText {
         format!(", {} of it in {}", number::share(100.0 * time / total), group.label)
     });
     let verb = if kernels.len() == 1 { "takes" } else { "take" };
-    CleanText::whole(&format!("{many} {verb} {} under ncu{most}.", number::with_unit(total, "ns")))
+    let together = report.together().map_or_else(String::new, |row| format!(" {}: {}", row.title, row.sentence));
+    CleanText::whole(&format!("{many} {verb} {} under ncu{most}.{together}", number::with_unit(total, "ns")))
 }
 
 fn notes(report: &ProfiledReport) -> Vec<CleanText> {

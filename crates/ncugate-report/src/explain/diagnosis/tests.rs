@@ -305,12 +305,12 @@ fn many_short_launches_are_a_finding_of_the_evaluation() {
     let mut quantities = launched(&["scan"; 24], &[("duration", &[4_000.0; 24]), ("grid_blocks", &[132.0; 24])]);
     let first = |quantities: &Quantities| of_launches(quantities).into_iter().find(|f| f.rule == "many_launches");
     let found = first(&quantities).unwrap();
-    assert_eq!(found.sentence, "24 launches take 4 µs on average.");
+    assert_eq!(found.sentence, "24 launches take 4 µs on average, of which about 2 µs are start and end.");
     assert!((found.saving.as_ref().unwrap().percent - 50.0 * 23.0 / 24.0).abs() < 1e-9);
     // 96 of 120 µs are inside the launches
     quantities.set_column("latency_p50", vec![Cell::Value(120.0)]);
     let found = first(&quantities).unwrap();
-    assert!(found.sentence.ends_with("and 20 % of the latency is between them."), "{}", found.sentence);
+    assert!(found.sentence.ends_with("and 20 % of the latency is outside them."), "{}", found.sentence);
     assert!((found.saving.as_ref().unwrap().percent - (20.0 + 0.8 * 50.0 * 23.0 / 24.0)).abs() < 1e-9);
     assert!(found.launches.is_none());
     let one = launched(&["scan"], &[("duration", &[4_000.0])]);
