@@ -78,6 +78,45 @@ fn the_grid_that_does_not_grow_with_the_batch_is_named() {
     assert_ne!(rule(&whole[0]), "serialised");
 }
 
+/// Both launches of the program have findings about their own counters, scaled by their shares of the time.
+#[test]
+fn each_launch_of_a_program_is_diagnosed() {
+    let found = explained(&["examples/histogram/recording", "--variant", "merge"]);
+    let first = &found[0]["bottleneck"];
+    assert_eq!((&first["launches"]["kernel"], &first["launches"]["number"]), (&"count_blocks".into(), &1.into()));
+    let sentence = first["sentence"].as_str().unwrap();
+    assert!(sentence.starts_with("Launch 1, count_blocks, 93.5 % of the time: "), "{sentence}");
+    assert!(first["launch"].as_str().unwrap().ends_with(", merge@large, launch 1"), "{first}");
+    let insights = found[0]["insights"].as_array().unwrap();
+    let second = insights.iter().find(|row| row["launches"]["kernel"] == "merge_blocks").unwrap();
+    assert_eq!(second["id"].as_str().unwrap(), format!("{}:merge@large#2", second["rule"].as_str().unwrap()));
+    assert!(second["saving"]["percent"].as_f64().unwrap() < 6.5, "the share of the launch: {second}");
+    let lines = insights.iter().flat_map(|row| row["lines"].as_array().unwrap().iter().map(move |line| (row, line)));
+    for (row, line) in lines.filter(|(row, _)| row["launches"]["number"] == 2) {
+        assert_ne!(line["place"], first["lines"][0]["place"], "{row}");
+    }
+    // PyTorch launches two kernels
+    let function = explained(&["profiles/phase_d/h200", "--variant", "sdpa_flash"]);
+    let all = function[0]["insights"].as_array().unwrap();
+    assert!(all.iter().any(|row| row["launches"]["kernel"] == "flash_fwd_splitkv_kernel"), "{all:?}");
+}
+
+/// A report has no latency, so gaps between its launches are unknown.
+#[test]
+fn many_short_launches_of_a_report_are_a_finding() {
+    let place = Place::new();
+    let report = root().join("tests/data/torch_nvtx.ncu-rep.zst").display().to_string();
+    let text = place.run(&["explain", &report]).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("Many short launches: a fix saves at most 36 %"), "{text}");
+    assert!(text.contains("94 % (high confidence), 27.8 % of the time of all launches"), "{text}");
+    let found = explained(&["tests/data/torch_nvtx.ncu-rep.zst"]);
+    assert_eq!(found[0]["insights"][0]["rule"], "many_launches");
+    let long = explained(&["tests/data/g1200.ncu-rep.zst"]);
+    assert!(
+        long.iter().all(|one| one["insights"].as_array().unwrap().iter().all(|row| row["rule"] != "many_launches"))
+    );
+}
+
 /// Kernels with a known defect, written after the rules (`tests/gpu/defects`), explained from a report alone.
 #[test]
 fn defects_of_other_kernels_lead() {

@@ -15,8 +15,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Most instructions, and most source lines, kept for a launch; the hottest are kept.
 const HOTTEST: usize = 12;
-/// Kernels of an evaluation with less than this percentage of the samples are left out.
-const LEAST_SHARE: f64 = 2.0;
 /// Samples of warps by the reason why they did not issue (or `selected` if they did), one instance for each
 /// instruction.
 const SAMPLES: &str = "smsp__pcsamp_warps_issue_stalled_";
@@ -122,8 +120,7 @@ pub type Listings<'a> = HashMap<(VariantId, ShapeName), &'a Listing>;
 
 /// All observations in the reports on variants of the plan. Of several launches of a kernel, the one with the most
 /// samples is used, else the first with any observation. If a case has several kernels, the one with the most samples
-/// comes first, and those with few samples are left out. A stored listing of a case belongs to its first kernel; other
-/// lines come from the report.
+/// comes first. A stored listing of a case belongs to its first kernel; other lines come from the report.
 ///
 /// # Errors
 /// A damaged report.
@@ -171,12 +168,9 @@ pub fn observations(
     let mut observations = Vec::new();
     for (case, mut kernels) in found {
         kernels.sort_by_key(|_, launch| Reverse(launch.samples.total()));
-        let total: u64 = kernels.values().map(|launch| launch.samples.total()).sum();
         for (at, (kernel, launch)) in kernels.into_iter().enumerate() {
-            if at == 0 || share(launch.samples.total(), total) >= LEAST_SHARE {
-                let listing = kept.get(&case).copied().filter(|_| at == 0);
-                observations.push(launch.observations(case.clone(), kernel, listing)?);
-            }
+            let listing = kept.get(&case).copied().filter(|_| at == 0);
+            observations.push(launch.observations(case.clone(), kernel, listing)?);
         }
     }
     Ok(observations)
