@@ -200,7 +200,7 @@ const HOLD_IN_FURTHER_ALONE: [&str; 10] = [
     "fences",
     "host_bound",
     "math_pipe",
-    "mma_on_hopper",
+    "old_tensor_instructions",
     "sleeping",
     "superlinear",
     "unoptimised_build",

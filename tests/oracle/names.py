@@ -2,8 +2,8 @@
 
 usage: names.py LIBNVPERF_HOST.so OUT
 
-The library comes with ncu and with the package ncu_report. OUT gets a line `CHIP NAME` for every counter, ratio and
-throughput, with every rollup and suffix that it has, of one chip of each compute capability.
+The library comes with ncu and with the packages ncu_report and nvidia-cuda-cupti. OUT gets a line `CHIP NAME` for every
+counter, ratio and throughput, with every rollup and suffix that it has, of one chip of each compute capability.
 """
 import ctypes
 import sys
@@ -19,6 +19,7 @@ SUFFIXES = (
     ".pct_of_peak_sustained_elapsed", ".pct_of_peak_sustained_frame", ".pct_of_peak_sustained_region", ".max_rate",
     ".pct", ".ratio",
 )
+POINTER, SIZE, BYTE, TEXT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint8, ctypes.c_char_p
 
 
 class Call:
@@ -26,7 +27,7 @@ class Call:
 
     def __init__(self, library, name, *fields):
         self.function = getattr(library, name)
-        head = [("size", ctypes.c_size_t), ("private", ctypes.c_void_p)]
+        head = [("size", SIZE), ("private", POINTER)]
         self.kind = type(name, (ctypes.Structure,), {"_fields_": head + list(fields)})
 
     def __call__(self, **values):
@@ -39,35 +40,48 @@ class Call:
         return parameters
 
 
+class Library:
+    """libnvperf_host.so at a path."""
+
+    def __init__(self, path):
+        library = ctypes.CDLL(path)
+        Call(library, "NVPW_InitializeHost")()
+        self.scratch = Call(library, "NVPW_CUDA_MetricsEvaluator_CalculateScratchBufferSize",
+                            ("chip", TEXT), ("image", POINTER), ("bytes", SIZE))
+        self.start = Call(library, "NVPW_CUDA_MetricsEvaluator_Initialize",
+                          ("buffer", POINTER), ("bytes", SIZE), ("chip", TEXT), ("image", POINTER), ("data", POINTER),
+                          ("data_bytes", SIZE), ("evaluator", POINTER))
+        self.list_names = Call(library, "NVPW_MetricsEvaluator_GetMetricNames",
+                               ("evaluator", POINTER), ("kind", BYTE), ("names", POINTER),
+                               ("starts", ctypes.POINTER(SIZE)), ("count", SIZE))
+        self.list_suffixes = Call(library, "NVPW_MetricsEvaluator_GetSupportedSubmetrics",
+                                  ("evaluator", POINTER), ("kind", BYTE), ("suffixes", ctypes.POINTER(ctypes.c_uint16)),
+                                  ("count", SIZE))
+        chips = Call(library, "NVPW_GetSupportedChipNames", ("names", ctypes.POINTER(TEXT)), ("count", SIZE))()
+        self.chips = [chips.names[i].decode() for i in range(chips.count)]
+
+    def bases(self, chip):
+        """Every base of a chip with its rollups and suffixes, in the library's order."""
+        name = chip.encode()
+        buffer = ctypes.create_string_buffer(self.scratch(chip=name).bytes)
+        evaluator = self.start(buffer=ctypes.addressof(buffer), bytes=len(buffer), chip=name).evaluator
+        for kind in (COUNTER, RATIO, THROUGHPUT):
+            found = self.list_suffixes(evaluator=evaluator, kind=kind)
+            suffixes = [SUFFIXES[found.suffixes[i]] for i in range(found.count)]
+            rollups = ("",) if kind == RATIO else (".sum", ".avg", ".min", ".max")
+            forms = [rollup + suffix for rollup in rollups for suffix in suffixes]
+            names = self.list_names(evaluator=evaluator, kind=kind)
+            for i in range(names.count):
+                yield ctypes.string_at(names.names + names.starts[i]).decode(), forms
+
+
 def main():
-    library = ctypes.CDLL(sys.argv[1])
-    pointer, size, byte, text = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint8, ctypes.c_char_p
-    Call(library, "NVPW_InitializeHost")()
-    scratch = Call(library, "NVPW_CUDA_MetricsEvaluator_CalculateScratchBufferSize",
-                   ("chip", text), ("image", pointer), ("bytes", size))
-    start = Call(library, "NVPW_CUDA_MetricsEvaluator_Initialize",
-                 ("buffer", pointer), ("bytes", size), ("chip", text), ("image", pointer), ("data", pointer),
-                 ("data_bytes", size), ("evaluator", pointer))
-    list_names = Call(library, "NVPW_MetricsEvaluator_GetMetricNames",
-                      ("evaluator", pointer), ("kind", byte), ("names", pointer), ("starts", ctypes.POINTER(size)),
-                      ("count", size))
-    list_suffixes = Call(library, "NVPW_MetricsEvaluator_GetSupportedSubmetrics",
-                         ("evaluator", pointer), ("kind", byte), ("suffixes", ctypes.POINTER(ctypes.c_uint16)),
-                         ("count", size))
+    library = Library(sys.argv[1])
     with open(sys.argv[2], "w") as out:
         for chip in CHIPS:
-            name = chip.encode()
-            buffer = ctypes.create_string_buffer(scratch(chip=name).bytes)
-            evaluator = start(buffer=ctypes.addressof(buffer), bytes=len(buffer), chip=name).evaluator
-            for kind in (COUNTER, RATIO, THROUGHPUT):
-                found = list_suffixes(evaluator=evaluator, kind=kind)
-                suffixes = [SUFFIXES[found.suffixes[i]] for i in range(found.count)]
-                rollups = ("",) if kind == RATIO else (".sum", ".avg", ".min", ".max")
-                forms = [rollup + suffix for rollup in rollups for suffix in suffixes]
-                names = list_names(evaluator=evaluator, kind=kind)
-                for i in range(names.count):
-                    base = ctypes.string_at(names.names + names.starts[i]).decode()
-                    out.writelines(f"{chip} {base}{form}\n" for form in forms)
+            for base, forms in library.bases(chip):
+                out.writelines(f"{chip} {base}{form}\n" for form in forms)
 
 
-main()
+if __name__ == "__main__":
+    main()

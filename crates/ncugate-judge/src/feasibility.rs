@@ -4,13 +4,10 @@ use super::TargetGpu;
 use indexmap::IndexMap;
 use ncugate_model::expr::{Comparison, Form, NodeKind, Reference};
 use ncugate_model::number::{counted, short};
-use ncugate_model::occupancy::{Chip, WARP};
+use ncugate_model::occupancy::{Chip, SCHEDULERS, WARP};
 use ncugate_model::{Level, ShapeName};
 use ncugate_phase::config::{Gate, Phase};
 use ncugate_phase::plan::{KernelLaunch, Method, Plan};
-
-/// Sub-partitions of a multiprocessor, each with its own scheduler.
-const SCHEDULERS: f64 = 4.0;
 
 /// A limit that no candidate can reach, because of its grid.
 #[derive(Debug, Clone, Copy)]

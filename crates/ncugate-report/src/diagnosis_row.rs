@@ -112,7 +112,11 @@ fn clean(unasked: &UnaskedRules) -> String {
     if unasked.lacking_facts.is_empty() {
         return nothing.to_owned();
     }
-    let facts: Vec<&str> = unasked.facts.iter().copied().collect();
+    let mut facts: Vec<String> = unasked.facts.iter().map(|fact| (*fact).to_owned()).collect();
+    if !unasked.absent.is_empty() {
+        let absent: Vec<String> = unasked.absent.iter().map(|metric| format!("`{metric}`")).collect();
+        facts.push(format!("{}, which this chip cannot count", absent.join(", ")));
+    }
     let asked = unasked.of - unasked.lacking_facts.len();
     format!("{nothing} {asked} of {} rules were evaluated; the others need {}.", unasked.of, facts.join(", "))
 }
@@ -181,6 +185,7 @@ mod tests {
             counters: ["smsp__inst_executed_op_local_ld.sum".to_owned(), "x.avg".to_owned()].into_iter().collect(),
             lacking_facts: vec!["host_bound".to_owned()],
             facts: ["a latency measured without the profiler"].into_iter().collect(),
+            ..UnaskedRules::default()
         }
     }
 
@@ -198,6 +203,8 @@ mod tests {
                 .sentence
                 .ends_with("44 of 45 rules were evaluated; the others need a latency measured without the profiler.")
         );
+        let chip = UnaskedRules { absent: ["dram_pct".to_owned()].into_iter().collect(), ..unasked(0) };
+        assert!(super::clean(&chip).ends_with("without the profiler, `dram_pct`, which this chip cannot count."));
         assert_eq!(row(false, 1, None).outcome, DiagnosisOutcome::NotJudged);
         let untimed = row(false, 0, Some("it was not profiled"));
         assert_eq!(untimed.outcome, DiagnosisOutcome::NotJudged);

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 pub fn deep_counters(capability: Option<ComputeCapability>) -> Vec<String> {
     let mut names = counters(&deep_metrics(), capability);
     names.retain(|name| !name.starts_with("derived__"));
-    names.extend(asked_signals(capability).iter().map(|name| (*name).to_owned()));
+    names.extend(asked_signals(capability).into_iter().map(str::to_owned));
     names
 }
 
@@ -175,8 +175,39 @@ fn unstaged_gates(phase: &Phase) -> impl Iterator<Item = &Gate> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ncugate_model::metric::signal_counters;
     use ncugate_phase::config::parse;
+    use std::collections::BTreeMap;
     use std::path::Path;
+
+    /// Every counter that the program reads, with the chips of which it can request it by itself: those of the
+    /// catalogue, of the diagnosis, and of the witness.
+    fn requests() -> BTreeMap<String, Vec<String>> {
+        let chips = (7..=13).flat_map(|major| (0..=9).map(move |minor| ComputeCapability::new(major, minor)));
+        let metrics: Vec<String> = Catalogue::embedded().names().map(str::to_owned).collect();
+        let mut requests: BTreeMap<String, Vec<String>> =
+            signal_counters().map(|name| (name.to_owned(), Vec::new())).collect();
+        for chip in chips.filter(|chip| !asked_signals(Some(*chip)).is_empty()) {
+            let arithmetic = OTHER_ARITHMETIC.iter().map(|(name, _)| (*name).to_owned());
+            let names = read(&metrics, Some(chip)).into_iter().chain(deep_counters(Some(chip))).chain(arithmetic);
+            for name in names.collect::<BTreeSet<_>>() {
+                requests.entry(name).or_default().push(chip.to_string());
+            }
+        }
+        requests
+    }
+
+    /// `tests/oracle/counters.py` asks NVIDIA's library about each line of the file.
+    #[test]
+    fn the_counters_of_every_chip_are_listed_for_the_oracle() {
+        let path = ncugate_fixtures::root().join("tests/oracle/counters.tsv");
+        let lines: String = requests().iter().map(|(name, chips)| format!("{name}\t{}\n", chips.join(" "))).collect();
+        if std::env::var_os("NCUGATE_BLESS").is_some() {
+            std::fs::write(&path, &lines).unwrap();
+        }
+        let listed = std::fs::read_to_string(&path).unwrap_or_default();
+        assert_eq!(listed, lines, "run this test with NCUGATE_BLESS=1, then tests/oracle/counters.py");
+    }
 
     #[test]
     fn counters_that_are_asked_for_by_name_are_collected_of_baselines() {

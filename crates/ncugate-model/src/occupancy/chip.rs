@@ -11,6 +11,9 @@ pub const WARP: u32 = 32;
 /// 32-bit registers per multiprocessor, also the maximum for a block; the same on every chip here.
 pub const REGISTERS_PER_SM: u32 = 65_536;
 
+/// Schedulers of a multiprocessor, the same on every chip here.
+pub const SCHEDULERS: f64 = 4.0;
+
 const KIB: u32 = 1024;
 
 /// Limits of one multiprocessor.
@@ -36,6 +39,11 @@ pub struct Chip {
 impl Chip {
     /// Maximum static shared memory of a block in bytes; more has to be dynamic and opted in to.
     pub const STATIC_SHARED: u32 = 48 * KIB;
+
+    /// Warps that one of the schedulers can hold, each of which serves a quarter of the multiprocessor.
+    pub fn warps_per_scheduler(&self) -> f64 {
+        f64::from(self.warps) / SCHEDULERS
+    }
 
     /// Limits of the chips of that compute capability; `None` for one that is not in the table.
     pub const fn of(capability: ComputeCapability) -> Option<Self> {

@@ -6,6 +6,6 @@ mod chip;
 mod step;
 mod theoretical;
 
-pub use chip::{Chip, REGISTERS_PER_SM, WARP};
+pub use chip::{Chip, REGISTERS_PER_SM, SCHEDULERS, WARP};
 pub use step::{CurveStep, NextStep, curve, next_steps};
 pub use theoretical::{BlockLimits, Demand, Limiter, Occupancy, tail_fraction, theoretical, waves};

@@ -155,7 +155,10 @@ pub const FACTS: &[RuleFact] = &[
     fact("fp64_busy", "percent of active cycles of the double-precision pipe"),
     fact("fp16_busy", "percent of active cycles of the FMA pipe with half-precision instructions"),
     fact("tensor_busy", "percent of active cycles of the tensor pipe"),
-    fact("wgmma_busy", "percent of active cycles in which the tensor pipe accepts a `wgmma` instruction"),
+    fact(
+        "async_mma_busy",
+        "asynchronous matrix instructions in percent of their peak rate: `wgmma` on 9.0, `tcgen05` on 10.x and 11.0",
+    ),
     fact("tma_busy", "percent of active cycles of the bulk-copy engine"),
     fact("global_load_sectors", "32-byte sectors that global loads request from L1"),
     fact(

@@ -3,7 +3,7 @@
 use super::case_table::{CachedNumber, CaseTable, KnownNumbers};
 use super::growth::{DeclaredWork, ShapeGrowth};
 use ncugate_model::ComputeCapability;
-use ncugate_model::metric::{Catalogue, MetricSource, SIGNALS, id};
+use ncugate_model::metric::{Catalogue, MetricSource, SIGNALS, id, signal_counter};
 use ncugate_model::occupancy::{Chip, Demand, Occupancy, theoretical};
 use ncugate_phase::config::rule::SHARE;
 
@@ -180,7 +180,10 @@ impl CaseFacts<'_> {
     /// Counters under ncu's own names, and values derived from them.
     fn of_signals(&self, name: &str) -> Option<f64> {
         if let Some((_, counters)) = SIGNALS.iter().find(|(signal, _)| *signal == name) {
-            return counters.iter().find_map(|counter| self.table.value(self.row, counter));
+            let counted = counters.iter().find_map(|counter| self.table.value(self.row, counter));
+            // a chip without a name of the signal has no such unit
+            let is_lacking = || signal_counter(counters, self.chip.capability).is_none();
+            return counted.or_else(|| is_lacking().then_some(0.0));
         }
         let signal = |name: &str| self.of_signals(name);
         let ratio = |part: f64, whole: f64| (whole > 0.0).then_some(part / whole);
@@ -262,7 +265,9 @@ impl CaseFacts<'_> {
         if !(issue > 0.0 && issue < 1.0 && factor >= 1.0) {
             return None;
         }
-        let more = 1.0 - (1.0 - issue).powf(factor.min(64.0 / warps));
+        // without limits of the chip the bound is only looser
+        let most = self.chip.capability.and_then(Chip::of).map_or(f64::INFINITY, |chip| chip.warps_per_scheduler());
+        let more = 1.0 - (1.0 - issue).powf(factor.min((most / warps).max(1.0)));
         Some(100.0 * (1.0 - issue / more))
     }
 
@@ -325,6 +330,12 @@ mod tests {
     use ncugate_phase::config::rule::FACTS;
 
     fn facts<T>(values: &[(&str, f64)], look: impl Fn(CaseFacts<'_>) -> T) -> T {
+        let chip =
+            ChipKnowledge { capability: Some(ComputeCapability::new(9, 0)), sms: Some(132), dram_peak: Some(4.8e12) };
+        facts_on(&chip, values, look)
+    }
+
+    fn facts_on<T>(chip: &ChipKnowledge, values: &[(&str, f64)], look: impl Fn(CaseFacts<'_>) -> T) -> T {
         let (variant, shape) = (VariantId("v".into()), ShapeName("s".into()));
         let mut quantities = Quantities::new([(variant.clone(), shape.clone())]);
         for (metric, value) in values {
@@ -332,8 +343,6 @@ mod tests {
         }
         let columns = CaseColumns::new(&quantities, &[]);
         let table = CaseTable::new(&columns);
-        let chip =
-            ChipKnowledge { capability: Some(ComputeCapability::new(9, 0)), sms: Some(132), dram_peak: Some(4.8e12) };
         let growth = ShapeGrowth {
             dimension: "B".to_owned(),
             from: ShapeName("b1".into()),
@@ -346,7 +355,7 @@ mod tests {
             table: &table,
             row: 0,
             baseline: None,
-            chip: &chip,
+            chip,
             compilation: Compilation { debug: Some(false), optimisation: Some(3) },
             work: DeclaredWork { flops: Some(1e9), bytes: Some(1e6) },
             growth: Some(&growth),
@@ -393,6 +402,19 @@ mod tests {
     }
 
     #[test]
+    fn a_unit_that_the_chip_does_not_have_is_idle() {
+        let of = |major, minor| {
+            let chip = ChipKnowledge { capability: Some(ComputeCapability::new(major, minor)), ..ChipKnowledge::default() };
+            facts_on(&chip, &[("duration", 1e4)], |case| {
+                ["tma_busy", "async_mma_busy", "tensor_busy"].map(|name| case.number(name))
+            })
+        };
+        assert_eq!(of(8, 9), [Some(0.0), Some(0.0), None]);
+        assert_eq!(of(12, 0), [None, Some(0.0), None]);
+        assert_eq!((of(9, 0), of(10, 0), of(13, 0)), ([None; 3], [None; 3], [None; 3]));
+    }
+
+    #[test]
     fn nothing_follows_from_nothing() {
         let known: Vec<&str> = facts(&[("issue_slot_utilisation", f64::NAN)], |case| {
             FACTS.iter().map(|fact| fact.name).filter(|name| case.number(name).is_some()).collect()
@@ -410,6 +432,19 @@ mod tests {
         assert_eq!(facts(&values, |case| case.text("limiter")).as_deref(), Some("registers"));
         let values = [("registers", 32.0), ("block_threads", 128.0), ("shared_mem", 100_000.0)];
         assert!(facts(&values, |case| case.number("next_shared")).is_some_and(|bytes| bytes < 100_000.0));
+    }
+
+    /// A scheduler of 9.0 holds 16 warps, so that 12.8 of them can be at most 1.25 times as many.
+    #[test]
+    fn more_warps_save_no_more_than_a_full_scheduler() {
+        let saved = |theoretical: f64| {
+            let values = [("issue_slot_utilisation", 50.0), ("active_warps", 12.8), ("achieved_occupancy", 20.0)];
+            let values = [&values[..], &[("theoretical_occupancy", theoretical)]].concat();
+            facts(&values, |case| case.number("fill_pct")).unwrap()
+        };
+        let full = 100.0 * (1.0 - 0.5 / (1.0 - 0.5_f64.powf(1.25)));
+        assert!((saved(25.0) - full).abs() < 1e-9 && (saved(100.0) - full).abs() < 1e-9, "{}", saved(100.0));
+        assert!(saved(22.0) < full);
     }
 
     #[test]

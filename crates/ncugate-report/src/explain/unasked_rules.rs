@@ -4,8 +4,8 @@
 use super::diagnosis::Diagnosis;
 use super::facts::CaseFacts;
 use indexmap::IndexSet;
-use ncugate_model::metric::{Catalogue, Derivation, Formula, MetricError, SIGNALS, id};
-use ncugate_model::{Cell, ShapeName, VariantId};
+use ncugate_model::metric::{Catalogue, Derivation, Formula, MetricError, SIGNALS, id, signal_counter};
+use ncugate_model::{Cell, ComputeCapability, ShapeName, VariantId};
 use ncugate_phase::config::rule::SHARE;
 use std::collections::BTreeSet;
 
@@ -22,6 +22,8 @@ pub struct UnaskedRules {
     /// Rules with an input that no counter provides.
     pub lacking_facts: Vec<String>,
     pub facts: IndexSet<&'static str>,
+    /// Metrics that the chip cannot count, among these inputs.
+    pub absent: IndexSet<String>,
 }
 
 impl UnaskedRules {
@@ -42,6 +44,8 @@ enum MissingInput {
     Counted(String, Vec<String>),
     /// An input that no counter provides.
     Fact(&'static str),
+    /// A metric that the chip cannot count.
+    Absent(String),
 }
 
 impl Diagnosis<'_> {
@@ -65,7 +69,7 @@ impl Diagnosis<'_> {
     /// Unknown names among these positions of the rule book.
     fn missing(&self, places: &[usize], facts: Option<&CaseFacts<'_>>) -> Vec<MissingInput> {
         let names = places.iter().filter_map(|place| self.rules.names().get(*place));
-        let parts: IndexSet<String> = names.flat_map(|name| parts(name)).collect();
+        let parts: IndexSet<String> = names.flat_map(|name| parts(name, self.chip.capability)).collect();
         let unknown = parts.into_iter().filter(|part| facts.is_none_or(|facts| facts.number(part).is_none()));
         unknown.filter_map(|part| self.lack(part, facts)).collect()
     }
@@ -92,7 +96,7 @@ impl Diagnosis<'_> {
                 (!is_undefined).then_some(MissingInput::Counted(part, counters))
             }
             Err(MetricError::Absent { .. } | MetricError::Chip { .. }) => {
-                Some(MissingInput::Fact("metrics that this chip does not have"))
+                Some(MissingInput::Absent(part))
             }
             Err(MetricError::NotCounted { .. }) => Some(MissingInput::Fact("facts of the build")),
             Err(_) => Some(MissingInput::Counted(part, Vec::new())),
@@ -117,17 +121,17 @@ impl UnaskedRules {
             }
             return;
         }
-        let facts: Vec<&'static str> = cases
-            .iter()
-            .flatten()
-            .filter_map(|missing| match missing {
-                MissingInput::Fact(fact) => Some(*fact),
-                MissingInput::Counted(..) => None,
-            })
-            .collect();
-        if !facts.is_empty() {
+        let mut lacks = false;
+        for missing in cases.into_iter().flatten() {
+            match missing {
+                MissingInput::Fact(fact) => self.facts.insert(fact),
+                MissingInput::Absent(metric) => self.absent.insert(metric),
+                MissingInput::Counted(..) => continue,
+            };
+            lacks = true;
+        }
+        if lacks {
             self.lacking_facts.push(rule.to_owned());
-            self.facts.extend(facts);
         }
     }
 }
@@ -147,13 +151,13 @@ fn fact(name: &str) -> Option<&'static str> {
     })
 }
 
-/// The metrics and facts behind a name, by the first of several alternatives.
-fn parts(name: &str) -> Vec<String> {
+/// The metrics and facts behind a name on a chip, by the first of several alternatives.
+fn parts(name: &str, capability: Option<ComputeCapability>) -> Vec<String> {
     if let Some(state) = name.strip_prefix(SHARE) {
         return vec![format!("stall_{state}"), id::WARP_LATENCY.to_string()];
     }
     if let Some((_, counters)) = SIGNALS.iter().find(|(signal, _)| *signal == name) {
-        return counters.first().map(|counter| (*counter).to_owned()).into_iter().collect();
+        return signal_counter(counters, capability).map(str::to_owned).into_iter().collect();
     }
     let of: &[&str] = match name {
         "warp_cycles" => &["warp_latency"],
@@ -182,12 +186,16 @@ fn parts(name: &str) -> Vec<String> {
         "arithmetic_intensity" => &["minimum_flops", "minimum_bytes"],
         _ => return vec![name.to_owned()],
     };
-    of.iter().flat_map(|part| parts(part)).collect()
+    of.iter().flat_map(|part| parts(part, capability)).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::bound_rule::BoundRule;
+    use super::super::rule_book::RuleBook;
     use super::*;
+    use indexmap::IndexMap;
+    use ncugate_model::metric::asked_signals;
     use ncugate_phase::config::rule::FACTS;
 
     /// A part that is itself a fact must not be requested as a counter.
@@ -196,9 +204,47 @@ mod tests {
         let known =
             |part: &String| fact(part).is_some() || Catalogue::embedded().source(part).is_some() || part.contains("__");
         for name in FACTS.iter().map(|fact| fact.name).chain(["share_barrier"]) {
-            let unknown: Vec<String> = parts(name).into_iter().filter(|part| !known(part)).collect();
+            let unknown: Vec<String> = parts(name, None).into_iter().filter(|part| !known(part)).collect();
             assert!(unknown.is_empty(), "{name}: {unknown:?}");
         }
+    }
+
+    /// The metrics that a chip lacks for each case of a rule; empty if the chip can answer a case.
+    fn absent(rule: &BoundRule, chip: ComputeCapability) -> BTreeSet<String> {
+        let lacking = |places: Vec<usize>| -> BTreeSet<String> {
+            let parts = places.into_iter().flat_map(|place| parts(&RuleBook::shipped().names()[place], Some(chip)));
+            let is_absent = |part: &String| {
+                matches!(Catalogue::embedded().definition(part, Some(chip)), Err(MetricError::Absent { .. }))
+            };
+            parts.filter(is_absent).collect()
+        };
+        let cases: Vec<BTreeSet<String>> = rule.reads().map(lacking).collect();
+        if cases.iter().any(BTreeSet::is_empty) { BTreeSet::new() } else { cases.into_iter().flatten().collect() }
+    }
+
+    /// The table of docs/diagnosis.md: which rules a chip cannot answer. `tests/oracle/counters.py` proves the names.
+    #[test]
+    fn the_page_lists_the_rules_that_a_chip_cannot_answer() {
+        let chips: Vec<ComputeCapability> = (7..=13)
+            .flat_map(|major| (0..=9).map(move |minor| ComputeCapability::new(major, minor)))
+            .filter(|chip| !asked_signals(Some(*chip)).is_empty())
+            .collect();
+        let mut rows: IndexMap<(String, String), Vec<String>> = IndexMap::new();
+        for (rule, bound) in RuleBook::shipped().bound() {
+            let lacks = |chip: &ComputeCapability| Some((*chip, absent(bound, *chip))).filter(|(_, lacks)| !lacks.is_empty());
+            let lacking: Vec<_> = chips.iter().filter_map(lacks).collect();
+            let metrics: BTreeSet<String> = lacking.iter().flat_map(|(_, metrics)| metrics).map(|m| format!("`{m}`")).collect();
+            let on: Vec<String> = lacking.iter().map(|(chip, _)| chip.to_string()).collect();
+            if !on.is_empty() {
+                let row = (on.join(", "), metrics.into_iter().collect::<Vec<_>>().join(", "));
+                rows.entry(row).or_default().push(format!("`{}`", rule.id));
+            }
+        }
+        let line = |((on, metrics), rules): (&(String, String), &Vec<String>)| format!("| {on} | {metrics} | {} |\n", rules.join(", "));
+        let table: String = rows.iter().map(line).collect();
+        let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/diagnosis.md")).unwrap();
+        let head = "| compute capability | absent | rules |\n| --- | --- | --- |\n";
+        assert!(page.contains(&format!("{head}{table}\n")), "docs/diagnosis.md, Chips:\n{head}{table}");
     }
 
     #[test]
@@ -212,5 +258,7 @@ mod tests {
         assert_eq!(unasked.metrics.iter().collect::<Vec<_>>(), ["z"]);
         assert_eq!(unasked.counters.iter().collect::<Vec<_>>(), ["z.sum"]);
         assert_eq!((unasked.lacking_facts.as_slice(), unasked.facts.len()), (&["b".to_owned()][..], 1));
+        unasked.add("d", vec![vec![MissingInput::Absent("dram_pct".to_owned()), counted("w")]]);
+        assert_eq!((unasked.lacking_facts.len(), unasked.absent.iter().collect::<Vec<_>>()), (2, vec!["dram_pct"]));
     }
 }
