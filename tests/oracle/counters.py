@@ -39,10 +39,10 @@ def main():
     for path in sys.argv[1:]:
         library = names.Library(path)
         capabilities = {chip: capability for capability in CHIPS for chip in CHIPS[capability].split()}
-        for chip in set(library.chips) - capabilities.keys() - WITHOUT_TENSOR - UNSUPPORTED:
+        for chip in sorted(set(library.chips) - capabilities.keys() - WITHOUT_TENSOR - UNSUPPORTED):
             wrong.append(f"chip {chip} of {path} has no compute capability")
         for capability, chips in CHIPS.items():
-            for chip in set(chips.split()) & set(library.chips):
+            for chip in sorted(set(chips.split()) & set(library.chips)):
                 bases = dict(library.bases(chip))
                 asked.add(capability)
                 for name in counters:
@@ -52,7 +52,7 @@ def main():
                         if capability in requests[name]:
                             wrong.append(f"{chip} ({capability}) has no {name}, by {path}")
     wrong += [f"no chip has {name}" for name in counters if not any(has[chip][name] for chip in asked)]
-    wrong += [f"no library knows a chip of compute capability {chip}" for chip in CHIPS.keys() - asked]
+    wrong += [f"no library knows a chip of compute capability {chip}" for chip in sorted(CHIPS.keys() - asked)]
     print(table(counters, requests, has))
     print(f"{len(counters)} counters of {len(CHIPS)} compute capabilities: {len(wrong)} errors")
     sys.exit("\n".join(wrong))

@@ -60,7 +60,8 @@ pub struct LogicalMetric {
     pub spread: Option<f64>,
     /// Its meaning and its pitfalls.
     pub description: String,
-    formulas: BTreeMap<ChipFamily, Formula>,
+    /// By the name of a family, or by a compute capability that differs from its family.
+    formulas: BTreeMap<String, Formula>,
     absent_on: Vec<String>,
 }
 
@@ -201,10 +202,12 @@ impl Catalogue {
         }
         let cc = cc.ok_or_else(|| MetricError::NoChip { name: name.to_owned() })?;
         let family = ChipFamily::of(cc).ok_or(MetricError::Chip { cc })?;
+        let chip = cc.to_string();
         let formula = metric
             .formulas
-            .get(&family)
-            .filter(|_| !metric.absent_on.contains(&cc.to_string()))
+            .get(&chip)
+            .or_else(|| metric.formulas.get(family.name()))
+            .filter(|_| !metric.absent_on.contains(&chip))
             .ok_or_else(|| MetricError::Absent { name: name.to_owned(), cc })?;
         Ok(Definition { formula: formula.clone(), unit: metric.unit.clone() })
     }
@@ -323,18 +326,17 @@ impl RawMetric {
         })
     }
 
-    fn formulas(&self) -> Result<BTreeMap<ChipFamily, Formula>, String> {
+    fn formulas(&self) -> Result<BTreeMap<String, Formula>, String> {
         if let Some(table) = &self.ncu_by_chip {
-            let of_chip =
-                |(chip, names): (&String, &Vec<String>)| Ok((self.family(chip)?, Formula::Sum(names.clone())));
+            let of_chip = |(chip, names): (&String, &Vec<String>)| Ok((self.chip(chip)?, Formula::Sum(names.clone())));
             return table.iter().map(of_chip).collect();
         }
         let Some(formula) = self.formula()? else { return Ok(BTreeMap::new()) };
-        let families = match self.only_on.as_slice() {
-            [] => ChipFamily::ALL.to_vec(),
-            chips => chips.iter().map(|chip| self.family(chip)).collect::<Result<_, _>>()?,
+        let chips: Vec<String> = match self.only_on.as_slice() {
+            [] => ChipFamily::ALL.map(|family| family.name().to_owned()).to_vec(),
+            chips => chips.iter().map(|chip| self.chip(chip)).collect::<Result<_, _>>()?,
         };
-        Ok(families.into_iter().map(|family| (family, formula.clone())).collect())
+        Ok(chips.into_iter().map(|chip| (chip, formula.clone())).collect())
     }
 
     fn formula(&self) -> Result<Option<Formula>, String> {
@@ -364,9 +366,11 @@ impl RawMetric {
         }
     }
 
-    fn family(&self, chip: &str) -> Result<ChipFamily, String> {
-        let found = ChipFamily::ALL.into_iter().find(|family| family.name() == chip);
-        found.ok_or_else(|| format!("'{}' names family '{chip}', which does not exist", self.name))
+    /// The name of a family, or a compute capability of one.
+    fn chip(&self, chip: &str) -> Result<String, String> {
+        let numbers = chip.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+        let known = numbers.and_then(|numbers: (u32, u32)| ChipFamily::of(numbers.into()));
+        known.map(|_| chip.to_owned()).ok_or_else(|| format!("'{}' names chip '{chip}', which is unknown", self.name))
     }
 }
 

@@ -18,7 +18,7 @@ pub enum ChipFamily {
     Hopper,
     /// 10.x except 10.7, and 11.x
     Blackwell,
-    /// 10.7: its differing metric names are not known.
+    /// 10.7
     Rubin,
     /// 12.x
     BlackwellConsumer,

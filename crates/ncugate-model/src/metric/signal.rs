@@ -60,21 +60,8 @@ pub const SIGNALS: &[(&str, &[&str])] = &[
 ];
 
 /// Chips whose counters are known from NVIDIA's own library (`tests/oracle/counters.py`).
-const KNOWN: [(u32, u32); 13] = [
-    (7, 5),
-    (8, 0),
-    (8, 6),
-    (8, 7),
-    (8, 9),
-    (9, 0),
-    (10, 0),
-    (10, 1),
-    (10, 3),
-    (10, 7),
-    (11, 0),
-    (12, 0),
-    (12, 1),
-];
+const KNOWN: [(u32, u32); 13] =
+    [(7, 5), (8, 0), (8, 6), (8, 7), (8, 9), (9, 0), (10, 0), (10, 1), (10, 3), (10, 7), (11, 0), (12, 0), (12, 1)];
 
 /// Names that only these chips have; every known chip has the others. `tests/oracle/counters.py` proves both.
 const LIMITED: [(&str, &[(u32, u32)]); 7] = [
@@ -86,10 +73,7 @@ const LIMITED: [(&str, &[(u32, u32)]); 7] = [
         &[(8, 6), (8, 7), (8, 9), (9, 0), (10, 0), (10, 1), (10, 3), (10, 7), (11, 0), (12, 0), (12, 1)],
     ),
     ("sm__inst_executed_pipe_tensor_op_gmma.avg.pct_of_peak_sustained_active", &[(9, 0)]),
-    (
-        "sm__inst_executed_pipe_tc.avg.pct_of_peak_sustained_active",
-        &[(10, 0), (10, 1), (10, 3), (10, 7), (11, 0)],
-    ),
+    ("sm__inst_executed_pipe_tc.avg.pct_of_peak_sustained_active", &[(10, 0), (10, 1), (10, 3), (10, 7), (11, 0)]),
     (
         "sm__pipe_tma_cycles_active.avg.pct_of_peak_sustained_active",
         &[(9, 0), (10, 0), (10, 1), (10, 3), (10, 7), (11, 0), (12, 0), (12, 1)],
@@ -109,7 +93,8 @@ pub fn signal_counter(names: &[&'static str], capability: Option<ComputeCapabili
     let Some(chip) = capability.map(|cc| (cc.major, cc.minor)).filter(|chip| KNOWN.contains(chip)) else {
         return names.first().copied();
     };
-    let has = |name: &str| LIMITED.iter().find(|(limited, _)| *limited == name).is_none_or(|(_, on)| on.contains(&chip));
+    let has =
+        |name: &str| LIMITED.iter().find(|(limited, _)| *limited == name).is_none_or(|(_, on)| on.contains(&chip));
     names.iter().copied().filter(|name| *name != UNREQUESTED).find(|name| has(name))
 }
 
@@ -141,8 +126,14 @@ mod tests {
         assert_eq!(of("async_mma_busy", (10, 3)), Some("sm__inst_executed_pipe_tc"));
         assert_eq!((of("async_mma_busy", (12, 0)), of("tma_busy", (8, 0))), (None, None));
         assert_eq!(of("tensor_busy", (8, 9)), Some("sm__pipe_tensor_cycles_active_v2"));
-        assert_eq!((of("xu_busy", (10, 0)), of("xu_busy", (10, 3))), (Some("sm__inst_executed_pipe_xu"), Some("sm__pipe_xu_cycles_active")));
-        assert_eq!((of("fp16_busy", (8, 0)), of("l2_busy", (9, 0))), (Some("sm__inst_executed_pipe_fp16"), Some("lts__t_sectors")));
+        assert_eq!(
+            (of("xu_busy", (10, 0)), of("xu_busy", (10, 3))),
+            (Some("sm__inst_executed_pipe_xu"), Some("sm__pipe_xu_cycles_active"))
+        );
+        assert_eq!(
+            (of("fp16_busy", (8, 0)), of("l2_busy", (9, 0))),
+            (Some("sm__inst_executed_pipe_fp16"), Some("lts__t_sectors"))
+        );
     }
 
     #[test]

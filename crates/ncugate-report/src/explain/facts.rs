@@ -404,7 +404,8 @@ mod tests {
     #[test]
     fn a_unit_that_the_chip_does_not_have_is_idle() {
         let of = |major, minor| {
-            let chip = ChipKnowledge { capability: Some(ComputeCapability::new(major, minor)), ..ChipKnowledge::default() };
+            let chip =
+                ChipKnowledge { capability: Some(ComputeCapability::new(major, minor)), ..ChipKnowledge::default() };
             facts_on(&chip, &[("duration", 1e4)], |case| {
                 ["tma_busy", "async_mma_busy", "tensor_busy"].map(|name| case.number(name))
             })

@@ -97,6 +97,9 @@ fn definitions_follow_the_chip() {
         absent("dram_bytes", Some(ComputeCapability::new(12, 1)))
             && !absent("dram_bytes", Some(ComputeCapability::new(12, 0)))
     );
+    let fp8 = |cc| catalogue.definition("tensor_ops_fp8", Some(cc)).map(|d| d.metrics().len());
+    assert_eq!((fp8(ComputeCapability::new(10, 3)), fp8(ComputeCapability::new(8, 9))), (Ok(2), Ok(1)));
+    assert!(absent("tensor_ops_fp8", Some(ComputeCapability::new(10, 0))), "10.3 differs from its family");
     assert!(
         absent("stall_gmma", Some(ComputeCapability::new(8, 9)))
             && absent("stall_imc_miss", Some(ComputeCapability::new(10, 0)))
