@@ -79,12 +79,17 @@ Result cuDeviceGetUuid(char *uuid, int device) { memset(uuid, 7 + device, 16); r
 Result cuDeviceGetUuid_v2(char *uuid, int device) { memset(uuid, 7 + device, 16); return OK; }
 Result cuDeviceTotalMem_v2(size_t *bytes, int device) { *bytes = (size_t)1 << 36; return OK; }
 
+/* NCUGATE_DOUBLE_CAPABILITY is the compute capability, 9.0 by default. */
 Result cuDeviceGetAttribute(int *value, int attribute, int device) {
+    const char *capability = getenv("NCUGATE_DOUBLE_CAPABILITY");
+    int major = 9, minor = 0;
+    if (capability)
+        sscanf(capability, "%d.%d", &major, &minor);
     switch (attribute) {
     case 16: *value = 132; break; /* multiprocessors */
     case 20: *value = getenv("NCUGATE_DOUBLE_EXCLUSIVE") ? 3 : 0; break; /* compute mode */
-    case 75: *value = 9; break;   /* compute capability, major */
-    case 76: *value = 0; break;   /* and minor */
+    case 75: *value = major; break;
+    case 76: *value = minor; break;
     default: *value = 65536;
     }
     return OK;

@@ -813,15 +813,45 @@ fn counters_of_a_baseline_that_a_gate_names_are_collected() {
         &place,
         "[[gate]]\nname = \"counted\"\nrequire = \"eligible_warps >= 0.1 * other.eligible_warps\"\n",
     );
-    let (ncu, asked) = (place.path().join("bin/ncu"), place.path().join("asked.txt"));
-    fs::rename(&ncu, place.path().join("bin/ncu.double")).unwrap();
-    let shim = format!("#!/bin/sh\necho \"$@\" >> '{}'\nexec \"$0.double\" \"$@\"\n", asked.display());
-    place.write_program("bin/ncu", &shim);
+    let asked = arguments_of_ncu(&place);
     let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
     let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
     let asked = fs::read_to_string(asked).unwrap_or_default();
     let over_other: Vec<&str> = asked.lines().filter(|line| line.contains("program.sh")).collect();
     assert!(over_other.iter().any(|line| line.contains("smsp__warps_eligible")), "{finished:?} {over_other:?}");
+}
+
+/// A file that gets the arguments of every start of ncu, one line each.
+fn arguments_of_ncu(place: &Place) -> std::path::PathBuf {
+    let (ncu, asked) = (place.path().join("bin/ncu"), place.path().join("asked.txt"));
+    fs::rename(&ncu, place.path().join("bin/ncu.double")).unwrap();
+    let shim = format!("#!/bin/sh\necho \"$@\" >> '{}'\nexec \"$0.double\" \"$@\"\n", asked.display());
+    place.write_program("bin/ncu", &shim);
+    asked
+}
+
+#[test]
+fn a_deep_profile_requests_the_counters_of_its_chip() {
+    const SECTORS: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
+    const COUNTERS: [&str; 4] =
+        [SECTORS, "sm__inst_executed_pipe_tc.", "sm__inst_executed_pipe_tensor_op_gmma.", "dram__bytes.sum"];
+    for (capability, expected) in [
+        ("8.9", [true, false, false, true]),
+        ("9.0", [true, false, true, true]),
+        ("10.3", [true, true, false, true]),
+        ("11.0", [true, true, false, false]),
+        ("13.0", [false; 4]),
+    ] {
+        let (place, mut variables) = machine_that_counts(&["copy_honest"], "rounds = 60");
+        variables.push(("NCUGATE_DOUBLE_CAPABILITY", capability.to_owned()));
+        let asked = arguments_of_ncu(&place);
+        let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+        let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+        let asked = fs::read_to_string(asked).unwrap_or_default();
+        let deep = asked.lines().find(|line| line.contains("--section SourceCounters"));
+        let deep = deep.unwrap_or_else(|| panic!("{capability}: {finished:?} {asked}"));
+        assert_eq!(COUNTERS.map(|counter| deep.contains(counter)), expected, "{capability}: {deep}");
+    }
 }
 
 #[test]

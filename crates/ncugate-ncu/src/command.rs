@@ -247,7 +247,10 @@ impl NcuSession {
             }
             LaunchSelection::Kernels(pattern) => option("--kernel-name", format!("regex:{pattern}").as_ref()),
         }
-        option("--metrics", self.metrics.join(",").as_ref());
+        // on an unknown chip a deep profile has sections alone
+        if !self.metrics.is_empty() {
+            option("--metrics", self.metrics.join(",").as_ref());
+        }
         option("--log-file", self.log.as_os_str());
         option("--export", &without_macros(&self.output));
         arguments.extend(["--nvtx", "--disable-extra-suffixes", "--force-overwrite"].map(OsString::from));
@@ -389,6 +392,9 @@ mod tests {
         let sections = ProfileDetail::SECTIONS.map(|section| format!("--section {section}")).join(" ");
         assert!(deep.contains(&format!("--import-sass yes {sections} --import-source yes --metrics gpu__")), "{deep}");
         assert!(!line(&session()).contains("--section"));
+        let bare =
+            NcuSession { detail: ProfileDetail::Deep(LifeSampling::Automatic), metrics: Vec::new(), ..session() };
+        assert!(!line(&bare).contains("--metrics"), "ncu refuses an empty list");
         let fixed = ProfileDetail::Deep(LifeSampling::Every { nanoseconds: 3000 });
         let fixed = line(&NcuSession { detail: fixed, ..session() });
         assert!(
