@@ -45,8 +45,6 @@ fn each_defect_of_the_inversion_is_the_first_cause() {
         assert_eq!(rule(&found[0]), expected, "{variant}");
         let saving = &found[0]["bottleneck"]["saving"];
         assert_eq!(saving["pair"]["variant"], "good", "{variant}: measured against the good kernel");
-        let (bound, measured) = (saving["percent"].as_f64().unwrap(), saving["pair"]["percent"].as_f64().unwrap());
-        assert!((bound - measured).abs() < 26.0, "{variant}: {bound} % by the counters, {measured} % measured");
         assert!(!found[0]["bottleneck"]["evidence"].as_array().unwrap().is_empty(), "{variant}");
         let launch = found[0]["bottleneck"]["launch"].as_str().unwrap_or_default();
         assert!(launch.contains(&format!("{variant}@large")), "{variant}: {launch}");
@@ -96,7 +94,8 @@ fn each_launch_of_a_program_is_diagnosed() {
         assert_ne!(line["place"], first["lines"][0]["place"], "{row}");
     }
     // PyTorch launches two kernels
-    let function = explained(&["profiles/phase_d/h200", "--variant", "sdpa_flash"]);
+    let function = at_root(&["explain", "profiles/phase_d/h200", "--variant", "sdpa_flash", "--format", "json"]);
+    let function: Vec<Value> = serde_json::from_str(&function.stdout).unwrap();
     let all = function[0]["insights"].as_array().unwrap();
     assert!(all.iter().any(|row| row["launches"]["kernel"] == "flash_fwd_splitkv_kernel"), "{all:?}");
 }
@@ -108,7 +107,7 @@ fn many_short_launches_of_a_report_are_a_finding() {
     let report = root().join("tests/data/torch_nvtx.ncu-rep.zst").display().to_string();
     let text = place.run(&["explain", &report]).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("Many short launches: a fix saves at most 36 %"), "{text}");
-    assert!(text.contains("94 % (high confidence), 27.8 % of the time of all launches"), "{text}");
+    assert!(text.contains("a fix saves at most 95 %, 28.2 % of all launches (medium confidence)"), "{text}");
     let found = explained(&["tests/data/torch_nvtx.ncu-rep.zst"]);
     assert_eq!(found[0]["insights"][0]["rule"], "many_launches");
     let long = explained(&["tests/data/g1200.ncu-rep.zst"]);
@@ -189,6 +188,47 @@ fn missing_things_are_named() {
     assert!(none.status == Some(2) && none.stderr.contains("no launch of"), "{}", none.stderr);
     let variant = run(&["explain", "tests/data/full1.ncu-rep.zst", "--variant", "attn"]);
     assert!(variant.status == Some(2) && variant.stderr.contains("--kernel"), "{}", variant.stderr);
+}
+
+/// Bounds by counters beside what a variant without the cause gains, over every recording of the repository. `--nocapture`
+/// prints the table.
+#[test]
+fn bounds_hold_for_the_measured_pairs_of_all_recordings() {
+    let recordings = ["profiles/*/h200", "examples/*/recording"];
+    let paths = recordings.iter().flat_map(|path| glob::glob(root().join(path).to_str().unwrap()).unwrap());
+    let (mut compared, mut inside) = (0, 0);
+    for path in paths.map(Result::unwrap) {
+        for explanation in explained(&[path.to_str().unwrap(), "--each"]) {
+            let rest = explanation["insights"].as_array().unwrap().iter();
+            for row in std::iter::once(&explanation["bottleneck"]).chain(rest) {
+                let saving = &row["saving"];
+                let Some(gain) = saving["pair"]["percent"].as_f64() else { continue };
+                let (bound, claimed) = (saving["modelled"].as_f64().unwrap(), saving["percent"].as_f64().unwrap());
+                compared += 1;
+                inside += u32::from(gain <= bound);
+                println!("{} by {}: at most {bound:.0} %, measured {gain:.0} %", row["id"], saving["pair"]["variant"]);
+                assert!(claimed >= gain, "{row}");
+                let is_disproved = row["confidence"] == "high" && bound > 15.0 && gain < bound / 3.0;
+                assert!(!is_disproved, "{row}");
+            }
+        }
+    }
+    println!("{inside} of {compared} measured gains are inside the bound");
+    assert!(compared >= 15 && f64::from(inside) >= 0.95 * f64::from(compared), "{inside} of {compared}");
+}
+
+/// A variant that lacks the cause and is slower speaks against it.
+#[test]
+fn a_slower_variant_without_the_cause_lowers_confidence_and_is_shown() {
+    let found = explained(&["profiles/inversion/h200", "--variant", "good"]);
+    let row =
+        found[0]["insights"].as_array().unwrap().iter().find(|row| row["rule"] == "registers_fill_the_sm").unwrap();
+    assert_eq!(row["confidence"], "low");
+    let words = row["saving"]["words"].as_str().unwrap();
+    assert!(
+        words.contains("but bank_conflicts, which differs in BANK_CONFLICTS and lacks this, takes 31 % more time"),
+        "{words}"
+    );
 }
 
 /// Rules that hold for no variant or launch of the repository's recordings and captures, except those of
@@ -385,15 +425,13 @@ fn rules_without_counters_are_not_called_clean() {
     {
         let text = at_root(&["explain", report]);
         assert!(!text.stdout.contains(nothing), "{}", text.stdout);
-        assert!(text.stdout.contains(" of 45 rules lack counters"), "{}", text.stdout);
+        assert!(text.stdout.contains(" rules lack counters"), "{}", text.stdout);
         assert!(
             text.stdout.contains("  ncu --set full --metrics smsp__inst_executed_op_local_ld.sum,"),
             "{}",
             text.stdout
         );
         let all: Vec<Value> = serde_json::from_str(&at_root(&["explain", report, "--format", "json"]).stdout).unwrap();
-        let is_unjudged = all.iter().any(|one| one["bottleneck"].is_null() && one["outcome"] == "not_judged");
-        assert!(is_unjudged || !report.contains("g12"), "{report}");
         for one in &all {
             assert!(one["not_asked"]["rules"].as_u64().unwrap() > 20, "{one}");
             assert!(one["not_asked"]["metrics"].as_array().unwrap().contains(&"warp_latency".into()), "{one}");
@@ -407,7 +445,7 @@ fn rules_without_counters_are_not_called_clean() {
     assert!(one.stdout.contains("--deep ELEMENTS=4`"), "{}", one.stdout);
     let agent = at_root(&["explain", "examples/adamw/recording", "--variant", "ELEMENTS=4", "--for", "agent"]);
     let brief: Value = serde_json::from_str(&agent.stdout).unwrap();
-    assert!(brief["outcome"] == "not_judged" && brief["not_asked"]["of"] == 45, "{brief}");
+    assert!(brief["outcome"] == "not_judged" && brief["not_asked"]["of"].as_u64() > Some(40), "{brief}");
     assert!(brief["next_experiment"].as_str().unwrap().ends_with(" --deep ELEMENTS=4"), "{brief}");
     assert!(agent.stdout.len() <= 2_001, "{}", agent.stdout.len());
     // variants that are external programs, and variants without a latency
@@ -440,7 +478,8 @@ fn judged_rules_without_findings_are_clean() {
     assert!(partly[0]["outcome"] == "not_judged" && partly[0]["not_asked"]["rules"] == 3, "{}", partly[0]);
     let says = partly[0]["says"].as_str().unwrap();
     assert!(
-        says.starts_with("No cause found, but some rules were not evaluated. 3 of 45 rules lack counters: "),
+        says.starts_with("No cause found, but some rules were not evaluated. 3 of ")
+            && says.contains(" rules lack counters: "),
         "{says}"
     );
 }

@@ -231,6 +231,7 @@ pub fn findings(inputs: &ReportInputs<'_>) -> Vec<FindingRow> {
             rule: "ncu".into(),
             saving: Some(SavingRow {
                 percent,
+                modelled: percent,
                 expected: if whole { 0.4 * percent } else { 0.0 },
                 source: EstimateSource::NcuRule,
                 pair: None,

@@ -56,11 +56,13 @@ pub struct FindingRow {
 pub struct SavingRow {
     /// Upper bound in percent of the time.
     pub percent: f64,
+    /// The bound by counters alone; less than `percent` if a measured pair saves more.
+    pub modelled: f64,
     /// Weighted by confidence: findings are ranked by this.
     pub expected: f64,
     /// Where it comes from.
     pub source: EstimateSource,
-    /// A variant of the run without the trouble.
+    /// A variant of the run without the trouble; one that is not faster speaks against the finding.
     pub pair: Option<MeasuredPair>,
     /// In words.
     pub words: CleanText,
@@ -120,16 +122,37 @@ fn subject(launches: &FindingLaunches) -> String {
         many => format!("{many} launches of {kernel}, {share}, such as launch {number}"),
     }
 }
+/// From here on a bound in whole percent would be 100, which says nothing.
+const NEARLY_ALL: f64 = 99.5;
 
 fn row(saving: &SavingEstimate, expected: f64) -> SavingRow {
     let pair = saving.pair.clone();
     let measured = pair.as_ref().map(|pair| {
-        format!(
-            "measured: {}, which differs in {}, takes {:.0} % less time",
-            pair.variant, pair.differs_in, pair.percent
-        )
+        let (variant, differs_in, percent) = (&pair.variant, &pair.differs_in, pair.percent);
+        match saving.source {
+            EstimateSource::MeasuredPair => {
+                format!("measured: {variant}, which differs in {differs_in}, takes {percent:.0} % less time")
+            }
+            _ if percent <= -0.5 => {
+                format!(
+                    "but {variant}, which differs in {differs_in} and lacks this, takes {:.0} % more time",
+                    -percent
+                )
+            }
+            _ => format!("but {variant}, which differs in {differs_in} and lacks this, is not faster"),
+        }
     });
-    let modelled = format!("at most {:.0} % of the time, estimated from counters", saving.percent);
-    let words = [Some(modelled), measured].into_iter().flatten().collect::<Vec<_>>().join("; ");
-    SavingRow { percent: saving.percent, expected, source: saving.source, pair, words: words.into() }
+    let most =
+        if saving.percent < NEARLY_ALL { format!("at most {:.0} %", saving.percent) } else { "nearly all".to_owned() };
+    let modelled = format!("{most} of the time, estimated from counters");
+    let is_modelled = pair.as_ref().is_none_or(|pair| pair.percent < saving.percent);
+    let words = [is_modelled.then_some(modelled), measured].into_iter().flatten().collect::<Vec<_>>().join("; ");
+    SavingRow {
+        percent: saving.percent,
+        modelled: saving.modelled,
+        expected,
+        source: saving.source,
+        pair,
+        words: words.into(),
+    }
 }

@@ -54,6 +54,8 @@ pub struct RuleCase {
     pub confidence: Confidence,
     /// One sentence with the numbers.
     pub says: Template,
+    /// Remedies in place of those of the rule; empty if its own fit.
+    pub advice: Vec<Template>,
 }
 
 /// Confidence of a finding.
@@ -104,18 +106,30 @@ pub const FACTS: &[RuleFact] = &[
     ),
     fact("idle_issue", "percent of cycles in which a scheduler issues nothing"),
     fact("dram_busy", "percent of DRAM's peak: counted, or bytes over duration over the peak of clock and bus width"),
+    fact(
+        "roofline_pct",
+        "percent of the time that the declared `bytes` and `flops` need at the rate of DRAM (or of L2, if they fit in it) and at the \
+         peak of the pipe in use; it caps every saving",
+    ),
+    fact(
+        "tensor_roofline_pct",
+        "the same with the `flops` at the dense FP16 peak of the tensor pipe; it caps redesigns",
+    ),
     fact("busiest", "the highest known utilisation of issue slots, pipes, L1, L2 and DRAM, in percent"),
     fact("headroom", "100 minus `busiest`"),
     fact("idle_sms_pct", "percent of the multiprocessors without a block of the grid"),
     fact("last_wave_idle_pct", "percent of the time lost in a partial last wave, if all blocks take equally long"),
     fact(
-        "more_blocks_pct",
-        "percent of the time saved by one more block per multiprocessor, if warps become ready independently of each other",
+        "freed_pct",
+        "percent of the time saved at most by the warps that fit if the limiting resource no longer limits, until issue slots are full",
     ),
+    fact("fill_pct", "percent of the time saved at most if achieved occupancy reached theoretical occupancy"),
     fact(
-        "fill_pct",
-        "percent of the time saved if achieved occupancy reached theoretical occupancy, under the same assumption",
+        "filled_occupancy",
+        "percent of the warp slots that the grid fills at the start: theoretical occupancy, or less for a small grid",
     ),
+    fact("lonely_pct", "percent by which achieved occupancy is below `filled_occupancy`"),
+    fact("raisable_registers", "registers per thread, unless they are at the hardware's limit of 255"),
     fact("next_registers", "maximum registers per thread at which one more block fits"),
     fact("next_shared", "maximum bytes of shared memory per block at which one more block fits"),
     fact("limited_by_registers", "1 if registers limit the resident blocks"),
@@ -164,6 +178,10 @@ pub const FACTS: &[RuleFact] = &[
     fact(
         "load_sectors_per_request",
         "32-byte sectors per global load of a warp: at most 16 if adjacent lanes load adjacent 16 bytes",
+    ),
+    fact(
+        "excess_beyond_l1_pct",
+        "percent of the sectors beyond L1 that would not be needed if every request were coalesced",
     ),
     fact("store_sectors_per_request", "32-byte sectors per global store of a warp"),
     fact("atomic_sectors", "sectors of atomics and reductions that go to L2"),

@@ -1,14 +1,13 @@
 //! Applies rules to variants and ranks their findings by the expected saving of a fix.
 
-use super::bound_rule::BoundRule;
 use super::case_table::{CaseColumns, CaseTable};
 use super::evaluation_facts::{EvaluationFacts, HeldRule, LaunchName};
 use super::facts::{CaseFacts, ChipKnowledge, Compilation};
 use super::finding::{
-    EstimateSource, EvidenceValue, Finding, FindingLine, SEVERE, SavingEstimate, Severity, WORTH_TRYING,
+    EstimateSource, EvidenceValue, Finding, FindingLine, MeasuredPair, SEVERE, SavingEstimate, Severity, WORTH_TRYING,
 };
 use super::growth::{DeclaredWork, ShapeFacts, ShapeGrowth, growth};
-use super::pair::Pairs;
+use super::pair::{FASTER, Pairs};
 use super::profiler::NcuObservations;
 use super::rule_book::RuleBook;
 use crate::kernel_names::short_names;
@@ -166,8 +165,8 @@ impl Diagnosis<'_> {
         let mut found = Vec::new();
         for shape in self.shapes {
             let mut of_case = self.of_case(asked, variant, shape);
-            if let (Some(first), Some(pairs)) = (of_case.first_mut(), &asked.common.pairs) {
-                self.measure(asked, pairs, first, shape);
+            if let Some(pairs) = &asked.common.pairs {
+                self.measure(asked, pairs, &mut of_case, shape);
             }
             found.extend(of_case);
         }
@@ -179,8 +178,12 @@ impl Diagnosis<'_> {
         let Some(facts) = self.evaluation(asked, variant, shape, growth.as_ref()) else { return Vec::new() };
         let held =
             self.rules.bound().flat_map(|(rule, bound)| facts.held(bound).into_iter().map(move |held| (rule, held)));
-        let mut found: Vec<Finding> =
-            held.filter_map(|(rule, held)| self.finding(rule, held, variant, &shape.name)).collect();
+        let mut found: Vec<Finding> = held
+            .filter_map(|(rule, mut held)| {
+                held.held.percent = held.held.percent.map(|percent| percent.min(most(rule.kind, &facts.whole)));
+                self.finding(rule, held, variant, &shape.name)
+            })
+            .collect();
         found.extend(self.doubt(&facts.whole, variant, &shape.name));
         self.rank(&mut found);
         found
@@ -275,7 +278,13 @@ impl Diagnosis<'_> {
         let read = |name: &str| value(facts, name);
         let says = case.says.render_with(&read, &written).unwrap_or_else(|| rule.cause.clone());
         let evidence = rule.evidence.iter().filter_map(|name| Some(evidence(name, facts.number(name)?)));
-        let saving = held.percent.map(|percent| SavingEstimate { percent, source: EstimateSource::Model, pair: None });
+        let advice = if case.advice.is_empty() { &rule.advice } else { &case.advice };
+        let saving = held.percent.map(|percent| SavingEstimate {
+            percent,
+            modelled: percent,
+            source: EstimateSource::Model,
+            pair: None,
+        });
         let key = (variant.clone(), shape.clone());
         let mut finding = Finding {
             rule: rule.id.clone(),
@@ -291,7 +300,7 @@ impl Diagnosis<'_> {
             evidence: evidence.collect(),
             report: self.reports.get(&key).cloned(),
             lines: self.lines(rule, variant, shape, launch),
-            advice: rule.advice.iter().filter_map(|advice| advice.render_with(&read, &written)).collect(),
+            advice: advice.iter().filter_map(|advice| advice.render_with(&read, &written)).collect(),
             symptom_of: None,
         };
         finding.severity = severity(&finding);
@@ -354,7 +363,9 @@ impl Diagnosis<'_> {
 
     /// Orders the findings of one case and marks symptoms of others.
     fn rank(&self, found: &mut [Finding]) {
-        let worth = |finding: &Finding| finding.kind == RuleKind::Defect && finding.severity > Severity::Note;
+        let worth = |finding: &Finding| {
+            matches!(finding.kind, RuleKind::Defect | RuleKind::Redesign) && finding.severity > Severity::Note
+        };
         let kernel = |finding: &Finding| finding.launches.as_ref().map(|launches| launches.kernel.clone());
         let causes: Vec<(String, Option<CleanText>, f64)> = found
             .iter()
@@ -376,24 +387,54 @@ impl Diagnosis<'_> {
         });
     }
 
-    /// Compares the estimate of the first defect with a measured pair: a faster variant of the run in which its rule
-    /// does not hold. Only the first, because one difference in time can price only one defect.
-    fn measure(&self, asked: &DiagnosisWorker<'_>, pairs: &Pairs<'_>, first: &mut Finding, shape: &ShapeFacts) {
-        let is_of = |rule: &Rule| rule.id == first.rule && rule.kind == RuleKind::Defect;
-        let bound: Option<&BoundRule> = self.rules.bound().find(|(rule, _)| is_of(rule)).map(|(_, bound)| bound);
-        let (Some(bound), Some(saving)) = (bound, &mut first.saving) else { return };
-        let lacks = |other: &VariantId| {
-            let growth = growth(&asked.table, other, shape, self.shapes);
-            let facts = self.evaluation(asked, other, shape, growth.as_ref());
-            facts.is_some_and(|facts| facts.answer(bound) == Some(false))
-        };
-        if let Some(found) = pairs.pair(&asked.table, &first.variant, &shape.name, lacks) {
-            saving.source = EstimateSource::MeasuredPair;
-            saving.pair = Some(found);
+    /// Compares the estimate of the costliest defect with another variant of the run in which its rule does not hold. One that
+    /// is faster measures the saving. One that is not, or that is faster by much less than the estimate, speaks against the
+    /// finding, and the next defect is compared. Only one is measured, because one difference in time can price only one defect.
+    fn measure(&self, asked: &DiagnosisWorker<'_>, pairs: &Pairs<'_>, found: &mut [Finding], shape: &ShapeFacts) {
+        let mut compared: Vec<String> = Vec::new();
+        while compared.len() < MOST_COMPARED {
+            let is_next = |f: &Finding| f.kind == RuleKind::Defect && f.is_leading() && !compared.contains(&f.rule);
+            let Some(at) = found.iter().position(is_next) else { return };
+            let Some(first) = found.get_mut(at) else { return };
+            let pair = self.pair(asked, pairs, first, shape);
+            compared.push(first.rule.clone());
+            let (Some(pair), Some(saving)) = (pair, &mut first.saving) else { continue };
+            let (gain, bound) = (pair.percent, saving.percent);
+            saving.pair = Some(pair);
+            if gain >= FASTER {
+                saving.source = EstimateSource::MeasuredPair;
+                saving.percent = bound.max(gain);
+            }
+            if gain < bound / 3.0 {
+                first.confidence = Confidence::Low;
+                first.severity = severity(first);
+            }
+            self.rank(found);
+            if gain >= FASTER {
+                return;
+            }
         }
+    }
+
+    /// The fastest variant near that of a finding in which its rule does not hold.
+    fn pair(
+        &self,
+        asked: &DiagnosisWorker<'_>,
+        pairs: &Pairs<'_>,
+        of: &Finding,
+        shape: &ShapeFacts,
+    ) -> Option<MeasuredPair> {
+        let (_, bound) = self.rules.bound().find(|(rule, _)| rule.id == of.rule)?;
+        let answer = |other: &MeasuredPair| {
+            let growth = growth(&asked.table, &other.variant, shape, self.shapes);
+            self.evaluation(asked, &other.variant, shape, growth.as_ref())?.answer(bound)
+        };
+        pairs.pair(&asked.table, &of.variant, &shape.name, answer)
     }
 }
 
+/// Most defects of a variant that are compared with other variants.
+const MOST_COMPARED: usize = 3;
 /// Chunks of the variants for each thread.
 const SHARES: usize = 4;
 /// Lines below this percentage of the samples are not named.
@@ -401,11 +442,21 @@ const LEAST_SHARE: f64 = 1.0;
 /// Source lines kept of a finding.
 const LINES: usize = 3;
 
-/// Order: defects worth trying, limits of the algorithm, doubts about the numbers, small findings, remarks.
+/// The most that any fix saves of an evaluation: what the declared work leaves at the roofline.
+fn most(kind: RuleKind, whole: &CaseFacts<'_>) -> f64 {
+    let roofline = match kind {
+        RuleKind::Redesign => "tensor_roofline_pct",
+        RuleKind::Defect | RuleKind::Doubt | RuleKind::Remark => "roofline_pct",
+    };
+    whole.number(roofline).map_or(100.0, |needed| 100.0 - needed)
+}
+
+/// Order: the defect that another variant of the run was measured without, other causes worth trying, doubts about the
+/// numbers, small findings, remarks.
 fn place(finding: &Finding) -> u8 {
+    let measured = finding.saving.as_ref().is_some_and(|saving| saving.source == EstimateSource::MeasuredPair);
     match (finding.kind, finding.severity) {
-        (RuleKind::Defect, Severity::Advice | Severity::Warning) => 0,
-        (RuleKind::Redesign, Severity::Advice | Severity::Warning) => 1,
+        (RuleKind::Defect | RuleKind::Redesign, Severity::Advice | Severity::Warning) => u8::from(!measured),
         (RuleKind::Doubt, _) => 2,
         (RuleKind::Defect | RuleKind::Redesign, Severity::Note) => 3,
         (RuleKind::Remark, _) => 4,
@@ -415,6 +466,8 @@ fn place(finding: &Finding) -> u8 {
 fn severity(finding: &Finding) -> Severity {
     match finding.expected() {
         _ if finding.kind == RuleKind::Remark => Severity::Note,
+        // a limit has no estimate, and is what to know if nothing else costs much
+        _ if finding.kind == RuleKind::Redesign && finding.saving.is_none() => Severity::Advice,
         // a finding with plausible alternatives is not severe
         expected if expected >= SEVERE && finding.confidence > Confidence::Low => Severity::Warning,
         expected if expected >= WORTH_TRYING => Severity::Advice,

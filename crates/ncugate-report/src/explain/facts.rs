@@ -2,9 +2,9 @@
 
 use super::case_table::{CachedNumber, CaseTable, KnownNumbers};
 use super::growth::{DeclaredWork, ShapeGrowth};
-use ncugate_model::ComputeCapability;
 use ncugate_model::metric::{Catalogue, MetricSource, SIGNALS, id, signal_counter};
-use ncugate_model::occupancy::{Chip, Demand, Occupancy, theoretical};
+use ncugate_model::occupancy::{Chip, Demand, Limiter, Occupancy, theoretical};
+use ncugate_model::{ComputeCapability, MetricId};
 use ncugate_phase::config::rule::SHARE;
 
 /// Facts about the chip.
@@ -67,7 +67,7 @@ const START_AND_END: f64 = 2_000.0;
 
 /// Whether a number is of a whole evaluation, so that a single one of several launches does not have it.
 pub fn is_of_evaluation(name: &str) -> bool {
-    const FACTS: [&str; 16] = [
+    const FACTS: [&str; 18] = [
         "debug_build",
         "device_optimisation",
         "minimum_bytes",
@@ -75,6 +75,8 @@ pub fn is_of_evaluation(name: &str) -> bool {
         "traffic_factor",
         "reread_factor",
         "arithmetic_intensity",
+        "roofline_pct",
+        "tensor_roofline_pct",
         "time_growth",
         "work_growth",
         "grid_growth",
@@ -89,6 +91,12 @@ pub fn is_of_evaluation(name: &str) -> bool {
         || name.starts_with("baseline.")
         || Catalogue::embedded().source(name) == Some(MetricSource::Latency)
 }
+/// The part of DRAM's peak that a copy reaches. Published copies reach 90 to 94 %.
+const ACHIEVABLE_DRAM: f64 = 0.94;
+/// Registers per thread, at most.
+const MOST_REGISTERS: f64 = 255.0;
+/// More bytes than the L2 of any chip holds.
+const BEYOND_L2: f64 = 128e6;
 
 impl CaseFacts<'_> {
     /// A metric or a fact; none if it is unknown.
@@ -149,6 +157,8 @@ impl CaseFacts<'_> {
             "warp_cycles" => self.warp_cycles(),
             "idle_issue" => Some(100.0 - self.number("issue_slot_utilisation")?),
             "busiest" => Some(self.busiest()?.0),
+            "roofline_pct" => self.roofline(&[id::FP32_PEAK, id::TENSOR_PEAK_FP16]),
+            "tensor_roofline_pct" => self.roofline(&[id::TENSOR_PEAK_FP16]),
             "headroom" => Some((100.0 - self.busiest()?.0).max(0.0)),
             "wasted_lanes_pct" => Some(100.0 * (1.0 - self.number("threads_per_inst")? / 32.0)),
             "local_share_pct" => Some(100.0 * self.number("local_instructions")? / self.number("instructions")?),
@@ -193,6 +203,11 @@ impl CaseFacts<'_> {
                 .value(self.row, "sectors_per_request")
                 .or_else(|| ratio(signal("global_load_sectors")?, signal("global_load_requests")?)),
             "store_sectors_per_request" => ratio(signal("global_store_sectors")?, signal("global_store_requests")?),
+            "excess_beyond_l1_pct" => {
+                let missed = 100.0 - self.number("l1_hit_pct")?;
+                let needed = 100.0 - self.number("global_excessive_pct")?;
+                ratio(100.0 * (missed - needed).max(0.0), missed)
+            }
             "atomic_sectors" => Some(signal("atomics")? + signal("reductions")?),
             "atomic_share_pct" => ratio(100.0 * (signal("atomics")? + signal("reductions")?), signal("l2_sectors")?),
             "sm_imbalance_pct" => ratio(100.0 * (signal("longest_sm")? - signal("mean_sm")?), signal("longest_sm")?),
@@ -228,27 +243,39 @@ impl CaseFacts<'_> {
                 let peak = self.number("dram_peak").or(self.chip.dram_peak)?;
                 Some(100.0 * self.number("dram_bytes")? / (self.number("duration")? * 1e-9) / peak)
             }),
-            "more_blocks_pct" => {
-                let blocks = f64::from(self.occupancy()?.blocks_per_sm);
-                (self.number("waves")? >= 1.0).then_some(())?;
-                self.saved_by_warps((blocks + 1.0) / blocks)
+            "freed_pct" => {
+                let (occupancy, limits) = (self.occupancy()?, self.occupancy()?.limits);
+                let present = f64::from(occupancy.blocks_per_sm);
+                let bind = |limiter, limit: u32| if occupancy.limiters.contains(&limiter) { u32::MAX } else { limit };
+                // Larger blocks fill the slots of blocks, so only warps limit then.
+                let freed = limits
+                    .warps
+                    .min(bind(Limiter::Registers, limits.registers))
+                    .min(bind(Limiter::Shared, limits.shared))
+                    .min(bind(Limiter::Blocks, limits.blocks));
+                let of_grid = self.number("grid_blocks")? / sms()? / present;
+                self.saved_by_warps((f64::from(freed) / present).min(of_grid))
             }
             "fill_pct" => {
                 let (theoretical, achieved) =
                     (self.number("theoretical_occupancy")?, self.number("achieved_occupancy")?);
                 self.saved_by_warps(theoretical / achieved)
             }
+            "filled_occupancy" => Some(self.number("theoretical_occupancy")? * self.number("waves")?.min(1.0)),
+            "lonely_pct" => {
+                Some(100.0 * (1.0 - self.number("achieved_occupancy")? / self.number("filled_occupancy")?).max(0.0))
+            }
+            "raisable_registers" => self.number("registers").filter(|registers| *registers < MOST_REGISTERS),
             "next_registers" => self.next(|demand, n| Demand { registers: n, ..demand }, |demand| demand.registers, 1),
             "next_shared" => {
                 let shared = |demand: &Demand| demand.static_shared + demand.dynamic_shared;
                 self.next(|demand, n| Demand { static_shared: n, dynamic_shared: 0, ..demand }, shared, 128)
             }
             "limited_by_registers" | "limited_by_shared" | "limited_by_block_slots" => {
-                use ncugate_model::occupancy::Limiter::{Blocks, Registers, Shared};
                 let which = match name {
-                    "limited_by_registers" => Registers,
-                    "limited_by_shared" => Shared,
-                    _ => Blocks,
+                    "limited_by_registers" => Limiter::Registers,
+                    "limited_by_shared" => Limiter::Shared,
+                    _ => Limiter::Blocks,
                 };
                 Some(f64::from(u8::from(self.occupancy()?.limiters.contains(&which))))
             }
@@ -256,19 +283,37 @@ impl CaseFacts<'_> {
         }
     }
 
-    /// Percent of the time saved by `factor` times the warps. Each of n warps is assumed ready in a cycle with the same
-    /// probability p, independently. A scheduler then issues in 1 - (1 - p)^n of the cycles, so p follows from the
-    /// counters.
+    /// The most that `factor` times the warps save, in percent of the time: each warp issues as often as before, until a
+    /// scheduler issues in every cycle.
     fn saved_by_warps(&self, factor: f64) -> Option<f64> {
         let issue = self.number("issue_slot_utilisation")? / 100.0;
-        let warps = self.number("active_warps").filter(|warps| *warps > 0.0)?;
-        if !(issue > 0.0 && issue < 1.0 && factor >= 1.0) {
-            return None;
-        }
         // without limits of the chip the bound is only looser
-        let most = self.chip.capability.and_then(Chip::of).map_or(f64::INFINITY, |chip| chip.warps_per_scheduler());
-        let more = 1.0 - (1.0 - issue).powf(factor.min((most / warps).max(1.0)));
-        Some(100.0 * (1.0 - issue / more))
+        let chip = self.chip.capability.and_then(Chip::of);
+        let most = chip.and_then(|chip| Some(chip.warps_per_scheduler() / self.number("active_warps")?));
+        let factor = factor.min(most.filter(|most| *most > 0.0).map_or(f64::INFINITY, |most| most.max(1.0)));
+        (issue > 0.0 && factor > 0.0).then(|| 100.0 * (1.0 - issue.max(1.0 / factor)).max(0.0))
+    }
+
+    /// Percent of the time that the declared work needs: its bytes at the rate of the memory that serves them, its
+    /// operations at the highest of these peaks whose pipe is in use. None without declared work, and if it needs more than
+    /// the whole time: then it is not the work that was done.
+    fn roofline(&self, peaks: &[MetricId]) -> Option<f64> {
+        let time = [self.number("latency_p50").map(|us| us * 1e3), self.number("duration")];
+        let seconds = time.into_iter().flatten().reduce(f64::max)? * 1e-9;
+        let bytes = self.work.bytes.and_then(|bytes| Some(bytes / self.memory_rate(bytes)?));
+        let peak = peaks.iter().filter_map(|peak| self.number(peak)).reduce(f64::max);
+        let operations = self.work.flops.and_then(|operations| Some(operations / peak?));
+        let needed = bytes.into_iter().chain(operations).reduce(f64::max)?;
+        Some(100.0 * needed / seconds).filter(|percent| *percent > 0.0 && *percent <= 100.0)
+    }
+
+    /// Bytes a second: DRAM's for more bytes than L2 holds, else L2's, by its sectors and its utilisation.
+    fn memory_rate(&self, bytes: f64) -> Option<f64> {
+        if bytes > BEYOND_L2 {
+            return Some(ACHIEVABLE_DRAM * self.number("dram_peak").or(self.chip.dram_peak)?);
+        }
+        let busy = self.number("l2_busy").filter(|busy| *busy >= 1.0)?;
+        Some(32.0 * self.number("l2_sectors")? / (self.number("duration")? * 1e-9) / (busy / 100.0))
     }
 
     fn demand(&self) -> Option<Demand> {
@@ -384,9 +429,13 @@ mod tests {
             ("latency_p50", 11.0),
             ("threads_per_inst", 16.0),
             ("local_instructions", 10.0),
+            ("l1_hit_pct", 20.0),
+            ("global_excessive_pct", 50.0),
+            ("tensor_peak_fp16", 1e15),
             ("instructions", 100.0),
         ];
         values.extend(SIGNALS.iter().map(|(_, names)| (names[0], 5.0)));
+        values.push(("lts__t_sectors.sum", 1e6));
         // two resources limit here, so reducing one alone admits no other block; the test below covers these facts
         let alone = ["next_registers", "next_shared"];
         let missing: Vec<&str> = facts(&values, |case| {
@@ -443,9 +492,50 @@ mod tests {
             let values = [&values[..], &[("theoretical_occupancy", theoretical)]].concat();
             facts(&values, |case| case.number("fill_pct")).unwrap()
         };
-        let full = 100.0 * (1.0 - 0.5 / (1.0 - 0.5_f64.powf(1.25)));
-        assert!((saved(25.0) - full).abs() < 1e-9 && (saved(100.0) - full).abs() < 1e-9, "{}", saved(100.0));
-        assert!(saved(22.0) < full);
+        assert!((saved(25.0) - 20.0).abs() < 1e-9 && (saved(100.0) - 20.0).abs() < 1e-9, "{}", saved(100.0));
+        assert!(saved(22.0) < 20.0);
+    }
+
+    /// Twice the warps halve the time at most, and never beyond full issue slots.
+    #[test]
+    fn warps_save_what_they_could_issue() {
+        let of = |issue: f64, achieved: f64| {
+            let values =
+                [("issue_slot_utilisation", issue), ("theoretical_occupancy", 50.0), ("achieved_occupancy", achieved)];
+            facts(&values, |case| case.number("fill_pct"))
+        };
+        assert_eq!(of(20.0, 25.0), Some(50.0));
+        assert_eq!(of(80.0, 25.0).map(f64::round), Some(20.0));
+        assert_eq!(of(20.0, 50.0), Some(0.0));
+    }
+
+    /// The megabyte of the test needs L2 for 1 microsecond of 10, and 1 Gflop the FP32 pipe for 4.
+    #[test]
+    fn the_roofline_is_the_dearer_of_bytes_and_operations() {
+        let mut values = vec![
+            ("duration", 10_000.0),
+            ("lts__throughput.avg.pct_of_peak_sustained_elapsed", 50.0),
+            ("lts__t_sectors.sum", 1e6 / 32.0 * 5.0),
+        ];
+        let of = |values: &[(&str, f64)]| facts(values, |case| case.number("roofline_pct").map(f64::round));
+        assert_eq!(of(&values), Some(10.0));
+        values.push(("fp32_peak", 2.5e14));
+        assert_eq!(of(&values), Some(40.0));
+        values.push(("latency_p50", 20.0));
+        assert_eq!(of(&values), Some(20.0), "the longer of two times makes the looser bound");
+        values[0].1 = 2_000.0;
+        values[4].1 = 2.0;
+        assert_eq!(of(&values), None, "more work than time is not the work that was done");
+    }
+
+    /// L1 holds every sector that is requested again.
+    #[test]
+    fn excess_sectors_that_l1_holds_are_not_fetched() {
+        let of = |hit: f64| {
+            facts(&[("l1_hit_pct", hit), ("global_excessive_pct", 75.0)], |case| case.number("excess_beyond_l1_pct"))
+        };
+        assert_eq!((of(75.0), of(90.0), of(0.0)), (Some(0.0), Some(0.0), Some(75.0)));
+        assert_eq!(of(100.0), None);
     }
 
     #[test]

@@ -39,17 +39,19 @@ pub enum EstimateSource {
 pub struct SavingEstimate {
     /// Upper bound in percent of the time of an evaluation; estimates of several findings do not add up.
     pub percent: f64,
+    /// The same by the rule alone; less than `percent` if a measured pair saves more.
+    pub modelled: f64,
     pub source: EstimateSource,
-    /// The variant without the defect, and how much less time it takes in percent, if two such variants were measured.
+    /// A variant without the defect. One that is not faster speaks against the finding.
     pub pair: Option<MeasuredPair>,
 }
 
 /// A variant of the same run without the defect.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct MeasuredPair {
-    /// The faster variant.
+    /// The other variant.
     pub variant: VariantId,
-    /// Its saving of time in percent.
+    /// How much less time it takes, in percent; negative if it takes more.
     pub percent: f64,
     /// The one parameter in which the two differ, or `the flags`.
     pub differs_in: CleanText,

@@ -173,8 +173,13 @@ fn parts(name: &str, capability: Option<ComputeCapability>) -> Vec<String> {
         "idle_sms_pct" => &["grid_blocks", "sms"],
         "last_wave_idle_pct" => &["waves"],
         "dram_busy" => &["dram_pct"],
-        "more_blocks_pct" => &["registers", "block_threads", "waves", "issue_slot_utilisation", "active_warps"],
-        "fill_pct" => &["theoretical_occupancy", "achieved_occupancy", "issue_slot_utilisation", "active_warps"],
+        "freed_pct" => &["registers", "block_threads", "grid_blocks", "sms", "issue_slot_utilisation"],
+        "fill_pct" => &["theoretical_occupancy", "achieved_occupancy", "issue_slot_utilisation"],
+        "filled_occupancy" => &["theoretical_occupancy", "waves"],
+        "lonely_pct" => &["theoretical_occupancy", "waves", "achieved_occupancy"],
+        "raisable_registers" => &["registers"],
+        "roofline_pct" | "tensor_roofline_pct" => &["minimum_flops", "minimum_bytes", "duration"],
+        "excess_beyond_l1_pct" => &["l1_hit_pct", "global_excessive_pct"],
         "next_registers" | "next_shared" => &["registers", "block_threads", "cc"],
         "limited_by_registers" | "limited_by_shared" | "limited_by_block_slots" => {
             &["registers", "block_threads", "cc"]

@@ -87,7 +87,7 @@ fn block(at: usize, explanation: &Explanation, columns: usize) -> String {
     }
     let is_own = |row: &&FindingRow| row.variant == explanation.variant;
     let mut more = explanation.insights.iter().filter(is_own);
-    if let Some(second) = more.find(|row| row.symptom_of.is_none() && row.saving.is_some()) {
+    if let Some(second) = more.find(|row| row.is_cause() && row.saving.is_some()) {
         inner(&mut out, &format!("Also: {}", cause(second, share)));
     }
     out
@@ -100,18 +100,17 @@ fn kernel_head(kernel: &KernelTime) -> String {
     format!("{}: {} in {launches}{share}", kernel.label, time(kernel.total_microseconds))
 }
 
-/// `Grid smaller than the chip: a fix saves at most 52 % (high confidence), 17.8 % of the time of all launches`. `share`
+/// `Grid smaller than the chip: a fix saves at most 52 %, 17.8 % of all launches (high confidence)`. `share`
 /// is the share of the kernel in that time, in percent.
 fn cause(row: &FindingRow, share: Option<f64>) -> String {
     let Some(saving) = &row.saving else { return row.title.to_string() };
-    let of_all =
-        share.map(|share| format!(", {} of the time of all launches", number::share(saving.percent * share / 100.0)));
+    let of_all = share.map(|share| format!(", {} of all launches", number::share(saving.percent * share / 100.0)));
     format!(
-        "{}: a fix saves at most {} % ({} confidence){}",
+        "{}: a fix saves at most {} %{} ({} confidence)",
         row.title,
         number::short(saving.percent.round()),
-        row.confidence.word(),
-        of_all.unwrap_or_default()
+        of_all.unwrap_or_default(),
+        row.confidence.word()
     )
 }
 

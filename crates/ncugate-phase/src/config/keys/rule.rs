@@ -14,7 +14,7 @@ keys! {
     cause = key(KeyKind::Text, "The problem, in a few words.").required();
     kind = key(
         KeyKind::OneOf(&words(&RuleKind::WORDS)),
-        "`defect`: costs time and can be fixed. `redesign`: needs another algorithm, ranks behind defects. `doubt`: numbers \
+        "`defect`: costs time and can be fixed. `redesign`: needs another algorithm. `doubt`: numbers \
          contradict each other. `remark`: worth knowing.",
     ).default("\"defect\"");
     case = key(
@@ -39,4 +39,5 @@ keys! {
     ).otherwise("no saving");
     confidence = key(KeyKind::OneOf(&words(&Confidence::WORDS)), "Confidence.").default("\"medium\"");
     says = key(KeyKind::Template, "One sentence; `{{ NAME }}` is a metric or a fact.").required();
+    r#try = key(TEMPLATES, "Advice in place of the rule's own.").default("[]");
 }

@@ -59,7 +59,8 @@ fn case(item: &Item<'_>, values: &[String]) -> Option<RuleCase> {
     let saves: Vec<Expr> = saves.iter().filter_map(|item| expr(item, values)).collect();
     let confidence = table.read(&RULE_CASE.confidence, |item| item.one_of(&Confidence::WORDS));
     let says = table.read(&RULE_CASE.says, |item| template(item, values));
-    Some(RuleCase { when: when?, saves, confidence: confidence?, says: says? })
+    let advice = table.list(&RULE_CASE.r#try).iter().filter_map(|item| template(item, values)).collect();
+    Some(RuleCase { when: when?, saves, confidence: confidence?, says: says?, advice })
 }
 
 fn expr(item: &Item<'_>, values: &[String]) -> Option<Expr> {
