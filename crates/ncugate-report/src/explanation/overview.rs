@@ -159,7 +159,10 @@ fn missing(report: &ReportExplanation, lacks: &RuleCoverage) -> String {
     )
 }
 
-/// Lines of a text on a terminal of that many columns.
+/// Columns of a narrow terminal, in which text for a wide one has to fit one screen too.
+const NARROW: usize = 80;
+
+/// Lines of a text on a terminal of that many columns, or on a narrow one.
 fn height(text: &str, columns: usize) -> usize {
-    text.lines().map(|line| line.chars().count().div_ceil(columns.max(1)).max(1)).sum()
+    text.lines().map(|line| line.chars().count().div_ceil(columns.clamp(1, NARROW)).max(1)).sum()
 }
