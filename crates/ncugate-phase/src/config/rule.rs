@@ -158,7 +158,7 @@ pub const FACTS: &[RuleFact] = &[
     fact("gap_pct", "percent of the latency outside the durations of several launches; 0 for one launch"),
     fact(
         "launch_overhead_pct",
-        "percent of the launches' durations for start and end of all but the first, at about 2 µs each; 0 for one launch",
+        "percent of the launches' durations for start and end of all but the longest, at most 2 µs each; 0 for one launch",
     ),
     fact("wasted_lanes_pct", "percent of lanes that are idle in an executed instruction"),
     fact("l2_busy", "L2 utilisation in percent"),

@@ -78,6 +78,7 @@ struct SharedFacts<'d> {
     columns: CaseColumns<'d>,
     /// The first baseline.
     baseline: Option<&'d VariantId>,
+    methods: HashMap<&'d VariantId, &'d Method>,
     compiled: HashMap<&'d VariantId, Compilation>,
     pairs: Option<Pairs<'d>>,
 }
@@ -156,6 +157,7 @@ impl Diagnosis<'_> {
         SharedFacts {
             columns: CaseColumns::new(self.quantities, self.rules.names()),
             baseline: self.plan.and_then(|plan| plan.baselines().next()).map(|baseline| &baseline.id),
+            methods: self.plan.iter().flat_map(|plan| &plan.variants).map(|v| (&v.id, &v.method)).collect(),
             compiled: self.plan.map(compiled).unwrap_or_default(),
             pairs: self.plan.map(Pairs::new),
         }
@@ -206,7 +208,7 @@ impl Diagnosis<'_> {
             compilation: asked.common.compiled.get(variant).copied().unwrap_or(self.compilation),
             work: shape.work,
             growth,
-            launches: self.launches(variant, &shape.name),
+            launches: self.launches(asked.common.methods.get(variant), variant, &shape.name),
             known: table.cached(row),
             names: self.rules.names(),
         })
@@ -223,10 +225,10 @@ impl Diagnosis<'_> {
         let whole = self.facts(asked, variant, shape, growth)?;
         let rows = asked.table.launches(whole.row);
         let alone = EvaluationFacts { whole, launches: Vec::new() };
-        if rows.is_empty() {
+        if rows.is_empty() || rows.len() > MOST_LAUNCHES {
             return Some(alone);
         }
-        let names = self.launch_names(variant, &shape.name);
+        let names = self.launch_names(asked.common.methods.get(variant), variant, &shape.name);
         if names.len() != rows.len() {
             return Some(alone);
         }
@@ -245,19 +247,20 @@ impl Diagnosis<'_> {
     }
 
     /// The number of launches of an evaluation, if known.
-    fn launches(&self, variant: &VariantId, shape: &ShapeName) -> Option<usize> {
-        let planned = self.plan.and_then(|plan| match &plan.variant(variant)?.method {
+    fn launches(&self, method: Option<&&Method>, variant: &VariantId, shape: &ShapeName) -> Option<usize> {
+        let planned = method.and_then(|method| match method {
             Method::Kernel(kernel) => Some(kernel.program(shape)?.launches().count()),
             Method::Captured(_) => Some(1),
             Method::Function(_) | Method::Command(_) => None,
         });
-        planned.or_else(|| self.quantities.launches(variant, shape).map(|kernels| kernels.len()))
+        let launches = planned.or_else(|| self.quantities.launches(variant, shape).map(|kernels| kernels.len()));
+        launches.filter(|launches| *launches > 0)
     }
 
     /// The launches of an evaluation as reports name them; empty if they are unknown.
-    fn launch_names(&self, variant: &VariantId, shape: &ShapeName) -> Vec<LaunchName> {
+    fn launch_names(&self, method: Option<&&Method>, variant: &VariantId, shape: &ShapeName) -> Vec<LaunchName> {
         let kernels = self.quantities.launches(variant, shape).map_or(&[][..], |kernels| kernels);
-        if let Some(Method::Kernel(kernel)) = self.plan.and_then(|plan| Some(&plan.variant(variant)?.method)) {
+        if let Some(Method::Kernel(kernel)) = method {
             let steps = kernel.program(shape).into_iter().flat_map(|program| program.steps.iter().zip(1..));
             let launch = |(step, number): (&Step, usize)| match step {
                 Step::Launch(launch) => Some((number, text::line(&demangled(&launch.entry)))),
@@ -437,6 +440,8 @@ impl Diagnosis<'_> {
 const MOST_COMPARED: usize = 3;
 /// Chunks of the variants for each thread.
 const SHARES: usize = 4;
+/// Evaluations with more launches are diagnosed only as a whole.
+const MOST_LAUNCHES: usize = 1_000;
 /// Lines below this percentage of the samples are not named.
 const LEAST_SHARE: f64 = 1.0;
 /// Source lines kept of a finding.

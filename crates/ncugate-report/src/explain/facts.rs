@@ -62,7 +62,7 @@ const UNITS: [(&str, &str); 13] = [
     ("fp16_busy", "the FMA pipe's half-precision part"),
 ];
 
-/// Nanoseconds of a launch in which the chip is not full, because blocks start or end.
+/// Most nanoseconds of a launch in which the chip is not full, because blocks start or end.
 const START_AND_END: f64 = 2_000.0;
 
 /// Whether a number is of a whole evaluation, so that a single one of several launches does not have it.
@@ -175,16 +175,25 @@ impl CaseFacts<'_> {
                     self.number("outside_pct")
                 }
             }
-            "launch_overhead_pct" => {
-                let launches = self.launches? as f64;
-                let further = 100.0 * (launches - 1.0) / launches;
-                let share = |duration: f64| further * (START_AND_END / duration).min(1.0);
-                if further == 0.0 { Some(0.0) } else { self.number("launch_duration").map(share) }
-            }
+            "launch_overhead_pct" => self.launch_overhead(),
             "debug_build" => self.compilation.debug.map(|debug| f64::from(u8::from(debug))),
             "device_optimisation" => self.compilation.optimisation.map(f64::from),
             _ => None,
         })
+    }
+
+    fn launch_overhead(&self) -> Option<f64> {
+        let launches = self.launches?;
+        if launches == 1 {
+            return Some(0.0);
+        }
+        let rows = self.table.launches(self.row);
+        let each: Vec<f64> = rows.filter_map(|row| self.table.value(row, &id::DURATION)).collect();
+        let each = if each.len() == launches { each } else { vec![self.number("launch_duration")?; launches] };
+        let total: f64 = each.iter().sum();
+        let longest = each.iter().copied().fold(0.0, f64::max).min(START_AND_END);
+        let overhead: f64 = each.iter().map(|duration| duration.min(START_AND_END)).sum();
+        Some(100.0 * (overhead - longest) / total)
     }
 
     /// Counters under ncu's own names, and values derived from them.

@@ -80,14 +80,16 @@ pub fn diagnose_launch(
     })
 }
 
-/// The main cause about all launches of a report together: their kernels, in any order, and the sum of their durations in
-/// nanoseconds. A report has no latency, so gaps between launches are unknown.
-pub fn diagnose_together(name: &str, kernels: Vec<Arc<str>>, total: f64, rules: &RuleBook) -> Option<Finding> {
-    let launches = kernels.len();
+/// The main cause about all launches of a report together: their kernels, and their durations in nanoseconds. A report has
+/// no latency, so gaps between launches are unknown.
+pub fn diagnose_together(name: &str, seen: Vec<(Arc<str>, f64)>, rules: &RuleBook) -> Option<Finding> {
+    let launches = seen.len();
+    let (kernels, durations): (Vec<Arc<str>>, Vec<f64>) = seen.into_iter().unzip();
     let (variant, shape) = (VariantId(name.into()), ShapeName(format!("{launches} launches").into()));
     let mut quantities = Quantities::new([(variant.clone(), shape.clone())]);
     quantities.set_launches(0, kernels.into());
-    quantities.set_column(&id::DURATION, vec![Cell::finite(total)]);
+    quantities.set_column(&id::DURATION, vec![Cell::finite(durations.iter().sum())]);
+    quantities.set_steps(&id::DURATION, 0, durations.into_iter().map(Cell::finite).collect());
     let diagnosis = Diagnosis {
         rules,
         quantities: &quantities,
@@ -98,7 +100,8 @@ pub fn diagnose_together(name: &str, kernels: Vec<Arc<str>>, total: f64, rules: 
         observations: &[],
         reports: &HashMap::new(),
     };
-    diagnosis.findings(&[variant]).into_iter().find(|finding| launches > 1 && finding.is_cause())
+    let is_of_all = |finding: &Finding| launches > 1 && finding.launches.is_none() && finding.is_cause();
+    diagnosis.findings(&[variant]).into_iter().find(is_of_all)
 }
 
 /// Calls `ask` with the diagnosis of a launch, which counts as a separate variant.

@@ -177,11 +177,13 @@ impl ProfiledReport {
 
     /// The main cause about all launches together, if every launch has a duration.
     pub fn together(&self) -> Option<FindingRow> {
-        let kernels = self.groups.iter().flat_map(|group| {
+        self.total()?;
+        let seen = self.groups.iter().flat_map(|group| {
             let kernel: Arc<str> = group.key.kernel.as_str().into();
-            std::iter::repeat_n(kernel, group.launches)
+            let durations = group.values.get(&*id::DURATION).into_iter().flatten();
+            durations.map(move |duration| (Arc::clone(&kernel), *duration))
         });
-        let found = explain::diagnose_together(&self.name, kernels.collect(), self.total()?, RuleBook::shipped())?;
+        let found = explain::diagnose_together(&self.name, seen.collect(), RuleBook::shipped())?;
         Some(FindingRow::of(&found, &found.shape))
     }
 
