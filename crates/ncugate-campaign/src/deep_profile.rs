@@ -26,6 +26,7 @@ use ncugate_phase::config::{DeepProfileTarget, Phase};
 use ncugate_phase::plan::{Method, Plan, VariantRole};
 use ncugate_report::explain::listing::{Code, Disassembler, ListingError, UserSources, listing};
 use ncugate_report::explain::{InstructionSamples, source_of, texts};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
@@ -34,6 +35,8 @@ use std::time::Instant;
 const STEM: &str = "deep";
 /// Unknown metrics to drop before the deep profile fails.
 const MAX_UNKNOWN: usize = 8;
+/// Most kernels of an evaluation whose instructions are listed: a disassembler runs for each.
+const LISTED: usize = 4;
 
 /// Takes deep profiles of variants of a measured run.
 pub struct DeepProfiler<'a> {
@@ -42,6 +45,14 @@ pub struct DeepProfiler<'a> {
     pub tools: &'a Tools,
     pub writer: &'a mut RunWriter,
     pub progress: &'a (dyn Progress + Sync),
+}
+
+/// A kernel of a case, with its most sampled launch.
+struct SampledKernel<'r> {
+    /// Its demangled name.
+    kernel: String,
+    launch: Launch<'r>,
+    samples: InstructionSamples,
 }
 
 /// The parsed output of one ncu process.
@@ -214,9 +225,9 @@ impl DeepProfiler<'_> {
             if let ProfileOutcome::Failed { reason } = &outcome {
                 self.writer.warn(&format!("no deep profile of {}: {reason}", case.0))?;
             }
-            let listing = match (&outcome, &profiled.ran.report) {
-                (ProfileOutcome::Profiled { .. }, Some(path)) => self.listing(run, path, case, runner.logs),
-                _ => Listing::default(),
+            let (listing, other_listings) = match (&outcome, &profiled.ran.report) {
+                (ProfileOutcome::Profiled { .. }, Some(path)) => self.listings(run, path, case, runner.logs),
+                _ => (Listing::default(), BTreeMap::new()),
             };
             self.writer.deep_profile(&DeepProfile {
                 variant: case.0.clone(),
@@ -226,6 +237,7 @@ impl DeepProfiler<'_> {
                 passes: profiled.contents.passes,
                 seconds: profiled.seconds,
                 listing,
+                other_listings,
                 outcome,
                 outputs,
             })?;
@@ -278,36 +290,66 @@ impl DeepProfiler<'_> {
         Err(io(std::io::Error::other("this ncu does not know too many of the metrics")))
     }
 
-    /// The listing with the sampled instructions of a case, or why it cannot be made.
-    fn listing(&self, run: &Run, report: &Path, case: &ProfiledCase, logs: &Path) -> Listing {
+    /// The listing with the sampled instructions of the hottest kernel of a case, or why it cannot be made, and those of
+    /// the other kernels.
+    fn listings(
+        &self,
+        run: &Run,
+        report: &Path,
+        case: &ProfiledCase,
+        logs: &Path,
+    ) -> (Listing, BTreeMap<String, Listing>) {
         let lacking = |reason: String| Listing { lacks: vec![reason], ..Listing::default() };
-        match Report::open(report).and_then(|report| self.listing_of(run, &report, case, logs)) {
-            Ok(Some(listing)) => listing,
-            Ok(None) => lacking("the report has no machine code".to_owned()),
-            Err(error) => lacking(error.to_string()),
+        let listings = Report::open(report).and_then(|report| {
+            let kernels = self.kernels_of(&report, case)?.into_iter().take(LISTED);
+            let listed = kernels.map(|SampledKernel { kernel, launch, samples }| {
+                Ok((kernel, self.listing_of(run, &report, &launch, &samples, logs)?))
+            });
+            listed.collect::<Result<Vec<_>, ReportError>>()
+        });
+        let mut listings = match listings {
+            Ok(listings) => listings.into_iter(),
+            Err(error) => return (lacking(error.to_string()), BTreeMap::new()),
+        };
+        let first = listings.next().and_then(|(_, listing)| listing);
+        let first = first.unwrap_or_else(|| lacking("the report has no machine code".to_owned()));
+        (first, listings.filter_map(|(kernel, listing)| Some((kernel, listing?))).collect())
+    }
+
+    /// The sampled kernels of a case, the one with the most samples first; of each the launch with the most samples.
+    fn kernels_of<'r>(&self, report: &'r Report, case: &ProfiledCase) -> Result<Vec<SampledKernel<'r>>, ReportError> {
+        let mut kernels: Vec<SampledKernel<'_>> = Vec::new();
+        for launch in report.launches() {
+            let samples = InstructionSamples::of(&launch)?;
+            let ranges = nvtx_text(&launch.nvtx()?);
+            let planned = cases_of(&ranges).find(|(variant, _)| self.plan.variant(variant).is_some());
+            let is_of_case = planned.as_ref() == Some(case) && !samples.places.is_empty();
+            let (kernel, demangled) = (launch.kernel_name(), launch.demangled_name());
+            let kernel = if demangled.is_empty() { kernel } else { demangled }.into_owned();
+            if !is_of_case {
+                continue;
+            }
+            // the launches that the report describes (`explain::observations`)
+            let next = SampledKernel { kernel, launch, samples };
+            match kernels.iter_mut().find(|known| known.kernel == next.kernel) {
+                Some(known) if next.samples.total() > known.samples.total() => *known = next,
+                Some(_) => {}
+                None => kernels.push(next),
+            }
         }
+        kernels.sort_by_key(|kernel| Reverse(kernel.samples.total()));
+        Ok(kernels)
     }
 
     fn listing_of(
         &self,
         run: &Run,
         report: &Report,
-        case: &ProfiledCase,
+        launch: &Launch<'_>,
+        samples: &InstructionSamples,
         logs: &Path,
     ) -> Result<Option<Listing>, ReportError> {
-        let mut hottest: Option<(Launch<'_>, InstructionSamples)> = None;
-        for launch in report.launches() {
-            let samples = InstructionSamples::of(&launch)?;
-            let ranges = nvtx_text(&launch.nvtx()?);
-            let planned = cases_of(&ranges).find(|(variant, _)| self.plan.variant(variant).is_some());
-            let is_of_case = planned.as_ref() == Some(case) && !samples.places.is_empty();
-            // the launch that the report describes (`explain::observations`)
-            if is_of_case && hottest.as_ref().is_none_or(|(_, most)| samples.total() > most.total()) {
-                hottest = Some((launch, samples));
-            }
-        }
-        let Some((launch, samples)) = hottest else { return Ok(None) };
-        let Some(source) = source_of(report, &launch)? else { return Ok(None) };
+        let Some(source) = source_of(report, launch)? else { return Ok(None) };
         let entry = launch.mangled_name();
         let mut texts = texts(&source);
         let here = std::env::current_dir().ok().map(|folder| folder.display().to_string());

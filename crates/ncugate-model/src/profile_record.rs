@@ -2,6 +2,7 @@
 
 use crate::{ActivityTrace, Listing, ShapeName, VariantId};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Maximum size of a report in bytes.
 pub const MAX_REPORT: u64 = 8 << 30;
@@ -76,8 +77,11 @@ pub struct DeepProfile {
     pub passes: Option<u32>,
     /// Wall seconds of the ncu process, which can have profiled several variants.
     pub seconds: f64,
-    /// The sampled instructions, as far as they are known.
+    /// The sampled instructions of the kernel with the most samples, as far as they are known.
     pub listing: Listing,
+    /// Those of the other kernels of an evaluation, by demangled name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub other_listings: BTreeMap<String, Listing>,
     pub outcome: ProfileOutcome,
     /// Whether its outputs are right; none if it failed, and in a run that compared none.
     #[serde(default, skip_serializing_if = "Option::is_none")]

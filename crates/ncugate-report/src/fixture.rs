@@ -22,7 +22,7 @@ use ncugate_model::{
 };
 use ncugate_phase::config::{Phase, parse};
 use ncugate_phase::plan::{Plan, unroll};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 /// A run and its judgement.
@@ -220,6 +220,7 @@ fn deep_profiles(selected: &VariantId, phase: &Phase) -> Vec<DeepProfile> {
         passes: Some(33),
         seconds: 3.2,
         listing: Listing::default(),
+        other_listings: BTreeMap::new(),
         outcome: ProfileOutcome::Profiled { report: "deep-1.ncu-rep".to_owned() },
         outputs: None,
     }]

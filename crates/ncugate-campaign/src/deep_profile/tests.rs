@@ -152,7 +152,7 @@ fn a_recording_keeps_lines_and_instructions_without_sources() {
     let report = Report::open(&kept.deep_reports()[0]).unwrap();
     assert!(report.sources().unwrap().is_empty());
     let deep = &kept.deep_profiles[0];
-    let listings = Listings::from([((deep.variant.clone(), deep.shape.clone()), &deep.listing)]);
+    let listings = Listings::from([((deep.variant.clone(), deep.shape.clone()), deep)]);
     let said = observations(&[("deep".to_owned(), report)], (&replay.plan, &[]), &listings).unwrap();
     assert_eq!(said[0].hot[0].text.as_deref(), Some("@!P0 STS.128 [R69], R16"));
     assert_eq!(said[0].lines[0].line.line, 141);

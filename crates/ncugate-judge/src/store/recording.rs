@@ -153,7 +153,9 @@ fn renamed(record: &ProfileRecord, names: &BTreeMap<String, String>) -> ProfileR
 fn redacted_deep(deep: &DeepProfile, names: &BTreeMap<String, String>) -> DeepProfile {
     let mut deep = deep.clone();
     rename(&mut deep.outcome, names);
-    deep.listing.lacks = deep.listing.lacks.iter().map(|text| without_folders(text)).collect();
+    for listing in std::iter::once(&mut deep.listing).chain(deep.other_listings.values_mut()) {
+        listing.lacks = listing.lacks.iter().map(|text| without_folders(text)).collect();
+    }
     deep
 }
 

@@ -42,7 +42,7 @@ impl DeepProfiles {
         let counted = ProfileCounters::read(&reports, plan, ownership, &required_metrics::read(&metrics, capability))?;
         let rows: Vec<DeepProfileCase> = run.deep_profiles.iter().flat_map(|deep| rows(run, plan, deep)).collect();
         let listings: Listings<'_> =
-            run.deep_profiles.iter().map(|deep| ((deep.variant.clone(), deep.shape.clone()), &deep.listing)).collect();
+            run.deep_profiles.iter().map(|deep| ((deep.variant.clone(), deep.shape.clone()), deep)).collect();
         let observations = observations(&reports, (plan, &run.builds), &listings).map_err(|e| run.damaged(&e))?;
         let clocks = Clocks::read(&reports).map_err(|e| run.damaged(&e))?;
         let quantities = deep_quantities(&counted, &rows, &metrics, capability);
@@ -64,4 +64,31 @@ fn rows(run: &Run, plan: &Plan, deep: &DeepProfile) -> Vec<DeepProfileCase> {
         measured_as: deep.variant.clone(),
     };
     shared.map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncugate_model::metric::id;
+    use ncugate_model::{ShapeName, VariantId};
+    use std::path::Path;
+
+    #[test]
+    fn each_kernel_of_an_evaluation_has_observations_and_counters() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/histogram/recording");
+        let run = Run::load(Path::new(folder)).unwrap();
+        let deep = DeepProfiles::read(&run, &run.plan, Some(ComputeCapability::new(9, 0)));
+        assert_eq!(deep.problem, None);
+        let (variant, shape) = (VariantId("merge".into()), ShapeName("large".into()));
+        let kernels: Vec<&str> = deep.observations.iter().map(|seen| seen.kernel.as_str()).collect();
+        assert!(kernels[0].contains("count_blocks") && kernels[1].contains("merge_blocks"), "{kernels:?}");
+        let launched = deep.quantities.launches(&variant, &shape).unwrap();
+        assert!(launched.iter().zip(kernels).all(|(launched, seen)| **launched == *seen), "{launched:?}");
+        let steps = deep.quantities.steps(&variant, &shape, &id::DURATION);
+        assert_eq!(steps.len(), 2);
+        // a table without deep profiles takes the counters of launches over
+        let filled = Quantities::new([(variant.clone(), shape.clone())]).filled_from(&deep.quantities);
+        assert_eq!(filled.steps(&variant, &shape, "stall_long_scoreboard").len(), 2);
+        assert_eq!(filled.launches(&variant, &shape), Some(launched));
+    }
 }

@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 use ncu_rep::{Launch, MetricValue, Report, ReportError, SourceModule, SpeedupScope};
 use ncugate_judge::frame::launches::nvtx_text;
 use ncugate_judge::frame::{ExpectedKernel, cases_of};
-use ncugate_model::{BuildOutcome, BuildRecord, Line, Listing, ShapeName, VariantId};
+use ncugate_model::{BuildOutcome, BuildRecord, DeepProfile, Line, Listing, ShapeName, VariantId};
 use ncugate_phase::plan::{Method, Plan, Variant};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -115,12 +115,12 @@ pub struct InstructionSamples {
 /// Samples by reason (`long_scoreboard`).
 pub type Reasons = BTreeMap<String, u64>;
 
-/// Listings stored with the run, by variant and shape.
-pub type Listings<'a> = HashMap<(VariantId, ShapeName), &'a Listing>;
+/// Deep profiles of the run, which hold listings, by variant and shape.
+pub type Listings<'a> = HashMap<(VariantId, ShapeName), &'a DeepProfile>;
 
 /// All observations in the reports on variants of the plan. Of several launches of a kernel, the one with the most
 /// samples is used, else the first with any observation. If a case has several kernels, the one with the most samples
-/// comes first. A stored listing of a case belongs to its first kernel; other lines come from the report.
+/// comes first. Without a stored listing for a kernel, its lines come from the report.
 ///
 /// # Errors
 /// A damaged report.
@@ -169,7 +169,10 @@ pub fn observations(
     for (case, mut kernels) in found {
         kernels.sort_by_key(|_, launch| Reverse(launch.samples.total()));
         for (at, (kernel, launch)) in kernels.into_iter().enumerate() {
-            let listing = kept.get(&case).copied().filter(|_| at == 0);
+            let listing = kept.get(&case).and_then(|deep| match at {
+                0 => Some(&deep.listing),
+                _ => deep.other_listings.get(&kernel),
+            });
             observations.push(launch.observations(case.clone(), kernel, listing)?);
         }
     }
