@@ -77,6 +77,25 @@ fn durations_of_launches_add_up_and_each_step_is_shown() {
     );
 }
 
+/// Launches have the numbers that the page shows: the fill is step 1.
+#[test]
+fn findings_name_the_step_and_its_share() {
+    let place = Place::new();
+    let folder = Stored::new(PHASE, "run").write(&place);
+    let json = place.run(&["explain", folder.to_str().unwrap(), "--format", "json"]).stdout;
+    let found: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let insights = found[0]["insights"].as_array().unwrap().iter();
+    let all: Vec<&serde_json::Value> = std::iter::once(&found[0]["bottleneck"]).chain(insights).collect();
+    let small: Vec<_> = all.iter().filter(|row| row["rule"] == "small_grid").map(|row| &row["launches"]).collect();
+    let launch = |kernel: &str, number: u32| serde_json::json!({ "kernel": kernel, "count": 1, "number": number, "percent": 50.0 });
+    assert_eq!(small, [&launch("first", 2), &launch("second", 3)], "{all:?}");
+    let short = all.iter().find(|row| row["rule"] == "many_launches").unwrap();
+    assert!(short["launches"].is_null(), "{short}");
+    let words = "2 launches take 5 µs on average";
+    assert!(short["sentence"].as_str().unwrap().starts_with(words), "{short}");
+    assert_eq!(short["saving"]["percent"], 20.0, "2 of 10 µs");
+}
+
 /// Replaces the first launch by a copy, which ncu does not see: it reads and writes 4,096 bytes each.
 fn moved(require: &str) -> Finished {
     let text = PHASE.replace("memset = \"t\"\nbyte = 1", "memcpy = { from = \"x\", to = \"t\" }");

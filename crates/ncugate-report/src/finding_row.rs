@@ -106,6 +106,14 @@ impl FindingRow {
 }
 
 impl FindingRow {
+    /// The title without the sentence, with the kernel if it is one of several: `Few warps, in count_blocks`.
+    pub fn heading(&self) -> CleanText {
+        match &self.launches {
+            Some(launches) => CleanText::whole(&format!("{}, in {}", self.title, launches.kernel)),
+            None => self.title.clone(),
+        }
+    }
+
     /// Whether it is a cause that is worth fixing, not a symptom of another finding.
     pub fn is_cause(&self) -> bool {
         let is_cause = matches!(self.kind, RuleKind::Defect | RuleKind::Redesign);

@@ -163,7 +163,7 @@ fn next(report: &RunReport) -> Option<NextExperiment> {
     let cause = report.findings.iter().filter(is_here).find(|row| row.is_cause());
     if let Some(row) = cause.filter(|row| !row.advice.is_empty()) {
         let saving = row.saving.as_ref().map(|saving| saving.words.clone());
-        let cause = StepCause { title: row.title.clone(), saving, confidence: row.confidence };
+        let cause = StepCause { title: row.heading(), saving, confidence: row.confidence };
         return Some(NextExperiment { advice: row.advice.clone(), cause: Some(cause) });
     }
     let advice = match (&place.not_asked, place.outcome) {

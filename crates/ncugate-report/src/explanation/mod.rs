@@ -150,7 +150,7 @@ impl<'s, 'a> Explainer<'s, 'a> {
                 shape: other.shape,
                 outcome: other.outcome,
                 saving: other.bottleneck.as_ref().and_then(|row| Some(row.saving.as_ref()?.words.clone())),
-                cause: other.bottleneck.map(|row| row.title),
+                cause: other.bottleneck.map(|row| row.heading()),
             });
         }
         Ok(Some(first))

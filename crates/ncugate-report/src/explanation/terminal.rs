@@ -122,7 +122,7 @@ pub fn table(explanations: &[Explanation]) -> String {
     for explanation in explanations {
         let row = explanation.bottleneck.as_ref();
         let cause = match (row, &explanation.not_asked) {
-            (Some(row), _) => row.title.to_string(),
+            (Some(row), _) => row.heading().to_string(),
             (None, Some(lacks)) => format!("not judged: {} of {} rules lack counters", lacks.rules, lacks.of),
             (None, None) if explanation.outcome == DiagnosisOutcome::NotJudged => "not judged".to_owned(),
             (None, None) => "no significant cause".to_owned(),
