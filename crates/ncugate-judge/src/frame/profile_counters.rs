@@ -103,7 +103,7 @@ enum EvaluationLaunches {
     NotSeen,
     /// In every evaluation, in order.
     Same(Arc<[Arc<str>]>),
-    /// Evaluations launch different kernels, so that a launch has no counters of its own.
+    /// Evaluations launch different kernels, so that counters belong to no launch.
     Different,
 }
 

@@ -83,7 +83,7 @@ enum ExpectedLaunches {
     Launches(Vec<ExpectedKernel>),
     /// Any launches, which are one evaluation together.
     Any,
-    /// Any launches, each an evaluation of its own.
+    /// Any launches, each a separate evaluation.
     Single,
     Matching(regex::Regex),
     /// No launch: the filter does not compile.

@@ -35,7 +35,7 @@ pub struct EvaluationFacts<'a> {
     /// All launches together.
     pub whole: CaseFacts<'a>,
     /// Each of several launches, without kernels that take little of the time. Empty for a single launch, and if the
-    /// launches have no durations of their own.
+    /// durations of the launches are unknown.
     pub launches: Vec<LaunchFacts<'a>>,
 }
 
