@@ -1,6 +1,6 @@
 //! The meaning of a metric: from the catalogue, or from the parts of its name in Nsight Compute.
 
-use ncugate_model::metric::{Catalogue, Combination, Formula, LogicalMetric, MetricKind};
+use ncugate_model::metric::{Catalogue, Combination, Formula, LogicalMetric, MetricKind, known_chips};
 use ncugate_model::{Better, ComputeCapability, is_ncu_metric};
 use serde::Serialize;
 use std::fmt::Write;
@@ -28,9 +28,6 @@ pub struct MetricEntry {
     pub used_by: Vec<String>,
 }
 
-/// One chip of each family of the catalogue.
-const CHIPS: [(u32, u32); 7] = [(7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0)];
-
 /// The entry of a metric; none if it is neither in the catalogue nor a name of Nsight Compute.
 pub fn metric_entry(name: &str) -> Option<MetricEntry> {
     let catalogue = Catalogue::embedded();
@@ -41,18 +38,16 @@ pub fn metric_entry(name: &str) -> Option<MetricEntry> {
 }
 
 fn of_catalogue(catalogue: &Catalogue, metric: &LogicalMetric) -> MetricEntry {
-    let mut computed: Vec<(String, String)> = Vec::new();
-    for (major, minor) in CHIPS {
-        let chip = ComputeCapability::new(major, minor);
+    let mut formulas: Vec<(String, Vec<ComputeCapability>)> = Vec::new();
+    for chip in known_chips() {
         let Ok(definition) = catalogue.definition(&metric.name, Some(chip)) else { continue };
         let formula = formula(&definition.formula);
-        match computed.iter_mut().find(|(_, known)| *known == formula) {
-            Some((chips, _)) => {
-                let _ = write!(chips, ", {chip}");
-            }
-            None => computed.push((chip.to_string(), formula)),
+        match formulas.iter_mut().find(|(known, _)| *known == formula) {
+            Some((_, chips)) => chips.push(chip),
+            None => formulas.push((formula, vec![chip])),
         }
     }
+    let computed = formulas.into_iter().map(|(formula, chips)| (listed(&chips), formula)).collect();
     let judged = match metric.kind {
         MetricKind::Deterministic => "exactly: it is equal for equal code and launch",
         MetricKind::Counter => "as counted, within its spread",
@@ -70,6 +65,26 @@ fn of_catalogue(catalogue: &Catalogue, metric: &LogicalMetric) -> MetricEntry {
         description: metric.description.split_whitespace().collect::<Vec<_>>().join(" "),
         used_by: Vec::new(),
     }
+}
+
+/// `7.5 to 8.6, 12.0`, or `all but 10.7` if few known chips are missing.
+fn listed(chips: &[ComputeCapability]) -> String {
+    let known: Vec<ComputeCapability> = known_chips().collect();
+    let missing: Vec<ComputeCapability> = known.iter().copied().filter(|chip| !chips.contains(chip)).collect();
+    match missing.len() {
+        1..=4 => format!("all but {}", spans(&missing, &known)),
+        _ => spans(chips, &known),
+    }
+}
+
+/// Three and more successive known chips are a span.
+fn spans(chips: &[ComputeCapability], known: &[ComputeCapability]) -> String {
+    let runs = known.split(|chip| !chips.contains(chip)).filter(|run| !run.is_empty());
+    let text = |run: &[ComputeCapability]| match run {
+        [first, _, .., last] => format!("{first} to {last}"),
+        few => few.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+    };
+    runs.map(text).collect::<Vec<_>>().join(", ")
 }
 
 fn formula(formula: &Formula) -> String {
@@ -152,10 +167,8 @@ fn of_ncu(catalogue: &Catalogue, name: &str) -> MetricEntry {
         ". `ncu --query-metrics` lists the metrics of a chip. A gate can use this name, in ncu's base unit."
     );
     let uses = |metric: &&LogicalMetric| {
-        let chips = CHIPS.iter().filter_map(|(major, minor)| {
-            catalogue.definition(&metric.name, Some(ComputeCapability::new(*major, *minor))).ok()
-        });
-        chips.into_iter().any(|definition| definition.metrics().contains(&name))
+        let mut chips = known_chips().filter_map(|chip| catalogue.definition(&metric.name, Some(chip)).ok());
+        chips.any(|definition| definition.metrics().contains(&name))
     };
     let launches = match catalogue.combination(name) {
         Combination::Sum => "the sum",
@@ -232,11 +245,12 @@ mod tests {
         let entry = metric_entry("achieved_occupancy").unwrap();
         assert_eq!(
             entry.computed,
-            [(
-                "7.5, 8.0, 8.6, 8.9, 9.0, 10.0, 12.0".to_owned(),
-                "sm__warps_active.avg.pct_of_peak_sustained_active".to_owned()
-            )]
+            [("7.5 to 12.1".to_owned(), "sm__warps_active.avg.pct_of_peak_sustained_active".to_owned())]
         );
+        let read = metric_entry("dram_read_bytes").unwrap();
+        let chips: Vec<&str> = read.computed.iter().map(|(chips, _)| chips.as_str()).collect();
+        assert_eq!(chips, ["7.5 to 8.6, 8.9 to 10.0, 10.3", "10.7, 12.0"]);
+        assert_eq!(metric_entry("dram_bytes").unwrap().computed[0].0, "all but 8.7, 10.1, 11.0, 12.1");
     }
 
     /// Sections of the page: sources of a metric, and their titles.
@@ -278,7 +292,7 @@ mod tests {
         let facts = if facts.is_empty() { String::new() } else { format!(" ({})", facts.join(", ")) };
         let mut item = format!("- **`{}`**{facts}: {}", entry.name, entry.description);
         for (chips, formula) in &entry.computed {
-            match chips.split(", ").count() == CHIPS.len() {
+            match *chips == listed(&known_chips().collect::<Vec<_>>()) {
                 true => write!(item, " `{formula}`.").unwrap(),
                 false => write!(item, " On {chips}: `{formula}`.").unwrap(),
             }

@@ -175,7 +175,7 @@ fn unstaged_gates(phase: &Phase) -> impl Iterator<Item = &Gate> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncugate_model::metric::signal_counters;
+    use ncugate_model::metric::{known_chips, signal_counters};
     use ncugate_phase::config::parse;
     use std::collections::BTreeMap;
     use std::path::Path;
@@ -183,11 +183,10 @@ mod tests {
     /// Every counter that the program reads, with the chips of which it can request it by itself: those of the
     /// catalogue, of the diagnosis, and of the witness.
     fn requests() -> BTreeMap<String, Vec<String>> {
-        let chips = (7..=13).flat_map(|major| (0..=9).map(move |minor| ComputeCapability::new(major, minor)));
         let metrics: Vec<String> = Catalogue::embedded().names().map(str::to_owned).collect();
         let mut requests: BTreeMap<String, Vec<String>> =
             signal_counters().map(|name| (name.to_owned(), Vec::new())).collect();
-        for chip in chips.filter(|chip| !asked_signals(Some(*chip)).is_empty()) {
+        for chip in known_chips() {
             let arithmetic = OTHER_ARITHMETIC.iter().map(|(name, _)| (*name).to_owned());
             let names = read(&metrics, Some(chip)).into_iter().chain(deep_counters(Some(chip))).chain(arithmetic);
             for name in names.collect::<BTreeSet<_>>() {

@@ -24,5 +24,5 @@ pub use derivation::{
 pub use family::ChipFamily;
 pub use known_metrics::{is_listed, nearest_listed};
 pub use peak::most_operations;
-pub use signal::{SIGNALS, asked_signals, outside_full_set, signal_counter, signal_counters};
+pub use signal::{SIGNALS, asked_signals, known_chips, outside_full_set, signal_counter, signal_counters};
 pub use transfer::{TransferCost, TransferEffect};

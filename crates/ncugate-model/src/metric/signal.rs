@@ -83,6 +83,11 @@ const LIMITED: [(&str, &[(u32, u32)]); 7] = [
 /// A name that is read if a section contains it, and never requested: the next name of its signal needs fewer passes.
 const UNREQUESTED: &str = "lts__throughput.avg.pct_of_peak_sustained_elapsed";
 
+/// The chips whose counters are known, oldest first.
+pub fn known_chips() -> impl Iterator<Item = ComputeCapability> {
+    KNOWN.into_iter().map(ComputeCapability::from)
+}
+
 /// ncu's names of every signal.
 pub fn signal_counters() -> impl Iterator<Item = &'static str> {
     SIGNALS.iter().flat_map(|(_, names)| names.iter().copied())

@@ -197,7 +197,7 @@ mod tests {
     use super::super::bound_rule::BoundRule;
     use super::super::rule_book::RuleBook;
     use super::*;
-    use ncugate_model::metric::asked_signals;
+    use ncugate_model::metric::known_chips;
     use ncugate_phase::config::rule::FACTS;
     use std::collections::BTreeMap;
 
@@ -228,15 +228,11 @@ mod tests {
     /// The table of docs/diagnosis.md: which rules a chip cannot answer. `tests/oracle/counters.py` proves the names.
     #[test]
     fn the_page_lists_the_rules_that_a_chip_cannot_answer() {
-        let chips: Vec<ComputeCapability> = (7..=13)
-            .flat_map(|major| (0..=9).map(move |minor| ComputeCapability::new(major, minor)))
-            .filter(|chip| !asked_signals(Some(*chip)).is_empty())
-            .collect();
         let mut rows: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
         for (rule, bound) in RuleBook::shipped().bound() {
             let mut on: BTreeMap<BTreeSet<String>, Vec<String>> = BTreeMap::new();
-            for chip in &chips {
-                on.entry(absent(bound, *chip)).or_default().push(chip.to_string());
+            for chip in known_chips() {
+                on.entry(absent(bound, chip)).or_default().push(chip.to_string());
             }
             on.remove(&BTreeSet::new());
             for (metrics, on) in on {

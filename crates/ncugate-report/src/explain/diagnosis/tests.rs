@@ -15,13 +15,22 @@ fn shape(name: &str, b: i64) -> ShapeFacts {
 }
 
 fn diagnose(quantities: &Quantities, shapes: &[ShapeFacts], variants: &[VariantId]) -> Vec<Finding> {
+    diagnose_on(&CHIP, quantities, shapes, variants)
+}
+
+fn diagnose_on(
+    chip: &ChipKnowledge,
+    quantities: &Quantities,
+    shapes: &[ShapeFacts],
+    variants: &[VariantId],
+) -> Vec<Finding> {
     let diagnosis = Diagnosis {
         rules: RuleBook::shipped(),
         quantities,
         plan: None,
         compilation: Compilation::default(),
         shapes,
-        chip: &CHIP,
+        chip,
         observations: &[],
         reports: &HashMap::new(),
     };
@@ -380,4 +389,31 @@ fn a_thousand_variants_are_diagnosed_quickly() {
     assert!(findings.len() > 1_000);
     // the limit applies to optimised code
     assert!(cfg!(debug_assertions) || took.as_millis() < 200, "{took:?}");
+}
+
+/// 12.0 has no other matrix instructions than mma.sync.
+#[test]
+fn mma_sync_is_old_on_chips_with_asynchronous_matrix_instructions() {
+    const WGMMA: &str = "sm__inst_executed_pipe_tensor_op_gmma.avg.pct_of_peak_sustained_active";
+    const TCGEN05: &str = "sm__inst_executed_pipe_tc.avg.pct_of_peak_sustained_active";
+    let saving = |chip: (u32, u32), counter: &str, executed: f64| {
+        let (variant, shape) = (VariantId("v".into()), shape("s", 1));
+        let mut quantities = Quantities::new([(variant.clone(), shape.name.clone())]);
+        let tensor = "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active";
+        for (metric, value) in [(tensor, 70.0), (counter, executed)] {
+            quantities.set_column(metric, vec![Cell::finite(value)]);
+        }
+        quantities.set_launches(0, ["k".into()].into());
+        let chip = ChipKnowledge { capability: Some(chip.into()), ..CHIP };
+        let findings = diagnose_on(&chip, &quantities, &[shape], &[variant]);
+        findings
+            .into_iter()
+            .find(|finding| finding.rule == "old_tensor_instructions")?
+            .saving
+            .map(|saving| saving.percent)
+    };
+    assert_eq!((saving((9, 0), WGMMA, 0.0), saving((9, 0), WGMMA, 1.0)), (Some(33.0), None));
+    assert_eq!((saving((10, 3), TCGEN05, 0.0), saving((10, 3), TCGEN05, 1.0)), (Some(70.0), None));
+    assert_eq!((saving((11, 0), TCGEN05, 0.0), saving((12, 0), TCGEN05, 0.0)), (Some(70.0), None));
+    assert_eq!(saving((10, 0), "duration", 1e4), None, "not counted");
 }
