@@ -357,7 +357,7 @@ impl DeepProfiler<'_> {
         own_texts(run, |path, content| texts.add(path, content));
         let disassembly = self.disassembly(source.binary, &entry, logs);
         let code = Code { cubin: source.binary, entry: &entry, functions: &samples.functions };
-        Ok(Some(listing(code, samples.places.keys().copied(), &texts, &own, disassembly)))
+        Ok(Some(listing(code, samples.counted().into_iter(), &texts, &own, disassembly)))
     }
 
     fn disassembly(&self, cubin: &[u8], entry: &str, logs: &Path) -> Result<BTreeMap<u64, String>, ListingError> {

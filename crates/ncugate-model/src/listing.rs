@@ -1,4 +1,4 @@
-//! The sampled instructions of a kernel with their source lines, as stored in a run.
+//! The sampled and executed instructions of a kernel with their source lines, as stored in a run.
 
 use serde::{Deserialize, Serialize};
 

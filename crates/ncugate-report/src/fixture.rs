@@ -205,9 +205,11 @@ fn said(selected: &VariantId, phase: &Phase) -> Vec<NcuObservations> {
             stall: "long_scoreboard".to_owned(),
             states: vec![("long_scoreboard".to_owned(), 2_468)],
             instructions: Vec::new(),
+            dependency: None,
         }],
         lacks: Vec::new(),
         timeline: None,
+        code_facts: Vec::new(),
     }]
 }
 

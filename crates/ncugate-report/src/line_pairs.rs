@@ -290,6 +290,7 @@ mod tests {
             stall: (*stall).to_owned(),
             states: vec![((*stall).to_owned(), 10)],
             instructions: Vec::new(),
+            dependency: None,
         };
         NcuObservations {
             variant: VariantId("v".into()),
@@ -300,6 +301,7 @@ mod tests {
             lines: lines.iter().map(hot).collect(),
             lacks: Vec::new(),
             timeline: None,
+            code_facts: Vec::new(),
         }
     }
 

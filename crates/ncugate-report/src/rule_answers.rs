@@ -11,7 +11,7 @@ use ncugate_judge::store::Run;
 use ncugate_judge::witness::ChipFacts;
 use ncugate_judge::{Correctness, JudgeError, JudgedRun};
 use ncugate_model::expr::{Expr, Names, Value};
-use ncugate_model::{Cell, CleanText, ProfileOutcome, ShapeName, VariantId};
+use ncugate_model::{Cell, CleanText, Dtype, ProfileOutcome, ShapeName, VariantId};
 use ncugate_phase::config::{Phase, Shape};
 use ncugate_phase::plan::Method;
 use std::collections::HashMap;
@@ -22,7 +22,11 @@ pub fn shape_facts(phase: &Phase) -> Vec<ShapeFacts> {
     let of = |shape: &Shape| {
         let scope: Names = shape.dims.iter().map(|(name, n)| (name.clone(), Value::Int(*n))).collect();
         let number = |expr: &Option<Expr>| expr.as_ref().and_then(|expr| expr.eval_number(&scope).ok());
-        let work = DeclaredWork { flops: number(&phase.workload.flops), bytes: number(&phase.workload.bytes) };
+        let work = DeclaredWork {
+            flops: number(&phase.workload.flops),
+            bytes: number(&phase.workload.bytes),
+            has_f64_buffers: Some(phase.workload.buffers.iter().any(|buffer| buffer.dtype == Dtype::F64)),
+        };
         ShapeFacts { name: shape.name.clone(), dims: shape.dims.clone(), work }
     };
     let measured =

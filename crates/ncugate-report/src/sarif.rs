@@ -150,8 +150,13 @@ mod tests {
 
     #[test]
     fn files_outside_of_the_project_are_not_named_and_names_are_encoded() {
-        let row =
-            |place: &str| FindingLine { place: place.into(), source: None, share: 1.0, stall: CleanText::default() };
+        let row = |place: &str| FindingLine {
+            place: place.into(),
+            source: None,
+            share: 1.0,
+            stall: CleanText::default(),
+            awaited: None,
+        };
         assert!(line(&row("/opt/x.cuh:3")).is_none() && line(&row("../x.cu:3")).is_none() && line(&row("x")).is_none());
         assert!(line(&row("kernels/a b.cu:3")).unwrap().to_string().contains("kernels/a%20b.cu"));
     }

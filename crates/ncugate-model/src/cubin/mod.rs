@@ -15,7 +15,7 @@ pub use variable::{ModuleVariable, variable, variables};
 
 use object::elf::FileHeader64;
 use object::read::elf::ElfFile;
-use object::{Endianness, Object as _, ObjectSection as _, ObjectSymbol as _, SymbolKind};
+use object::{Endianness, Object as _, ObjectSection as _, ObjectSymbol as _, SymbolFlags, SymbolKind};
 
 type Elf<'a> = ElfFile<'a, FileHeader64<Endianness>>;
 
@@ -62,6 +62,25 @@ pub fn machine_code<'c>(cubin: &'c [u8], entry: &str) -> Result<Option<&'c [u8]>
     let elf = Elf::parse(cubin).map_err(damaged)?;
     let text = elf.section_by_name(&format!(".text.{entry}"));
     text.map(|text| text.data().map_err(damaged)).transpose()
+}
+
+/// Bytes of the machine code of all functions that are not kernels.
+///
+/// # Errors
+/// The cubin is damaged.
+pub fn function_bytes(cubin: &[u8]) -> Result<u64, CubinError> {
+    /// The flag of a kernel's symbol.
+    const ENTRY: u8 = 0x10;
+    let elf = Elf::parse(cubin).map_err(damaged)?;
+    let is_kernel =
+        |flags: SymbolFlags<_, _>| matches!(flags, SymbolFlags::Elf { st_other, .. } if st_other.0 & ENTRY > 0);
+    let kernels: Vec<&str> =
+        elf.symbols().filter(|symbol| is_kernel(symbol.flags())).filter_map(|symbol| symbol.name().ok()).collect();
+    let functions = elf.sections().filter(|section| {
+        let name = section.name().ok().and_then(|name| name.strip_prefix(".text."));
+        name.is_some_and(|name| !kernels.contains(&name))
+    });
+    Ok(functions.map(|section| section.size()).fold(0, u64::saturating_add))
 }
 
 /// Index of a kernel in the cubin's table of symbols, by its symbol; none if the cubin has no such kernel.

@@ -95,7 +95,7 @@ const fn fact(name: &'static str, doc: &'static str) -> RuleFact {
     RuleFact { name, doc }
 }
 
-/// Every fact. In addition there is `share_NAME` for each warp state `stall_NAME`: percent of a warp's time between
+/// Facts of a launch. In addition there is `share_NAME` for each warp state `stall_NAME`: percent of a warp's time between
 /// two instructions.
 pub const FACTS: &[RuleFact] = &[
     fact("sms", "multiprocessors of the GPU"),
@@ -139,6 +139,7 @@ pub const FACTS: &[RuleFact] = &[
     fact("device_optimisation", "optimisation level of ptxas, 0 to 3; 3 if no level was given"),
     fact("minimum_bytes", "`bytes` of the workload: the minimum that a launch moves"),
     fact("minimum_flops", "`flops` of the workload"),
+    fact("f64_buffers", "1 if a buffer of the workload is `f64`"),
     fact("traffic_factor", "bytes moved by DRAM, over `minimum_bytes`"),
     fact("reread_factor", "bytes that global loads requested from L1, over `minimum_bytes`"),
     fact("arithmetic_intensity", "`minimum_flops` over `minimum_bytes`"),
@@ -193,6 +194,59 @@ pub const FACTS: &[RuleFact] = &[
     fact("local_share_pct", "percent of instructions that load from or store to local memory"),
 ];
 
+/// Facts of a kernel's machine code, with the executions and samples of its instructions. They need a deep profile, or
+/// a report with sections `SourceCounters` and `SamplingData`.
+pub const CODE_FACTS: &[RuleFact] = &[
+    fact("code_bytes", "bytes of the kernel's machine code and of the functions that it calls"),
+    fact("predicated_off_pct", "percent of the threads of executed instructions whose predicate is false"),
+    fact("f64_instruction_pct", "percent of executed instructions in double precision, conversions included"),
+    fact("f64_time_pct", "percent of the samples at these instructions or waiting for their results"),
+    fact("f64_conversion_pct", "percent of executed instructions that convert from or to double precision"),
+    fact("f64_conversion_time_pct", "percent of the samples at these instructions or waiting for their results"),
+    fact("integer_division_pct", "percent of executed instructions that are part of an integer division or modulo"),
+    fact("integer_division_time_pct", "percent of the samples at these instructions or waiting for their results"),
+    fact(
+        "exact_function_pct",
+        "percent of executed instructions that are part of an exact division, root, sine, power or logarithm of floats",
+    ),
+    fact("exact_function_time_pct", "percent of the samples at these instructions or waiting for their results"),
+    fact("unfused_pct", "percent of executed instructions that add a product which nothing else uses"),
+    fact("unfused_time_pct", "percent of the samples at these instructions or waiting for their results"),
+    fact("global_access_pct", "percent of executed instructions that load from or store to global memory"),
+    fact("global_access_bytes", "mean bytes for a lane of these instructions"),
+    fact("narrow_access_pct", "percent of these instructions that move 1 to 4 bytes for a lane"),
+    fact("narrow_access_time_pct", "percent of the samples at the narrow ones or waiting for their results"),
+    fact("shared_atomic_pct", "percent of executed instructions that are atomics on shared memory"),
+    fact("shared_atomic_time_pct", "percent of the samples at these instructions or waiting for their results"),
+    fact("cas_pct", "percent of executed instructions that are compare-and-swap"),
+    fact("cas_time_pct", "percent of the samples in loops of a compare-and-swap or waiting for their results"),
+    fact("indexed_constant_pct", "percent of executed instructions that read constant memory at an index of each lane"),
+    fact("indexed_constant_time_pct", "percent of the samples at these instructions or waiting for their results"),
+    fact("local_access_pct", "percent of executed instructions that access local memory"),
+    fact("local_time_pct", "percent of the samples at these instructions or waiting for their results"),
+    fact("special_function_pct", "percent of executed instructions on the special function unit"),
+    fact("special_function_time_pct", "percent of the samples at these instructions or waiting for their results"),
+    fact("conversion_pct", "percent of executed instructions that convert between formats"),
+    fact("conversion_time_pct", "percent of the samples at these instructions or waiting for their results"),
+    fact("shuffle_pct", "percent of executed instructions that are shuffles"),
+    fact("barrier_pct", "percent of executed instructions that are barriers of a block or cluster"),
+    fact("waits_for_global_loads_pct", "percent of the samples waiting at a scoreboard for loads from global memory"),
+    fact("waits_for_local_pct", "percent of the samples waiting at a scoreboard for local memory"),
+    fact("waits_for_shared_pct", "percent of the samples waiting at a scoreboard for shared memory"),
+    fact(
+        "waits_for_special_functions_pct",
+        "percent of the samples waiting at a scoreboard for special functions and conversions",
+    ),
+    fact("waits_for_shuffles_pct", "percent of the samples waiting at a scoreboard for shuffles and votes"),
+    fact("waits_for_constants_pct", "percent of the samples waiting at a scoreboard for constant memory"),
+    fact("waits_for_atomics_pct", "percent of the samples waiting at a scoreboard for atomics"),
+];
+
+/// Every fact.
+pub fn facts() -> impl Iterator<Item = &'static RuleFact> {
+    FACTS.iter().chain(CODE_FACTS)
+}
+
 /// Texts that a rule's sentence can insert in braces, in addition to numbers.
 pub const FACT_TEXTS: &[RuleFact] = &[
     fact(
@@ -209,5 +263,5 @@ pub const SHARE: &str = "share_";
 
 /// Whether rules can read a non-metric number with that name.
 pub fn is_fact(name: &str) -> bool {
-    name.starts_with(SHARE) || FACTS.iter().any(|fact| fact.name == name)
+    name.starts_with(SHARE) || facts().any(|fact| fact.name == name)
 }

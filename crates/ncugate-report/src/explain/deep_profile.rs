@@ -6,9 +6,11 @@ use ncugate_judge::frame::{
 };
 use ncugate_judge::store::{Run, open_reports};
 use ncugate_model::metric::signal_counters;
-use ncugate_model::{ComputeCapability, DeepProfile};
+use ncugate_model::{Cell, ComputeCapability, DeepProfile};
+use ncugate_phase::config::rule::CODE_FACTS;
 use ncugate_phase::plan::{Plan, Variant};
 use std::error::Error;
+use std::sync::Arc;
 
 /// Results of deep profiles.
 #[derive(Debug, Default)]
@@ -45,13 +47,40 @@ impl DeepProfiles {
             run.deep_profiles.iter().map(|deep| ((deep.variant.clone(), deep.shape.clone()), deep)).collect();
         let observations = observations(&reports, (plan, &run.builds), &listings).map_err(|e| run.damaged(&e))?;
         let clocks = Clocks::read(&reports).map_err(|e| run.damaged(&e))?;
-        let quantities = deep_quantities(&counted, &rows, &metrics, capability);
+        let mut quantities = deep_quantities(&counted, &rows, &metrics, capability);
+        add_code_facts(&mut quantities, &rows, &observations);
         Ok(Self { quantities, observations, clocks, problem: None })
     }
 
     /// Whether a deep profile has observations of the same variant and shape.
     pub fn observe(&self, other: &NcuObservations) -> bool {
         self.observations.iter().any(|own| (&own.variant, &own.shape) == (&other.variant, &other.shape))
+    }
+}
+
+/// Adds the facts of machine code: of a case with one kernel, and of each launch of a case with several.
+fn add_code_facts(quantities: &mut Quantities, rows: &[DeepProfileCase], observations: &[NcuObservations]) {
+    let of_row = |row: &DeepProfileCase| -> Vec<&NcuObservations> {
+        let is_of = |seen: &&NcuObservations| (&seen.variant, &seen.shape) == (&row.measured_as, &row.shape);
+        observations.iter().filter(is_of).collect()
+    };
+    for name in CODE_FACTS.iter().map(|fact| fact.name) {
+        let fact = |seen: Option<&&NcuObservations>| {
+            let known = seen.and_then(|seen| seen.code_facts.iter().find(|(fact, _)| *fact == name));
+            known.map_or_else(
+                || Cell::Missing("its machine code is not known".into()),
+                |(_, value)| Cell::finite(*value),
+            )
+        };
+        let seen: Vec<Vec<&NcuObservations>> = rows.iter().map(of_row).collect();
+        let only = |seen: &Vec<&NcuObservations>| fact(seen.first().filter(|_| seen.len() == 1));
+        quantities.set_column(name, seen.iter().map(only).collect());
+        for (at, (row, seen)) in rows.iter().zip(&seen).enumerate() {
+            let Some(kernels) = quantities.launches(&row.variant, &row.shape).cloned() else { continue };
+            let of_kernel = |kernel: &Arc<str>| fact(seen.iter().find(|seen| *seen.kernel == **kernel));
+            let steps: Vec<Cell> = kernels.iter().map(of_kernel).collect();
+            quantities.set_steps(name, at, steps);
+        }
     }
 }
 

@@ -4,11 +4,12 @@ use super::case_table::{CaseColumns, CaseTable};
 use super::evaluation_facts::{EvaluationFacts, HeldRule, LaunchName};
 use super::facts::{CaseFacts, ChipKnowledge, Compilation};
 use super::finding::{
-    EstimateSource, EvidenceValue, Finding, FindingLine, MeasuredPair, SEVERE, SavingEstimate, Severity, WORTH_TRYING,
+    AwaitedResult, EstimateSource, EvidenceValue, Finding, FindingLine, MeasuredPair, SEVERE, SavingEstimate, Severity,
+    WORTH_TRYING,
 };
 use super::growth::{DeclaredWork, ShapeFacts, ShapeGrowth, growth};
 use super::pair::{FASTER, Pairs};
-use super::profiler::NcuObservations;
+use super::profiler::{Dependency, NcuObservations};
 use super::rule_book::RuleBook;
 use crate::kernel_names::short_names;
 use crate::text;
@@ -17,7 +18,7 @@ use ncugate_judge::witness::durations::Durations;
 use ncugate_model::expr::Value;
 use ncugate_model::metric::{Catalogue, id};
 use ncugate_model::number;
-use ncugate_model::{CleanText, ShapeName, VariantId, demangled};
+use ncugate_model::{CleanText, Line, ShapeName, VariantId, demangled};
 use ncugate_phase::config::{Confidence, Rule, RuleKind};
 use ncugate_phase::plan::{Method, Plan, Step};
 use rayon::prelude::*;
@@ -332,6 +333,7 @@ impl Diagnosis<'_> {
                 source: hot.line.text.as_deref().map(|source| source.trim().into()),
                 share: hot.share,
                 stall: hot.stall.replace('_', " ").into(),
+                awaited: hot.dependency.as_ref().map(|dependency| awaited(dependency, &hot.line)),
             })
             .collect()
     }
@@ -438,6 +440,28 @@ impl Diagnosis<'_> {
 
 /// Most defects of a variant that are compared with other variants.
 const MOST_COMPARED: usize = 3;
+
+/// The result that the instruction of a line waits for.
+fn awaited(dependency: &Dependency, waiting: &Line) -> AwaitedResult {
+    let opcode =
+        |text: &str| text.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or_default().to_owned();
+    let place = dependency.line.as_ref().map(|line| format!("{}:{}", line.file, line.line));
+    let source = dependency.line.as_ref().and_then(|line| line.text.as_deref()).map(str::trim);
+    let mut words =
+        format!("{} waits for {}, {}", opcode(&dependency.waiting), opcode(&dependency.producer), dependency.kind);
+    if let (Some(place), false) = (&place, dependency.line.as_ref() == Some(waiting)) {
+        words.push_str(&format!(" at {place}"));
+    }
+    AwaitedResult {
+        waiting: (&dependency.waiting).into(),
+        instruction: (&dependency.producer).into(),
+        kind: dependency.kind.into(),
+        place: place.map(CleanText::from),
+        source: source.map(CleanText::from),
+        words: words.into(),
+    }
+}
+
 /// Chunks of the variants for each thread.
 const SHARES: usize = 4;
 /// Evaluations with more launches are diagnosed only as a whole.

@@ -363,6 +363,7 @@ impl CaseFacts<'_> {
         match name {
             "minimum_bytes" => bytes,
             "minimum_flops" => flops,
+            "f64_buffers" => self.work.has_f64_buffers.map(|has| f64::from(u8::from(has))),
             "traffic_factor" => Some(self.number("dram_bytes")? / bytes?),
             "reread_factor" => Some(32.0 * self.number("global_load_sectors")? / bytes?),
             "arithmetic_intensity" => Some(flops? / bytes?),
@@ -411,7 +412,7 @@ mod tests {
             baseline: None,
             chip,
             compilation: Compilation { debug: Some(false), optimisation: Some(3) },
-            work: DeclaredWork { flops: Some(1e9), bytes: Some(1e6) },
+            work: DeclaredWork { flops: Some(1e9), bytes: Some(1e6), has_f64_buffers: Some(false) },
             growth: Some(&growth),
             launches: Some(3),
             known: None,
@@ -478,7 +479,8 @@ mod tests {
         let known: Vec<&str> = facts(&[("issue_slot_utilisation", f64::NAN)], |case| {
             FACTS.iter().map(|fact| fact.name).filter(|name| case.number(name).is_some()).collect()
         });
-        let given = ["sms", "cc", "debug_build", "device_optimisation", "minimum_bytes", "minimum_flops"];
+        let given =
+            ["sms", "cc", "debug_build", "device_optimisation", "minimum_bytes", "minimum_flops", "f64_buffers"];
         let grown = ["arithmetic_intensity", "time_growth", "work_growth", "grid_growth", "serial_growth", "launches"];
         assert_eq!(known, [&given[..], &grown].concat());
     }

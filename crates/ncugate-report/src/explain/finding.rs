@@ -79,6 +79,25 @@ pub struct FindingLine {
     pub share: f64,
     /// The most frequent stall reason of its warps.
     pub stall: CleanText,
+    /// The result that they wait for, if the machine code tells it.
+    pub awaited: Option<AwaitedResult>,
+}
+
+/// A result that warps wait for at a line.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct AwaitedResult {
+    /// The instruction that waits.
+    pub waiting: CleanText,
+    /// The earlier instruction whose result it waits for.
+    pub instruction: CleanText,
+    /// What that is: `load from shared memory`.
+    pub kind: CleanText,
+    /// Its `file:line`, if known.
+    pub place: Option<CleanText>,
+    /// The text of that line, if known.
+    pub source: Option<CleanText>,
+    /// In words: `HADD2.F32 waits for LDS, load from shared memory`, and where, if that is another line.
+    pub words: CleanText,
 }
 
 /// The launches that a finding is about, if an evaluation has several: launches of one kernel.

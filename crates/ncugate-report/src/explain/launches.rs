@@ -115,8 +115,11 @@ fn with_diagnosis<T>(
 ) -> Result<T, ReportError> {
     let shape = ShapeName(format!("launch {}", launch.id()).into());
     let capability = launch.compute_capability()?.map(ComputeCapability::from);
-    let quantities = quantities(launch, variant, &shape, capability)?;
+    let mut quantities = quantities(launch, variant, &shape, capability)?;
     let seen = observe(report, launch, variant.clone(), shape.clone())?;
+    for (name, value) in &seen.code_facts {
+        quantities.set_column(name, vec![Cell::finite(*value)]);
+    }
     let says_nothing = seen.rules.is_empty() && seen.lines.is_empty() && seen.hot.is_empty() && seen.timeline.is_none();
     let observations = (!says_nothing).then_some(seen);
     let facts = ChipFacts::of(launch)?;

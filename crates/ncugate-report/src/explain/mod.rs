@@ -14,6 +14,7 @@ mod growth;
 mod instructions;
 mod launches;
 pub mod listing;
+mod machine_code;
 mod pair;
 mod pareto;
 mod profiler;
@@ -29,8 +30,8 @@ pub use deep_profile::DeepProfiles;
 pub use diagnosis::{Diagnosis, RuleAnswers, Utilisation};
 pub use facts::{ChipKnowledge, Compilation};
 pub use finding::{
-    EstimateSource, EvidenceValue, Finding, FindingLaunches, FindingLine, MeasuredPair, SEVERE, SavingEstimate,
-    Severity, WORTH_TRYING,
+    AwaitedResult, EstimateSource, EvidenceValue, Finding, FindingLaunches, FindingLine, MeasuredPair, SEVERE,
+    SavingEstimate, Severity, WORTH_TRYING,
 };
 pub use growth::{DeclaredWork, ShapeFacts};
 pub use instructions::{
@@ -39,8 +40,8 @@ pub use instructions::{
 pub use launches::{DiagnosedLaunch, answers_of_report, diagnose_launch, diagnose_together};
 pub use pareto::{FrontVariant, ObjectiveFront, ParetoAxis, ParetoFront, ParetoPoint, objective_front, pareto};
 pub use profiler::{
-    HotLine, HotSpot, InstructionSamples, LineInstruction, Listings, NcuObservations, NcuRuleMessage, observations,
-    observe, source_of, texts,
+    Dependency, HotLine, HotSpot, InstructionSamples, LineInstruction, Listings, NcuObservations, NcuRuleMessage,
+    observations, observe, source_of, texts,
 };
 pub use roofline::{Ceiling, Roofline, RooflinePoint, roofline};
 pub use rule_book::RuleBook;

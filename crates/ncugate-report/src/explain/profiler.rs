@@ -2,12 +2,14 @@
 //!
 //! Reports with only gate metrics have neither.
 
+use super::machine_code::{CodeFact, DependencyState, MachineCode, code_facts};
 use super::timeline::Timeline;
 use crate::explain::listing::{Code, ListingError, SourceTexts, UserSources, listing};
 use indexmap::IndexMap;
 use ncu_rep::{Launch, MetricValue, Report, ReportError, SourceModule, SpeedupScope};
 use ncugate_judge::frame::launches::nvtx_text;
 use ncugate_judge::frame::{ExpectedKernel, cases_of};
+use ncugate_model::cubin::function_bytes;
 use ncugate_model::{BuildOutcome, BuildRecord, DeepProfile, Line, Listing, ShapeName, VariantId};
 use ncugate_phase::plan::{Method, Plan, Variant};
 use std::cmp::Reverse;
@@ -20,6 +22,9 @@ const HOTTEST: usize = 12;
 const SAMPLES: &str = "smsp__pcsamp_warps_issue_stalled_";
 /// Executions of every instruction of the kernel, which give its first address.
 const EXECUTED: &str = "inst_executed";
+/// Threads that execute each instruction, and those of them whose predicate is true.
+const THREADS: &str = "thread_inst_executed";
+const THREADS_ON: &str = "thread_inst_executed_true";
 
 /// Start addresses of the functions of a launch, one instance for each function.
 const FUNCTIONS: &str = "launch__function_pcs";
@@ -41,6 +46,8 @@ pub struct NcuObservations {
     pub lacks: Vec<String>,
     /// Samples over its duration.
     pub timeline: Option<Timeline>,
+    /// Numbers about its machine code, for rules.
+    pub code_facts: Vec<CodeFact>,
 }
 
 /// A rule's message.
@@ -88,6 +95,19 @@ pub struct HotLine {
     pub states: Vec<(String, u64)>,
     /// Its sampled instructions, in the order of their addresses.
     pub instructions: Vec<LineInstruction>,
+    /// The wait for a result at the hottest of these instructions, if the machine code tells it.
+    pub dependency: Option<Dependency>,
+}
+
+/// A stalled instruction, and the one whose result it waits for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dependency {
+    pub waiting: String,
+    pub producer: String,
+    /// What the producer is: `load from shared memory`.
+    pub kind: &'static str,
+    /// The producer's line, if known.
+    pub line: Option<Line>,
 }
 
 /// A sampled instruction of a line.
@@ -110,6 +130,11 @@ pub struct InstructionSamples {
     pub places: BTreeMap<u64, Reasons>,
     /// Start offsets of the kernel and the functions that it calls, in the same unit, sorted.
     pub functions: Vec<u64>,
+    /// Executions by warps of the kernel's instructions, in the same unit.
+    pub executed: BTreeMap<u64, u64>,
+    /// Sum of threads over all executions, and of those whose predicate is true.
+    pub threads: Option<u64>,
+    pub threads_on: Option<u64>,
 }
 
 /// Samples by reason (`long_scoreboard`).
@@ -201,9 +226,7 @@ impl SampledLaunch<'_> {
         };
         let nothing = Listing::default();
         let listing = kept.or(own.as_ref()).unwrap_or(&nothing);
-        let (hot, lines) = (samples.hottest(listing), samples.lines(listing));
-        let (lacks, timeline) = (listing.lacks.clone(), Timeline::of(&launch)?);
-        Ok(NcuObservations { variant: case.0, shape: case.1, kernel, rules, hot, lines, lacks, timeline })
+        of_launch(report, &launch, (case, kernel), rules, &samples, listing)
     }
 }
 
@@ -220,11 +243,43 @@ pub fn observe(
 ) -> Result<NcuObservations, ReportError> {
     let (rules, samples) = (rules(launch)?, InstructionSamples::of(launch)?);
     let listing = listed(report, launch, &samples)?.unwrap_or_default();
-    let (hot, lines) = (samples.hottest(&listing), samples.lines(&listing));
-    let timeline = Timeline::of(launch)?;
     let demangled = launch.demangled_name();
     let kernel = if demangled.is_empty() { launch.kernel_name() } else { demangled }.into_owned();
-    Ok(NcuObservations { variant, shape, kernel, rules, hot, lines, lacks: listing.lacks, timeline })
+    of_launch(report, launch, ((variant, shape), kernel), rules, &samples, &listing)
+}
+
+fn of_launch(
+    report: &Report,
+    launch: &Launch<'_>,
+    ((variant, shape), kernel): ((VariantId, ShapeName), String),
+    rules: Vec<NcuRuleMessage>,
+    samples: &InstructionSamples,
+    listing: &Listing,
+) -> Result<NcuObservations, ReportError> {
+    let code = machine_code(report, launch, samples, listing)?;
+    let (hot, lines) = (samples.hottest(listing), samples.lines(listing, &code));
+    let (lacks, timeline) = (listing.lacks.clone(), Timeline::of(launch)?);
+    let code_facts = code_facts(&code, samples);
+    Ok(NcuObservations { variant, shape, kernel, rules, hot, lines, lacks, timeline, code_facts })
+}
+
+/// The machine code of a launch: its words if the report holds them, else the texts of the listing.
+fn machine_code(
+    report: &Report,
+    launch: &Launch<'_>,
+    samples: &InstructionSamples,
+    listing: &Listing,
+) -> Result<MachineCode, ReportError> {
+    let texts = || MachineCode::of_listing(listing);
+    let Some(source) = source_of(report, launch)? else { return Ok(texts()) };
+    let entry = launch.mangled_name();
+    let code = Code { cubin: source.binary, entry: &entry, functions: &samples.functions };
+    let major = source.capability.or(launch.compute_capability()?).map_or(0, |(major, _)| major);
+    let (Ok(words), Ok(base)) = (code.bytes(), code.base()) else { return Ok(texts()) };
+    let Some(mut decoded) = MachineCode::of_words(words, base, major) else { return Ok(texts()) };
+    let called = if samples.functions.len() > 1 { function_bytes(source.binary).ok() } else { Some(0) };
+    decoded.bytes = called.map(|called| called + words.len() as u64);
+    Ok(decoded)
 }
 
 /// The lines of the sampled instructions from the report alone, if it holds the machine code.
@@ -236,7 +291,7 @@ fn listed(report: &Report, launch: &Launch<'_>, samples: &InstructionSamples) ->
     let entry = launch.mangled_name();
     let code = Code { cubin: source.binary, entry: &entry, functions: &samples.functions };
     let unasked = Err(ListingError::NotAsked);
-    Ok(Some(listing(code, samples.places.keys().copied(), &texts(&source), &UserSources::default(), unasked)))
+    Ok(Some(listing(code, samples.counted().into_iter(), &texts(&source), &UserSources::default(), unasked)))
 }
 
 /// The module of a launch, if the report holds its machine code.
@@ -284,6 +339,7 @@ impl InstructionSamples {
     pub fn of(launch: &Launch<'_>) -> Result<Self, ReportError> {
         let mut places: BTreeMap<u64, Reasons> = BTreeMap::new();
         let mut functions = BTreeSet::new();
+        let (mut executed, mut threads, mut threads_on) = (BTreeMap::new(), None, None);
         let mut first = u64::MAX;
         for metric in launch.metrics() {
             let metric = metric?;
@@ -291,6 +347,12 @@ impl InstructionSamples {
             if metric.name == FUNCTIONS {
                 let entries = metric.instances().map(|instance| Ok(instance?.value.as_u64()));
                 functions = entries.filter_map(Result::transpose).collect::<Result<_, ReportError>>()?;
+            }
+            if metric.name == THREADS || metric.name == THREADS_ON {
+                let counts = metric.instances().map(|instance| Ok(instance?.value.as_u64()));
+                let counts: Vec<u64> = counts.filter_map(Result::transpose).collect::<Result<_, ReportError>>()?;
+                let sum = counts.into_iter().reduce(u64::saturating_add);
+                if metric.name == THREADS { threads = sum } else { threads_on = sum }
             }
             if reason.is_none() && metric.name != EXECUTED {
                 continue;
@@ -304,12 +366,23 @@ impl InstructionSamples {
                 if let Some(reason) = reason.filter(|_| count > 0) {
                     *places.entry(address).or_default().entry(reason.to_owned()).or_default() += count;
                 }
+                if reason.is_none() && count > 0 {
+                    executed.insert(address, count);
+                }
             }
         }
         Ok(Self {
             places: places.into_iter().map(|(address, reasons)| (address - first, reasons)).collect(),
             functions: functions.into_iter().filter_map(|address| address.checked_sub(first)).collect(),
+            executed: executed.into_iter().map(|(address, count)| (address - first, count)).collect(),
+            threads,
+            threads_on,
         })
+    }
+
+    /// Offsets of the sampled and the executed instructions.
+    pub fn counted(&self) -> BTreeSet<u64> {
+        self.places.keys().chain(self.executed.keys()).copied().collect()
     }
 
     pub fn total(&self) -> u64 {
@@ -342,7 +415,7 @@ impl InstructionSamples {
     }
 
     /// Every sampled line, hottest first.
-    fn lines(&self, listing: &Listing) -> Vec<HotLine> {
+    fn lines(&self, listing: &Listing, code: &MachineCode) -> Vec<HotLine> {
         let total = self.total();
         let mut lines: BTreeMap<&Line, (Reasons, Vec<LineInstruction>)> = BTreeMap::new();
         for (offset, reasons) in &self.places {
@@ -362,11 +435,38 @@ impl InstructionSamples {
             let stall = most(&reasons)?.to_owned();
             let mut states: Vec<(String, u64)> = reasons.into_iter().collect();
             states.sort_by_key(|(_, samples)| Reverse(*samples));
-            Some(HotLine { line: line.clone(), samples, share: share(samples, total), stall, states, instructions })
+            let dependency = self.dependency(&stall, &instructions, listing, code);
+            let share = share(samples, total);
+            Some(HotLine { line: line.clone(), samples, share, stall, states, instructions, dependency })
         };
         let mut lines: Vec<HotLine> = lines.into_iter().filter_map(hot).collect();
         lines.sort_by_key(|hot| Reverse(hot.samples));
         lines
+    }
+
+    /// The wait at the instruction of a line that has the most samples in this state.
+    fn dependency(
+        &self,
+        state: &str,
+        instructions: &[LineInstruction],
+        listing: &Listing,
+        code: &MachineCode,
+    ) -> Option<Dependency> {
+        let in_state = |one: &&LineInstruction| self.places.get(&one.offset).and_then(|reasons| reasons.get(state));
+        let hottest = instructions.iter().max_by_key(|one| in_state(one).copied().unwrap_or(0))?;
+        let waiting = code.index(hottest.offset)?;
+        let producer = code.producer(waiting, DependencyState::of(state)?)?;
+        let (waiting, producer) = (code.instructions.get(waiting)?, code.instructions.get(producer)?);
+        let listed = listing.at(producer.offset);
+        let text = |offset: u64, mnemonic: &str| {
+            listing.at(offset).and_then(|one| one.text.clone()).unwrap_or_else(|| mnemonic.to_owned())
+        };
+        Some(Dependency {
+            waiting: text(waiting.offset, &waiting.mnemonic),
+            producer: text(producer.offset, &producer.mnemonic),
+            kind: producer.operation.noun(),
+            line: listed.and_then(|one| listing.line(one.line)).cloned(),
+        })
     }
 }
 
@@ -426,7 +526,7 @@ mod tests {
         assert!(
             spots.iter().all(|spot| spot.line.as_ref().is_some_and(|line| line.file == "attn.cu" && line.line > 12))
         );
-        let lines = samples.lines(&listing);
+        let lines = samples.lines(&listing, &MachineCode::default());
         assert!(lines.windows(2).all(|pair| pair[0].samples >= pair[1].samples));
         assert!(lines[0].samples > spots[0].samples, "a line adds up its instructions");
         let (hot, sum) = (&lines[0], |counts: Vec<u64>| counts.into_iter().sum::<u64>());

@@ -1,6 +1,7 @@
 //! An explanation for a program that reads few tokens: one JSON object under 2 KB.
 
 use super::Explanation;
+use crate::explain::FindingLine;
 use crate::finding_row::FindingRow;
 use crate::text;
 use serde_json::{Map, Value, json};
@@ -133,8 +134,11 @@ fn bottleneck(row: &FindingRow) -> Value {
     }
     out.insert("evidence".into(), Value::Object(evidence));
     insert(&mut out, "launch", row.launch.as_deref().map(clip));
-    let lines: Vec<String> =
-        row.lines.iter().map(|line| format!("{} {}", line.place, line.source.as_deref().unwrap_or_default())).collect();
+    let line = |line: &FindingLine| {
+        let awaited = line.awaited.as_ref().map_or_else(String::new, |awaited| format!(" ({})", awaited.words));
+        format!("{} {}{}", line.place, line.source.as_deref().unwrap_or_default(), clip(&awaited))
+    };
+    let lines: Vec<String> = row.lines.iter().map(line).collect();
     if !lines.is_empty() {
         out.insert("lines".into(), json!(lines));
     }

@@ -98,7 +98,8 @@ fn whole(row: &FindingRow, explanation: &Explanation, columns: usize) -> String 
     inner(&format!("Evidence: {}{launch}", evidence.join(", ")));
     for line in &row.lines {
         let source = line.source.as_deref().unwrap_or_default();
-        inner(&format!("{} ({:.0} % of samples, {}): {source}", line.place, line.share, line.stall));
+        let awaited = line.awaited.as_ref().map_or_else(String::new, |awaited| format!("; {}", awaited.words));
+        inner(&format!("{} ({:.0} % of samples, {}{awaited}): {source}", line.place, line.share, line.stall));
     }
     inner(&format!("Try: {}", row.advice));
     for further in &row.further {

@@ -152,6 +152,7 @@ mod tests {
             share,
             stall: "long_scoreboard".to_owned(),
             states: Vec::new(),
+            dependency: None,
             instructions: (0..14)
                 .map(|at| LineInstruction { offset: 16 * at, text: None, samples: at, stall: "wait".to_owned() })
                 .collect(),

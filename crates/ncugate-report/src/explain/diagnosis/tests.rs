@@ -10,7 +10,7 @@ const CHIP: ChipKnowledge =
     ChipKnowledge { capability: Some(ComputeCapability::new(9, 0)), sms: Some(132), dram_peak: Some(4.8e12) };
 
 fn shape(name: &str, b: i64) -> ShapeFacts {
-    let work = DeclaredWork { flops: Some(1e9 * b as f64), bytes: Some(1e6 * b as f64) };
+    let work = DeclaredWork { flops: Some(1e9 * b as f64), bytes: Some(1e6 * b as f64), has_f64_buffers: None };
     ShapeFacts { name: ShapeName(name.into()), dims: vec![("B".to_owned(), b), ("S".to_owned(), 512)], work }
 }
 
@@ -105,6 +105,53 @@ fn rules_hold_from_their_thresholds_on() {
 }
 
 #[test]
+fn rules_of_the_machine_code_hold_from_their_thresholds_on() {
+    let accident = [("f64_conversion_pct", 1.0), ("f64_time_pct", 12.0), ("f64_instruction_pct", 4.0)];
+    let division = [("integer_division_pct", 20.0), ("integer_division_time_pct", 30.0), ("dram_pct", 10.0)];
+    let exact = [("exact_function_pct", 20.0), ("exact_function_time_pct", 30.0), ("dram_pct", 10.0)];
+    let swaps = [("cas_pct", 2.0), ("cas_time_pct", 40.0)];
+    let shared = [("shared_atomic_pct", 3.0), ("shared_atomic_time_pct", 30.0), ("cas_time_pct", 0.0)];
+    let constants = [("indexed_constant_pct", 3.0), ("indexed_constant_time_pct", 30.0), ("stall_mio_throttle", 0.1)];
+    let narrow = [
+        ("narrow_access_pct", 90.0),
+        ("global_access_bytes", 1.5),
+        ("narrow_access_time_pct", 40.0),
+        ("dram_pct", 10.0),
+        ("global_excessive_pct", 0.0),
+        ("waits_for_global_loads_pct", 30.0),
+        ("waits_for_atomics_pct", 0.0),
+    ];
+    let unfused = [("unfused_pct", 10.0), ("unfused_time_pct", 20.0), ("dram_pct", 10.0)];
+    let predicated =
+        [("predicated_off_pct", 30.0), ("threads_per_inst", 31.0), ("dram_pct", 10.0), ("stall_barrier", 0.1)];
+    for (values, rule) in [
+        (&accident[..], "double_by_accident"),
+        (&division, "integer_division"),
+        (&exact, "slow_math"),
+        (&swaps, "compare_and_swap"),
+        (&shared, "shared_atomics"),
+        (&constants, "divergent_constants"),
+        (&narrow, "narrow_accesses"),
+        (&unfused, "unfused_multiply_add"),
+        (&predicated, "predicated_off"),
+    ] {
+        let with: Vec<(&str, f64)> = BUSY.into_iter().chain(values.iter().copied()).collect();
+        assert!(rules(&with).iter().any(|found| found == rule), "{rule}: {:?}", rules(&with));
+        // a tenth of it is no finding
+        let little: Vec<(&str, f64)> = BUSY
+            .into_iter()
+            .chain(
+                values.iter().map(|(name, value)| (*name, if name.ends_with("_pct") { value / 10.0 } else { *value })),
+            )
+            .collect();
+        assert!(!rules(&little).iter().any(|found| found == rule), "{rule}: {:?}", rules(&little));
+        // nor is anything found while its input is unknown
+        let unknown = &with[..with.len() - values.len()];
+        assert!(!rules(unknown).iter().any(|found| found == rule), "{rule}");
+    }
+}
+
+#[test]
 fn the_costliest_cause_leads_and_its_symptoms_fold() {
     let all: Vec<(&str, f64)> = BUSY
         .into_iter()
@@ -171,7 +218,7 @@ fn grown_in_both(names: [&str; 2], grid: [f64; 2], time: [f64; 2], work: f64) ->
     let of = |name: &str, b: i64, h: i64, flops: f64| ShapeFacts {
         name: ShapeName(name.into()),
         dims: vec![("B".to_owned(), b), ("H".to_owned(), h), ("S".to_owned(), 512)],
-        work: DeclaredWork { flops: Some(flops), bytes: None },
+        work: DeclaredWork { flops: Some(flops), bytes: None, has_f64_buffers: None },
     };
     let shapes = [of(names[0], 1, 8, 1e9), of(names[1], 8, 16, work * 1e9)];
     let mut quantities = Quantities::new(shapes.iter().map(|s| (variant.clone(), s.name.clone())));

@@ -4,7 +4,7 @@ use super::ListingError;
 use ncugate_model::cubin::symbol_index;
 use ncugate_model::disk::scratch_folder;
 use ncugate_model::process;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -74,11 +74,13 @@ impl Disassembler {
     }
 }
 
-/// Instructions of the section of `entry`, one line each: `/*0180*/  @P4 LDG.E R17, desc[UR8][R4.64] ;`.
+/// Instructions of the section of `entry`, one line each: `/*0180*/  @P4 LDG.E R17, desc[UR8][R4.64] ;`. Labels become the
+/// offsets of their instructions: `BRA 0x7bf0`.
 fn parse(text: &str, entry: &str) -> BTreeMap<u64, String> {
     let section = format!(".text.{entry}");
     let mut inside = false;
-    let mut found = BTreeMap::new();
+    let mut found: BTreeMap<u64, String> = BTreeMap::new();
+    let mut labels: Vec<(String, Option<u64>)> = Vec::new();
     for line in text.lines() {
         let line = line.trim();
         if let Some(rest) = line.strip_prefix(".section") {
@@ -90,6 +92,17 @@ fn parse(text: &str, entry: &str) -> BTreeMap<u64, String> {
         {
             let text = text.split("/*").next().unwrap_or_default();
             found.insert(offset, text.trim().trim_end_matches(';').trim_end().to_owned());
+            labels.iter_mut().filter(|(_, at)| at.is_none()).for_each(|(_, at)| *at = Some(offset));
+        } else if let Some(label) = line.strip_suffix(':').filter(|label| inside && label.starts_with(".L")) {
+            labels.push((format!("`({label})"), None));
+        }
+    }
+    let labels: HashMap<String, Option<u64>> = labels.into_iter().collect();
+    for text in found.values_mut().filter(|text| text.contains("`(.L")) {
+        let label = text.split_whitespace().find(|word| word.starts_with("`(")).map(str::to_owned);
+        let target = label.and_then(|label| Some((labels.get(&label).copied().flatten()?, label)));
+        if let Some((offset, label)) = target {
+            *text = text.replace(&label, &format!("{offset:#x}"));
         }
     }
     found
@@ -115,7 +128,7 @@ mod tests {
         let expected = [
             (0, "LDC R1, c[0x0][0x28]"),
             (0x10, "@P4 LDG.E.U16.CONSTANT R17, desc[UR8][R4.64]"),
-            (0x7bf0, "BRA `(.L_x_4)"),
+            (0x7bf0, "BRA 0x7bf0"),
         ];
         assert_eq!(texts, expected);
         assert_eq!(parse(PRINTED, "att").len(), 0);

@@ -1,4 +1,4 @@
-//! The listing of a kernel's sampled instructions, as a run stores it.
+//! The listing of a kernel's sampled and executed instructions, as a run stores it.
 
 use super::{ListingError, SourceTexts, UserSources};
 use ncugate_model::Instruction;
@@ -89,7 +89,7 @@ pub fn listing(
     listing.lines = lines.kept;
     if called > 0 && base < u64::MAX {
         listing.lacks.push(format!(
-            "{called} of {all} sampled instructions are in functions that the kernel calls: they are shown without text and line"
+            "{called} of {all} counted instructions are in functions that the kernel calls: they are shown without text and line"
         ));
     }
     listing
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(line(&alone, 0x1060), Some(141));
         let behind = listed(&[0, 0x200, 0x200 + size + 0x900], &[0x10, 0x200 + 0x1060]);
         assert_eq!((line(&behind, 0x10), line(&behind, 0x1260)), (None, Some(141)));
-        assert!(behind.lacks.iter().any(|lack| lack.starts_with("1 of 2 sampled instructions")), "{:?}", behind.lacks);
+        assert!(behind.lacks.iter().any(|lack| lack.starts_with("1 of 2 counted instructions")), "{:?}", behind.lacks);
         let alike = listed(&[0, size, 2 * size], &[0x1060]);
         assert_eq!(line(&alike, 0x1060), None);
         assert!(alike.lacks.iter().any(|lack| lack.contains("one of 3 functions")), "{:?}", alike.lacks);

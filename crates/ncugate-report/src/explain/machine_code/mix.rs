@@ -1,0 +1,194 @@
+//! Numbers about the executed instructions and their waits, which rules read.
+
+use super::MachineCode;
+use super::instruction::{CodeInstruction, ConversionKind, FloatFormat, MemorySpace, Operation};
+use super::producer::DependencyState;
+use crate::explain::profiler::InstructionSamples;
+
+/// A number about the machine code, by the name that rules use.
+pub type CodeFact = (&'static str, f64);
+
+/// Share of executed instructions that may be unknown: of decoded words, and of a listing, which may lack the text of
+/// instructions without a sample.
+const UNKNOWN: f64 = 0.03;
+const UNLISTED: f64 = 0.25;
+/// Share of the waits for results that may be without a known producer.
+const UNEXPLAINED: f64 = 0.2;
+
+/// Classes with their facts: percent of executed instructions, and percent of the samples at them or waiting for them.
+type CodeClass = (Option<&'static str>, Option<&'static str>, fn(&CodeInstruction) -> bool);
+
+const CLASSES: [CodeClass; 11] = [
+    (Some("f64_instruction_pct"), Some("f64_time_pct"), is_double),
+    (Some("f64_conversion_pct"), Some("f64_conversion_time_pct"), |i| {
+        i.operation == Operation::Conversion(ConversionKind::Double)
+    }),
+    (Some("global_access_pct"), None, is_global_access),
+    (Some("shared_atomic_pct"), Some("shared_atomic_time_pct"), |i| {
+        matches!(i.operation, Operation::Atomic(MemorySpace::Shared) | Operation::CompareAndSwap(MemorySpace::Shared))
+    }),
+    (Some("cas_pct"), None, |i| matches!(i.operation, Operation::CompareAndSwap(_))),
+    (Some("indexed_constant_pct"), Some("indexed_constant_time_pct"), |i| {
+        i.operation == Operation::Load(MemorySpace::IndexedConstant)
+    }),
+    (Some("local_access_pct"), Some("local_time_pct"), |i| {
+        matches!(i.operation, Operation::Load(MemorySpace::Local) | Operation::Store(MemorySpace::Local))
+    }),
+    (Some("special_function_pct"), Some("special_function_time_pct"), |i| {
+        matches!(i.operation, Operation::SpecialFunction(_))
+    }),
+    (Some("conversion_pct"), Some("conversion_time_pct"), |i| matches!(i.operation, Operation::Conversion(_))),
+    (Some("shuffle_pct"), None, |i| i.operation == Operation::Shuffle),
+    (Some("barrier_pct"), None, |i| i.operation == Operation::Barrier),
+];
+
+/// A fact about waits, and the producers that it counts.
+type AwaitedKind = (&'static str, fn(Operation) -> bool);
+
+/// Percent of all samples that wait for a result, by what produces it.
+const WAITS: [AwaitedKind; 7] = [
+    ("waits_for_global_loads_pct", |o| {
+        matches!(o, Operation::Load(MemorySpace::Global) | Operation::AsyncCopy | Operation::AsyncCommit)
+    }),
+    ("waits_for_local_pct", |o| {
+        matches!(o, Operation::Load(MemorySpace::Local) | Operation::Store(MemorySpace::Local))
+    }),
+    ("waits_for_shared_pct", |o| {
+        matches!(o, Operation::Load(MemorySpace::Shared) | Operation::Store(MemorySpace::Shared))
+    }),
+    ("waits_for_special_functions_pct", |o| {
+        matches!(o, Operation::SpecialFunction(_) | Operation::Conversion(_) | Operation::BitCount)
+    }),
+    ("waits_for_shuffles_pct", |o| matches!(o, Operation::Shuffle | Operation::Vote)),
+    ("waits_for_constants_pct", |o| matches!(o, Operation::Load(MemorySpace::Constant | MemorySpace::IndexedConstant))),
+    ("waits_for_atomics_pct", |o| matches!(o, Operation::Atomic(_) | Operation::CompareAndSwap(_))),
+];
+
+/// The facts of a launch. Facts of the mix are absent if too many executed instructions are unknown, facts of waits if
+/// too many waits have no known producer.
+pub fn code_facts(code: &MachineCode, samples: &InstructionSamples) -> Vec<CodeFact> {
+    let mut facts: Vec<CodeFact> = Vec::new();
+    facts.extend(code.bytes.map(|bytes| ("code_bytes", bytes as f64)));
+    if let (Some(all @ 1..), Some(on)) = (samples.threads, samples.threads_on) {
+        facts.push(("predicated_off_pct", (100.0 * (1.0 - on as f64 / all as f64)).max(0.0)));
+    }
+    let mix = LaunchMix::of(code, samples);
+    let unknown = samples.executed.values().map(|times| *times as f64).sum::<f64>() - mix.known;
+    let tolerated = if code.bytes.is_some() { UNKNOWN } else { UNLISTED };
+    if mix.known > 0.0 && unknown <= tolerated * (mix.known + unknown) {
+        mix.add_shares(&mut facts);
+    }
+    mix.add_waits(&mut facts);
+    facts
+}
+
+/// Executions and samples by instruction of the code.
+struct LaunchMix<'a> {
+    code: &'a MachineCode,
+    /// Executions by index; 0 for instructions of an unknown class.
+    executed: Vec<f64>,
+    /// Executions of all instructions of a known class.
+    known: f64,
+    /// All samples.
+    sampled: f64,
+    records: Vec<SampleRecord>,
+}
+
+/// Samples at an instruction in one state.
+#[derive(Debug, Clone, Copy)]
+struct SampleRecord {
+    /// Indices of the instruction and of the one that it waits for.
+    at: Option<usize>,
+    producer: Option<usize>,
+    state: Option<DependencyState>,
+    count: f64,
+}
+
+impl<'a> LaunchMix<'a> {
+    fn of(code: &'a MachineCode, samples: &InstructionSamples) -> Self {
+        let mut executed = vec![0.0; code.instructions.len()];
+        for (offset, times) in &samples.executed {
+            let index = code.index(*offset);
+            let known =
+                index.filter(|at| code.instructions.get(*at).is_some_and(|i| i.operation != Operation::Unknown));
+            if let Some(slot) = known.and_then(|at| executed.get_mut(at)) {
+                *slot = *times as f64;
+            }
+        }
+        let mut records = Vec::new();
+        for (offset, reasons) in &samples.places {
+            let at = code.index(*offset);
+            for (reason, count) in reasons {
+                let state = DependencyState::of(reason);
+                let producer = at.zip(state).and_then(|(at, state)| code.producer(at, state));
+                records.push(SampleRecord { at, producer, state, count: *count as f64 });
+            }
+        }
+        Self { code, known: executed.iter().sum(), executed, sampled: samples.total() as f64, records }
+    }
+
+    fn marks(&self, is_member: impl Fn(&CodeInstruction) -> bool) -> Vec<bool> {
+        self.code.instructions.iter().map(is_member).collect()
+    }
+
+    fn executed(&self, marks: &[bool]) -> f64 {
+        self.executed.iter().zip(marks).filter(|(_, marked)| **marked).map(|(times, _)| times).sum()
+    }
+
+    /// Percent of the samples that are at marked instructions or wait for one; none without samples.
+    fn percent_of_time(&self, marks: &[bool]) -> Option<f64> {
+        let is_marked = |at: Option<usize>| at.and_then(|at| marks.get(at)).is_some_and(|marked| *marked);
+        let spent = self.records.iter().filter(|record| is_marked(record.at) || is_marked(record.producer));
+        (self.sampled > 0.0).then(|| 100.0 * spent.map(|record| record.count).sum::<f64>() / self.sampled)
+    }
+
+    fn add_shares(&self, facts: &mut Vec<CodeFact>) {
+        let mut add = |marks: &[bool], count: Option<&'static str>, time: Option<&'static str>| {
+            facts.extend(count.map(|name| (name, 100.0 * self.executed(marks) / self.known)));
+            facts.extend(time.and_then(|name| Some((name, self.percent_of_time(marks)?))));
+        };
+        for (count, time, is_member) in CLASSES {
+            add(&self.marks(is_member), count, time);
+        }
+        add(&self.code.integer_divisions(), Some("integer_division_pct"), Some("integer_division_time_pct"));
+        add(&self.code.swap_loops(), None, Some("cas_time_pct"));
+        add(&self.code.exact_functions(), Some("exact_function_pct"), Some("exact_function_time_pct"));
+        add(&self.code.unfused_additions(), Some("unfused_pct"), Some("unfused_time_pct"));
+        let accesses = self.executed(&self.marks(|i| is_global_access(i) && i.bytes.is_some()));
+        if accesses > 0.0 {
+            let narrow = self.marks(|i| is_global_access(i) && i.bytes.is_some_and(|bytes| bytes <= 4));
+            facts.push(("narrow_access_pct", 100.0 * self.executed(&narrow) / accesses));
+            facts.extend(self.percent_of_time(&narrow).map(|percent| ("narrow_access_time_pct", percent)));
+            let executions = self.code.instructions.iter().zip(&self.executed).filter(|(i, _)| is_global_access(i));
+            let moved: f64 = executions.filter_map(|(i, times)| Some(f64::from(i.bytes?) * times)).sum();
+            facts.push(("global_access_bytes", moved / accesses));
+        }
+    }
+
+    fn add_waits(&self, facts: &mut Vec<CodeFact>) {
+        let for_results =
+            || self.records.iter().filter(|r| r.state.is_some_and(|state| state != DependencyState::Wait));
+        let waiting: f64 = for_results().map(|record| record.count).sum();
+        let of = |record: &SampleRecord| Some((self.code.instructions.get(record.producer?)?.operation, record.count));
+        let explained: Vec<(Operation, f64)> = for_results().filter_map(of).collect();
+        let lost = waiting - explained.iter().map(|(_, count)| count).sum::<f64>();
+        if self.sampled == 0.0 || lost > UNEXPLAINED * waiting {
+            return;
+        }
+        for (name, is_kind) in WAITS {
+            let samples: f64 = explained.iter().filter(|(kind, _)| is_kind(*kind)).map(|(_, count)| count).sum();
+            facts.push((name, 100.0 * samples / self.sampled));
+        }
+    }
+}
+
+fn is_double(instruction: &CodeInstruction) -> bool {
+    matches!(
+        instruction.operation,
+        Operation::Float(_, FloatFormat::Double) | Operation::Conversion(ConversionKind::Double)
+    )
+}
+
+fn is_global_access(instruction: &CodeInstruction) -> bool {
+    matches!(instruction.operation, Operation::Load(MemorySpace::Global) | Operation::Store(MemorySpace::Global))
+}

@@ -1,0 +1,75 @@
+//! The machine code of a kernel: classes and registers of its instructions, what they wait for, and the mix that executes.
+//!
+//! Instructions come from the words of a cubin, or, for reports without code, from the text that the run stored.
+
+mod instruction;
+mod mix;
+mod producer;
+mod sequence;
+mod text;
+mod word;
+
+pub use instruction::CodeInstruction;
+pub use mix::{CodeFact, code_facts};
+pub use producer::DependencyState;
+
+use ncugate_model::Listing;
+use std::collections::BTreeMap;
+
+/// The instructions of a kernel.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct MachineCode {
+    /// In the order of their addresses.
+    pub instructions: Vec<CodeInstruction>,
+    /// Bytes of the kernel's code and of the functions that it calls; none if they are unknown.
+    pub bytes: Option<u64>,
+    /// Last instruction of each loop, by its first, as indices.
+    loops: BTreeMap<usize, usize>,
+    /// Whether targets of branches are known.
+    has_targets: bool,
+}
+
+impl MachineCode {
+    /// Decodes the words of a kernel whose first instruction is at `base`; none for an unknown architecture.
+    pub fn of_words(code: &[u8], base: u64, major: u32) -> Option<Self> {
+        word::is_known(major).then(|| {
+            let mut read = Self { instructions: word::decode(code, base, major), has_targets: true, ..Self::default() };
+            read.loops = read.backward_branches();
+            read
+        })
+    }
+
+    /// Reads the texts of a listing. Instructions without a text are absent.
+    pub fn of_listing(listing: &Listing) -> Self {
+        let texts = || listing.instructions.iter().filter_map(|i| Some((i.text.as_deref()?, i.offset)));
+        // targets count from the kernel's first instruction, offsets from the first counted one
+        let is_based = texts().next().is_some_and(|(_, offset)| offset == 0);
+        let has_targets = is_based && !texts().any(|(text, _)| text.contains("BRA") && text.contains("`("));
+        let instructions = texts().map(|(text, offset)| text::parse(text, offset)).collect();
+        let mut read = Self { instructions, has_targets, ..Self::default() };
+        if has_targets {
+            read.loops = read.backward_branches();
+        }
+        read
+    }
+
+    /// Index of the instruction at an offset.
+    pub fn index(&self, offset: u64) -> Option<usize> {
+        self.instructions.binary_search_by_key(&offset, |instruction| instruction.offset).ok()
+    }
+
+    fn backward_branches(&self) -> BTreeMap<usize, usize> {
+        let mut loops = BTreeMap::new();
+        for (end, instruction) in self.instructions.iter().enumerate() {
+            let head = instruction.target.filter(|target| *target <= instruction.offset).and_then(|t| self.index(t));
+            // a branch to itself is the end of the code
+            if let Some(head) = head.filter(|head| *head < end) {
+                loops.insert(head, end);
+            }
+        }
+        loops
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,247 @@
+use super::instruction::{FloatFormat, MemorySpace, Operation, Register};
+use super::{DependencyState, MachineCode, code_facts, text, word};
+use crate::explain::profiler::InstructionSamples;
+use ncu_rep::Report;
+use ncugate_model::cubin::machine_code;
+use ncugate_model::{Instruction, Listing};
+use ncugate_phase::config::rule::CODE_FACTS;
+use std::collections::BTreeMap;
+
+/// Instructions as nvdisasm prints them: compute capability, the two words, the text.
+const PRINTED: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/instructions.tsv"));
+
+fn printed() -> Vec<(u32, [u8; 16], &'static str)> {
+    let line = |line: &'static str| {
+        let [capability, low, high, text] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        let word = |word: &str| u64::from_str_radix(word, 16).unwrap();
+        let bytes = (u128::from(word(high)) << 64 | u128::from(word(low))).to_le_bytes();
+        (capability.parse::<u32>().unwrap() / 10, bytes, text)
+    };
+    PRINTED.lines().map(line).collect()
+}
+
+fn is_vector(register: u16) -> bool {
+    register < 255
+}
+
+#[test]
+fn words_and_texts_of_the_disassembler_agree() {
+    let printed = printed();
+    assert!(printed.len() > 600);
+    let mut wrong = Vec::new();
+    for (major, bytes, printed) in printed {
+        let (of_text, of_word) = (text::parse(printed, 0), word::decode(&bytes, 0, major).remove(0));
+        if of_word.operation != of_text.operation || of_text.operation == Operation::Unknown {
+            wrong.push(format!("{printed}: {:?} {:?}", of_word.operation, of_text.operation));
+        }
+        let copies = matches!(of_text.operation, Operation::AsyncCopy);
+        if of_word.bytes != of_text.bytes && !copies {
+            wrong.push(format!("{printed}: {:?} and {:?} bytes", of_word.bytes, of_text.bytes));
+        }
+        if of_word.guard != of_text.guard {
+            wrong.push(format!("{printed}: guard {:?} {:?}", of_word.guard, of_text.guard));
+        }
+        let arithmetic = matches!(of_text.operation, Operation::Float(_, FloatFormat::Single));
+        let constant = of_word.immediate.filter(|bits| f32::from_bits(*bits).is_finite());
+        if arithmetic && constant.is_some() && constant != of_text.immediate {
+            wrong.push(format!("{printed}: constant {:x?} {:x?}", of_word.immediate, of_text.immediate));
+        }
+        let first =
+            |ranges: &[std::ops::Range<u16>]| ranges.iter().map(|range| range.start).filter(|r| is_vector(*r)).min();
+        let loads = matches!(of_text.operation, Operation::Load(_) | Operation::Float(_, _) | Operation::Shuffle);
+        if loads && (first(&of_word.writes) != first(&of_text.writes)) {
+            wrong.push(format!("{printed}: writes {:?} {:?}", of_word.writes, of_text.writes));
+        }
+        let unread = of_text.reads.iter().filter(|read| is_vector(read.start) && !of_word.reads(read.start));
+        let unread: Vec<_> = unread.collect();
+        let with_registers = loads || matches!(of_text.operation, Operation::Store(_) | Operation::Integer);
+        if with_registers && !unread.is_empty() {
+            wrong.push(format!("{printed}: reads {:?} {:?}", of_word.reads, of_text.reads));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of them:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn scoreboards_and_targets_are_read_from_the_control_bits() {
+    // `F2F.F32.F64 R2, R2 &req={0} &wr=0x0` and `LDS R9, [R6] &rd=0x0 &wr=0x1`, as nvdisasm annotates 12.0
+    let decoded = |low: u64, high: u64| {
+        let bytes = (u128::from(high) << 64 | u128::from(low)).to_le_bytes();
+        word::decode(&bytes, 0x100, 12).remove(0)
+    };
+    let conversion = decoded(0x0000_0002_0002_7310, 0x001e_2400_0030_1000).scoreboards.unwrap();
+    assert_eq!((conversion.result, conversion.operands, conversion.waits), (Some(0), None, 1));
+    let load = decoded(0x0000_0000_0609_7984, 0x0000_6200_0000_0800).scoreboards.unwrap();
+    assert_eq!((load.result, load.operands, load.waits), (Some(1), Some(0), 0));
+    // a branch to itself ends every kernel
+    assert_eq!(decoded(0xffff_fffc_00fc_7947, 0x000f_c000_0383_ffff).target, Some(0x100));
+    assert_eq!(decoded(0x0000_0024_00b4_0947, 0x000f_ea00_0380_0000).target, Some(0x100 + 16 + 0x26d0));
+    let before = 0x000f_ea00_0383_ffff_ffff_ff50_0000_2947_u128.to_le_bytes();
+    assert_eq!(word::decode(&before, 0x2a0, 8).remove(0).target, Some(0x200));
+    let depbar = decoded(0x0000_80c0_0000_791a, 0x000f_c800_0000_0000);
+    assert_eq!(depbar.scoreboards.unwrap().waits, 1);
+}
+
+#[test]
+fn hostile_bytes_and_texts_are_decoded_without_a_panic() {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut bytes = Vec::new();
+    for _ in 0..20_000 {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        bytes.extend(state.rotate_left(17).to_le_bytes());
+    }
+    bytes.extend([1, 2, 3]);
+    for base in [0, u64::MAX - 100] {
+        let code = MachineCode::of_words(&bytes, base, 9).unwrap();
+        assert_eq!(code.instructions.len(), 10_000);
+        let states = [DependencyState::LongScoreboard, DependencyState::ShortScoreboard, DependencyState::Wait];
+        let found = (0..10_000).step_by(97).flat_map(|at| states.map(|state| code.producer(at, state)));
+        assert!(found.flatten().all(|producer| producer < 10_000));
+        code_facts(&code, &InstructionSamples::default());
+    }
+    for hostile in ["", "@", "@P0", "[[[", "LDG", "R1, R2", ", ,", "@!P9 X R999999999999999999999, UR255, P77", "é R1é"]
+    {
+        text::parse(hostile, 0);
+    }
+    assert!(MachineCode::of_words(&bytes, 0, 6).is_none());
+}
+
+fn capture(name: &str) -> Report {
+    Report::open(format!("{}/../../tests/data/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+}
+
+#[test]
+fn every_instruction_of_the_stored_reports_is_known() {
+    for name in ["full1", "source", "deep", "further"] {
+        let report = capture(&format!("{name}.ncu-rep.zst"));
+        for launch in report.launches() {
+            let source = crate::explain::source_of(&report, &launch).unwrap().unwrap();
+            let code = machine_code(source.binary, &launch.mangled_name()).unwrap().unwrap();
+            let code = MachineCode::of_words(code, 0, 9).unwrap();
+            let unknown = code.instructions.iter().filter(|i| i.operation == Operation::Unknown).count();
+            assert!(unknown == 0 && code.instructions.len() > 8, "{name} {}: {unknown}", launch.kernel_name());
+        }
+    }
+}
+
+/// Facts of a launch of a report, by the kernel's name.
+fn facts_of(name: &str, kernel: &str) -> BTreeMap<&'static str, f64> {
+    let report = capture(name);
+    let launch = report.launches().find(|launch| launch.kernel_name().starts_with(kernel)).unwrap();
+    let seen = crate::explain::observe(
+        &report,
+        &launch,
+        ncugate_model::VariantId("v".into()),
+        ncugate_model::ShapeName("s".into()),
+    );
+    seen.unwrap().code_facts.into_iter().collect()
+}
+
+#[test]
+fn the_facts_of_a_launch_are_those_that_rules_may_read() {
+    let mut known: Vec<&str> = Vec::new();
+    for (report, kernel) in [("deep", "sdpa_scalar"), ("further", "one_stage")] {
+        known.extend(facts_of(&format!("{report}.ncu-rep.zst"), kernel).keys());
+    }
+    known.sort_unstable();
+    known.dedup();
+    let mut declared: Vec<&str> = CODE_FACTS.iter().map(|fact| fact.name).collect();
+    declared.sort_unstable();
+    assert_eq!(known, declared);
+}
+
+#[test]
+fn the_mix_of_a_launch_is_that_of_its_kernel() {
+    let scattered = facts_of("further.ncu-rep.zst", "scattered_constants");
+    assert!(scattered["indexed_constant_pct"] < 100.0 && scattered["f64_instruction_pct"] == 0.0, "{scattered:?}");
+    let attention = facts_of("full1.ncu-rep.zst", "attn");
+    assert!(attention["waits_for_shared_pct"] + attention["waits_for_global_loads_pct"] > 5.0, "{attention:?}");
+    assert!(attention["code_bytes"] == 31_744.0, "{attention:?}");
+}
+
+/// `FMUL R2, R3, R4; FADD R5, R2, R6` could be one FFMA, unless R2 is read again.
+#[test]
+fn an_addition_of_a_product_that_nothing_else_reads_is_unfused() {
+    let code = |texts: &[&str]| MachineCode {
+        instructions: texts.iter().zip(0u64..).map(|(text, at)| text::parse(text, 16 * at)).collect(),
+        ..MachineCode::default()
+    };
+    let once = code(&["FMUL R2, R3, R4", "FADD R5, R2, R6", "FMUL R2, R3, R3"]);
+    assert_eq!(once.unfused_additions(), [false, true, false]);
+    let twice = code(&["FMUL R2, R3, R4", "FADD R5, R2, R6", "STG.E desc[UR4][R8.64], R2"]);
+    assert_eq!(twice.unfused_additions(), [false; 3]);
+    let apart = code(&["FMUL R2, R3, R4", "BSYNC B0", "FADD R5, R2, R6"]);
+    assert_eq!(apart.unfused_additions(), [false; 3]);
+}
+
+/// The unsigned division `n / d` of compute capability 9.0.
+#[test]
+fn an_integer_division_is_recognised_by_its_reciprocal() {
+    let texts = [
+        "LDG.E R4, desc[UR4][R2.64]",
+        "I2F.U32.RP R0, R7",
+        "MUFU.RCP R0, R0",
+        "IADD3 R2, R0, 0xffffffe, RZ",
+        "F2I.FTZ.U32.TRUNC.NTZ R3, R2",
+        "IMAD.HI.U32 R3, R3, R4, RZ",
+        "FMUL R9, R9, R9",
+    ];
+    let instructions = texts.iter().zip(0u64..).map(|(text, at)| text::parse(text, 16 * at)).collect();
+    let code = MachineCode { instructions, ..MachineCode::default() };
+    assert_eq!(code.integer_divisions(), [false, true, true, true, true, true, false]);
+}
+
+/// The sine of 9.0 on its fast path, and a product that is none.
+#[test]
+fn an_exact_function_is_recognised_by_its_constant() {
+    let texts = [
+        "FMUL R6, R0.reuse, 0.63661974668502807617",
+        "F2I.NTZ R10, R6",
+        "I2FP.F32.S32 R7, R10",
+        "FFMA R8, R7, -1.5707962512969970703, R0",
+        "FMUL R9, R1, 0.5",
+    ];
+    let instructions = texts.iter().zip(0u64..).map(|(text, at)| text::parse(text, 16 * at)).collect();
+    let code = MachineCode { instructions, ..MachineCode::default() };
+    assert_eq!(code.exact_functions(), [true, true, true, true, false]);
+    let division = ["MUFU.RCP R5, R8", "FCHK P0, R7, R8", "FFMA R0, R5, -R8, 1", "FADD R1, R2, R3"];
+    let instructions = division.iter().zip(0u64..).map(|(text, at)| text::parse(text, 16 * at)).collect();
+    let code = MachineCode { instructions, ..MachineCode::default() };
+    assert_eq!(code.exact_functions(), [true, false, true, false]);
+}
+
+/// A listing of a run names targets by their offsets; older ones by labels.
+#[test]
+fn the_loops_of_a_listing_are_known_from_its_branches() {
+    let listing = |branch: &str| Listing {
+        instructions: ["MOV R1, R2", "LDS R0, [R3]", branch]
+            .iter()
+            .zip(0u64..)
+            .map(|(text, at)| Instruction {
+                offset: 16 * at,
+                text: Some((*text).to_owned()),
+                line: None,
+                inlined: None,
+            })
+            .collect(),
+        ..Listing::default()
+    };
+    let code = MachineCode::of_listing(&listing("@P0 BRA 0x10"));
+    assert_eq!((code.loops, code.has_targets), (BTreeMap::from([(1, 2)]), true));
+    let labelled = MachineCode::of_listing(&listing("@P0 BRA `(.L_x_1)"));
+    assert_eq!((labelled.loops, labelled.has_targets), (BTreeMap::new(), false));
+}
+
+/// At the head of a loop the producer is at its end: the load for the next step.
+#[test]
+fn a_wait_at_the_head_of_a_loop_is_for_a_load_at_its_end() {
+    let texts = ["MUFU.RCP R0, R1", "FADD R2, R0, R4", "LDS R0, [R3]", "MOV R9, R8"];
+    let instructions = texts.iter().zip(0u64..).map(|(text, at)| text::parse(text, 16 * at)).collect();
+    let mut code = MachineCode { instructions, has_targets: true, ..MachineCode::default() };
+    assert_eq!(code.producer(1, DependencyState::ShortScoreboard), Some(0));
+    code.loops = BTreeMap::from([(1, 3)]);
+    assert_eq!(code.producer(1, DependencyState::ShortScoreboard), Some(2));
+    assert_eq!(code.producer(1, DependencyState::LongScoreboard), None);
+    assert_eq!(code.instructions[2].operation, Operation::Load(MemorySpace::Shared));
+    assert_eq!(Register::vector(255), None);
+}
