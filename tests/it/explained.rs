@@ -256,7 +256,7 @@ const HOLD_IN_FURTHER_ALONE: [&str; 10] = [
     "unoptimised_build",
 ];
 /// Rules of the machine code, for which the kernels of `tests/gpu/planted` were written.
-const HOLD_IN_PLANTED_ALONE: [&str; 8] = [
+const HOLD_IN_PLANTED_ALONE: [&str; 9] = [
     "compare_and_swap",
     "divergent_constants",
     "double_by_accident",
@@ -264,6 +264,7 @@ const HOLD_IN_PLANTED_ALONE: [&str; 8] = [
     "narrow_accesses",
     "predicated_off",
     "shared_atomics",
+    "slow_math",
     "unfused_multiply_add",
 ];
 /// Rules that are never denied by any of them.
