@@ -432,7 +432,7 @@ fn a_report_is_explained_on_one_screen() {
     assert!(text.starts_with("g1200.ncu-rep.zst: 1,200 launches of 6 kernels, "), "{text}");
     assert!(text.contains("\n 1. attn, grid 8×8, block 128, 40 registers: "), "{text}");
     assert!(text.contains(" in 200 launches, "), "{text}");
-    assert!(text.contains("a fix saves at most 52 % (high confidence)"), "{text}");
+    assert!(text.contains("Fewer blocks than SMs: a fix saves at most "), "{text}");
 }
 
 /// Standard output and status of a command at the root of the repository.

@@ -25,7 +25,7 @@ pub fn overview(report: &ReportExplanation, path: &str, columns: usize) -> Strin
     let mut out = String::new();
     paragraph(&mut out, 0, &head(report), columns);
     if let Some(row) = &report.together {
-        paragraph(&mut out, 0, &format!("{}. {} Try: {}", cause(row, None), row.sentence, row.advice), columns);
+        paragraph(&mut out, 0, &format!("{}. Try: {}", cause(row, None), row.advice), columns);
     }
     let next = next(report, path, columns);
     // one line is blank, and one says how many kernels are left out
