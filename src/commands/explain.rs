@@ -203,7 +203,7 @@ fn sweep(path: &Path, args: &ExplainArgs, today: Date, out: &mut Output) -> Resu
         replace(file, &draw(&chart, Setting::File).map_err(RenderError::from)?)?;
     }
     match args.format {
-        OutputFormat::Text => write!(out, "{}", words(&report))?,
+        OutputFormat::Text => write!(out, "{}", words(&report, print::columns()))?,
         OutputFormat::Json => {
             print::json(&report, out)?;
         }

@@ -53,6 +53,6 @@ for (const button of document.querySelectorAll("button.flags")) {
   });
 }
 
-for (const node of document.querySelectorAll("#gates > .scroll > table, #shapes table, #stages table")) {
+for (const node of document.querySelectorAll("#gates > .scroll > table, #shapes table, #stages table, #effects table")) {
   node.parentElement.after(copyButton(node));
 }

@@ -6,8 +6,8 @@ use super::inputs::ReportInputs;
 use super::model::MetricColumn;
 use super::run_report::RunReport;
 use super::{
-    deep_profile, deltas, headline, in_use, matrix, provenance, run_charts, search, speed_of_light, steps, trust,
-    variants, waiver_row,
+    deep_profile, deltas, effects, headline, in_use, matrix, provenance, run_charts, search, speed_of_light, steps,
+    trust, variants, waiver_row,
 };
 use crate::chart;
 use crate::explain::Finding;
@@ -32,6 +32,7 @@ impl RunReport {
             inputs.phase.workload.shapes.iter().position(|s| s.name == inputs.phase.objective.shape).unwrap_or(0);
         let out_of_reach = unreachable_gates(inputs);
         let used = in_use::in_use(inputs, &metrics);
+        let sweep = run_charts::sweep(inputs);
         let mut report = Self {
             title: (&inputs.phase.title).into(),
             phase: (&inputs.phase.name).into(),
@@ -52,6 +53,7 @@ impl RunReport {
             steps: steps::table(&rows, &shapes, objective_shape, &metrics),
             deltas: deltas::deltas(inputs, &metrics),
             shape_deltas: deltas::by_shape(inputs, &metrics, &used),
+            effects: sweep.as_ref().map_or_else(Vec::new, effects::parameter_effects),
             in_use: used,
             metrics,
             params,
@@ -80,7 +82,7 @@ impl RunReport {
         };
         report.matrix = matrix::matrix(&report);
         report.first_screen = FirstScreen::new(inputs, &report);
-        report.charts = chart::charts(&run_charts::run(&report, inputs));
+        report.charts = chart::charts(&run_charts::run(&report, inputs, sweep.as_ref()));
         report
     }
 }

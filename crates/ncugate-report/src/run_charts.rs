@@ -3,6 +3,7 @@
 
 use super::inputs::ReportInputs;
 use super::run_report::RunReport;
+use super::sweep;
 use crate::chart::{ChartedRun, ChartedShape, ChartedTimeline};
 use crate::explain::{self, Effect, ParetoAxis, Roofline, SweepAnalysis};
 use ncugate_judge::frame::MetricCells;
@@ -13,7 +14,11 @@ use ncugate_phase::plan::Variant;
 use std::collections::HashSet;
 
 /// The data for the charts of a report.
-pub fn run<'a>(report: &'a RunReport, inputs: &'a ReportInputs<'_>) -> ChartedRun<'a> {
+pub fn run<'a>(
+    report: &'a RunReport,
+    inputs: &'a ReportInputs<'_>,
+    sweep: Option<&'a SweepAnalysis>,
+) -> ChartedRun<'a> {
     let occupancy = occupancy(inputs);
     let dims = inputs.phase.workload.shapes.iter().map(|shape| shape.dims.as_slice());
     ChartedRun {
@@ -29,7 +34,7 @@ pub fn run<'a>(report: &'a RunReport, inputs: &'a ReportInputs<'_>) -> ChartedRu
         timeline: timeline(report, inputs),
         roofline: roofline(inputs),
         effects: effects(inputs),
-        sweep: sweep(inputs),
+        sweep,
         occupancy,
         search: report.search.as_ref(),
         front: occupancy.map_or_else(Vec::new, |metric| front(inputs, metric)),
@@ -87,12 +92,12 @@ fn effects(inputs: &ReportInputs<'_>) -> Vec<Effect> {
     explain::sensitivity(&measured(inputs))
 }
 
-/// Joint effects of the parameters. None for a sweep with one parameter, or for so large a sweep that the page would be
-/// slow.
-fn sweep(inputs: &ReportInputs<'_>) -> Option<SweepAnalysis> {
-    let measured = measured(inputs);
-    let is_small = measured.len() <= MOST_SWEPT;
-    is_small.then(|| explain::sweep(&measured, inputs.phase.objective.better, &Resampler::default()))
+/// Effects of the parameters on every gated metric. None for so large a sweep that the page would be slow.
+pub fn sweep(inputs: &ReportInputs<'_>) -> Option<SweepAnalysis> {
+    let shape = &inputs.phase.objective.shape;
+    let judged = (inputs.judgement, inputs.quantities);
+    let is_small = ranked(inputs).len() <= MOST_SWEPT;
+    is_small.then(|| sweep::sweep(inputs.phase, inputs.plan, judged, shape, &Resampler::default()))
 }
 
 /// Most variants for which a page analyses the parameters; `ncugate explain --sweep` analyses any number.

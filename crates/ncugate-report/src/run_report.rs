@@ -5,6 +5,7 @@
 use super::deep_profile::DeepProfileRow;
 use super::deltas::{Delta, ShapeDelta};
 use super::diagnosis_row::{DiagnosisOutcome, DiagnosisRow};
+use super::effects::ParameterEffects;
 use super::finding_row::FindingRow;
 use super::first_screen::FirstScreen;
 use super::in_use::InUse;
@@ -75,6 +76,8 @@ pub struct RunReport {
     pub deltas: Vec<Delta>,
     /// The objective at every shape, compared with a stored run, else with the first baseline.
     pub shape_deltas: Vec<ShapeDelta>,
+    /// Effects of the parameters on the gated metrics, strongest first.
+    pub effects: Vec<ParameterEffects>,
     /// The search that chose the candidates, if any.
     pub search: Option<SearchRow>,
     /// Utilisation of the units of the chip in the selected variant's launches at the objective's shape; empty if

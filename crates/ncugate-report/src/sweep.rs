@@ -1,17 +1,25 @@
 //! Effects of the parameters of a run's sweep, and the Pareto front over chosen objectives, as data and as text.
 
+use super::effects::{change, parameter_effects};
+use super::model::MetricColumn;
 use super::number;
+use super::wrap::wrapped;
 use crate::chart::Chart;
 use crate::chart::front::{self, FrontLine, FrontObjective};
 use crate::explain::{
-    self, FrontVariant, MatchedChange, ObjectiveFront, ParetoAxis, Separation, SweepAnalysis, objective_front,
+    self, FrontVariant, ObjectiveFront, ParetoAxis, Separation, SweepAnalysis, SweptMetric, objective_front,
 };
-use ncugate_judge::JudgedRun;
-use ncugate_judge::frame::MetricCells;
+use indexmap::IndexSet;
+use ncugate_judge::frame::{MetricCells, Quantities};
+use ncugate_judge::{JudgedRun, Judgement};
+use ncugate_model::expr::Owner;
 use ncugate_model::metric::Catalogue;
 use ncugate_model::stats::Resampler;
 use ncugate_model::{Better, CleanText, ShapeName, VariantId};
+use ncugate_phase::config::Phase;
+use ncugate_phase::plan::{Plan, Variant};
 use serde::Serialize;
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 /// Most effects and interactions in a text.
@@ -98,30 +106,58 @@ pub fn analyse(
         }
     });
     let objectives = objectives.collect();
-    let values = ranked.iter().filter_map(|id| {
-        let value = quantities.read(id, shape, &objective.metric).value()?;
-        Some((measured.plan().variant(id)?, value))
-    });
-    let values: Vec<_> = values.collect();
     Ok(SweepReport {
         phase: (&phase.name).into(),
         shape: shape.0.clone(),
         objective: objective.metric.clone(),
-        analysis: explain::sweep(&values, objective.better, resampler),
+        analysis: sweep(phase, measured.plan(), (session.judgement(), quantities), shape, resampler),
         front: objective_front(quantities, shape, &ranked, &axes),
         objectives,
     })
 }
 
-pub fn words(report: &SweepReport) -> String {
+/// Effects of the parameters on the objective and on every metric that a gate reads, over the ranked candidates.
+pub fn sweep(
+    phase: &Phase,
+    plan: &Plan,
+    (judgement, quantities): (&Judgement, &Quantities),
+    shape: &ShapeName,
+    resampler: &Resampler,
+) -> SweepAnalysis {
+    let ranked: HashSet<&VariantId> =
+        judgement.variants.iter().filter(|v| v.rank.is_some()).map(|v| &v.variant).collect();
+    let variants: Vec<&Variant> = plan.candidates().filter(|variant| ranked.contains(&variant.id)).collect();
+    let gated = gated_metrics(phase);
+    let names: IndexSet<&str> =
+        std::iter::once(phase.objective.metric.as_str()).chain(gated.iter().map(String::as_str)).collect();
+    let metric = |name: &str| {
+        let known = MetricColumn::known(name);
+        let better = if name == phase.objective.metric { phase.objective.better } else { known.better };
+        let values = variants.iter().map(|variant| quantities.read(&variant.id, shape, name).value());
+        SweptMetric { column: MetricColumn { better, gated: gated.contains(name), ..known }, values: values.collect() }
+    };
+    explain::sweep(&variants, &names.into_iter().map(metric).collect::<Vec<_>>(), resampler)
+}
+
+/// The metrics of candidates that gates read, in the order of the phase. Ranked candidates are all correct.
+fn gated_metrics(phase: &Phase) -> IndexSet<String> {
+    let read = phase.every_gate().flat_map(|gate| gate.require.reads().quantities);
+    let of_candidates = read.filter(|quantity| quantity.owner == Owner::Case && quantity.name != "correct");
+    of_candidates.map(|quantity| quantity.name).filter(|name| Catalogue::embedded().source(name).is_some()).collect()
+}
+
+/// The analysis for a terminal of this width.
+pub fn words(report: &SweepReport, columns: usize) -> String {
     let SweepReport { phase, shape, objective, analysis, front, .. } = report;
     let counted = number::counted(analysis.variants, "variant");
     let mut out = format!("{phase} at {shape}: {objective} of {counted}, by matched pairs\n");
     if !analysis.effects.is_empty() {
-        out += "\neffects (everything else equal)\n";
+        out += "\neffects on gated metrics (means of matched pairs, 95 % intervals)\n";
     }
-    for effect in analysis.effects.iter().take(LISTED) {
-        let _ = writeln!(out, "  {} {} -> {}: {}", effect.parameter, effect.from, effect.to, change(&effect.change));
+    for effect in parameter_effects(analysis).iter().take(LISTED) {
+        for (at, line) in wrapped(&effect.sentence(), columns.saturating_sub(4)).iter().enumerate() {
+            let _ = writeln!(out, "{}{line}", if at == 0 { "  " } else { "    " });
+        }
     }
     let clear = analysis.interactions.iter().filter(|i| i.change.separation == Separation::Clear);
     let clear: Vec<_> = clear.take(LISTED).collect();
@@ -139,14 +175,16 @@ pub fn words(report: &SweepReport) -> String {
             found.first,
             first[0],
             first[1],
-            change(&found.change)
+            change(&found.change, "")
         );
     }
+    let unit = Catalogue::embedded().get(objective).map_or("", |metric| metric.unit.as_str());
     if !analysis.edges.is_empty() {
         out += "\nbest at the edge of the range\n";
     }
     for edge in &analysis.edges {
-        let _ = writeln!(out, "  {}: from {} to {} {}", edge.advice, edge.beside, edge.value, change(&edge.change));
+        let _ =
+            writeln!(out, "  {}: from {} to {} {}", edge.advice, edge.beside, edge.value, change(&edge.change, unit));
     }
     if !analysis.inseparable.is_empty() {
         out += "\ncannot be separated\n";
@@ -166,20 +204,4 @@ pub fn words(report: &SweepReport) -> String {
         let _ = writeln!(out, "  {}: {}", variant.variant, values.join(", "));
     }
     out
-}
-
-/// `-75 % (-76 to -74, 16 pairs)`, with the reason if it is not clear.
-fn change(change: &MatchedChange) -> String {
-    let percent = |value: f64| number::short(value);
-    let noise = match change.separation {
-        Separation::Clear => String::new(),
-        Separation::Noise => format!("; within noise, p {}", number::short(change.p)),
-    };
-    format!(
-        "{} % ({} to {}, {} pairs{noise})",
-        percent(change.percent),
-        percent(change.low),
-        percent(change.high),
-        change.pairs
-    )
 }

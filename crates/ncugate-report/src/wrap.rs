@@ -30,7 +30,7 @@ pub fn paragraph(out: &mut String, indent: usize, text: &str, columns: usize) {
 }
 
 /// Units stay with their number.
-const UNITS: [&str; 7] = ["%", "ns", "µs", "ms", "s", "KiB", "MiB"];
+const UNITS: [&str; 8] = ["%", "pp", "ns", "µs", "ms", "s", "KiB", "MiB"];
 
 /// The words of a text. A command in backticks is one word, so that it can be copied; a backtick alone is no command.
 fn words(text: &str) -> Vec<String> {

@@ -40,7 +40,7 @@ pub struct ChartedRun<'a> {
     /// The effect of each parameter on the objective, strongest first.
     pub effects: Vec<Effect>,
     /// Interactions of the parameters, with their uncertainty.
-    pub sweep: Option<SweepAnalysis>,
+    pub sweep: Option<&'a SweepAnalysis>,
     /// The measured metric of occupancy.
     pub occupancy: Option<&'a str>,
     /// Occupancy and objective of the correct variants on the Pareto front of both, by occupancy.

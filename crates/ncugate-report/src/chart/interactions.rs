@@ -8,7 +8,7 @@ const CELLS: usize = 400;
 
 /// The chart of the strongest interaction that is clear and was measured in every cell.
 pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
-    let found = run.sweep.as_ref()?.interactions.iter().find(|found| is_drawn(found))?;
+    let found = run.sweep?.interactions.iter().find(|found| is_drawn(found))?;
     let ratios: Vec<Vec<f64>> = found.cells.iter().map(|row| row.iter().flatten().copied().collect()).collect();
     let worst = ratios.iter().flatten().copied().fold(1.0, f64::max);
     let cells = ratios.iter().enumerate().flat_map(|(row, ratios)| {
@@ -35,7 +35,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
         found.ends[1][0],
         found.ends[1][1],
         found.first,
-        number::short(found.change.percent),
+        number::short(found.change.by),
         number::short(found.change.low),
         number::short(found.change.high)
     );

@@ -7,7 +7,7 @@ use super::charted_run::{
 use super::svg::{Setting, draw, draw_figure};
 use super::{Chart, ChartGrid, ChartedRun, ChartedShape, Figure, Glyph, Marks, Scale, Tone, charts};
 use crate::deep_profile::ProfiledVariant;
-use crate::explain::MatchedChange;
+use crate::explain::{ChangeUnit, MatchedChange};
 use crate::model::Measure;
 use crate::variant_row::{BuildRow, CorrectnessRow, GateCell, ShapeValues, VariantRow};
 use ncugate_judge::GateSummary;
@@ -239,8 +239,8 @@ fn the_life_of_a_launch_is_a_line_a_unit_and_the_begin_of_its_tail() {
 
 #[test]
 fn parameters_that_depend_on_one_another_are_drawn_cell_by_cell() {
-    let change =
-        MatchedChange { percent: -40.0, low: -45.0, high: -35.0, pairs: 9, p: 0.001, separation: Separation::Clear };
+    let (unit, separation) = (ChangeUnit::Percent, Separation::Clear);
+    let change = MatchedChange { by: -40.0, low: -45.0, high: -35.0, unit, pairs: 9, p: Some(0.001), separation };
     let interaction = Interaction {
         first: "TILE".into(),
         second: "THREADS".into(),
@@ -256,8 +256,9 @@ fn parameters_that_depend_on_one_another_are_drawn_cell_by_cell() {
     let values = [vec![10.0, 50.0, 64.0, 8.0, 4.0]];
     let drawn = |change: MatchedChange| {
         let interactions = vec![Interaction { change, ..interaction.clone() }];
-        let sweep = Some(SweepAnalysis { interactions, ..SweepAnalysis::default() });
-        let charts = charts(&ChartedRun { sweep, ..run(&judged(&params.1, &values), &params, &dims, &values) });
+        let sweep = SweepAnalysis { interactions, ..SweepAnalysis::default() };
+        let charts =
+            charts(&ChartedRun { sweep: Some(&sweep), ..run(&judged(&params.1, &values), &params, &dims, &values) });
         chart(&charts, "interactions")
     };
     let chart = drawn(change).unwrap();

@@ -15,6 +15,7 @@ mod instructions;
 mod launches;
 pub mod listing;
 mod machine_code;
+mod matched_pairs;
 mod pair;
 mod pareto;
 mod profiler;
@@ -38,6 +39,7 @@ pub use instructions::{
     CountedLine, CountedLines, DisassembledInstruction, Disassembly, InstructionCounters, disassemble,
 };
 pub use launches::{DiagnosedLaunch, answers_of_report, diagnose_launch, diagnose_together};
+pub use matched_pairs::{ChangeUnit, MatchedChange, Separation};
 pub use pareto::{FrontVariant, ObjectiveFront, ParetoAxis, ParetoFront, ParetoPoint, objective_front, pareto};
 pub use profiler::{
     Dependency, HotLine, HotSpot, InstructionSamples, LineInstruction, Listings, NcuObservations, NcuRuleMessage,
@@ -46,6 +48,6 @@ pub use profiler::{
 pub use roofline::{Ceiling, Roofline, RooflinePoint, roofline};
 pub use rule_book::RuleBook;
 pub use sensitivity::{Effect, ParameterLevel, sensitivity};
-pub use sweep::{Interaction, MainEffect, MatchedChange, RangeEdge, Separation, SweepAnalysis, sweep};
+pub use sweep::{FEWEST, Interaction, MainEffect, MetricEffect, RangeEdge, SweepAnalysis, SweptMetric, sweep};
 pub use timeline::{Timeline, TimelineSeries};
 pub use unasked_rules::UnaskedRules;

@@ -60,6 +60,7 @@ pub fn sections(report: &RunReport, charts: Charts) -> Vec<String> {
     sections.push(variants(report));
     sections.extend(report.steps.as_ref().map(steps));
     sections.extend(deltas(report));
+    sections.extend(effects(report));
     sections.extend(search(report));
     sections.extend(findings(report));
     sections.extend(report.deep_profile.as_ref().map(deep_profile));
@@ -289,6 +290,20 @@ fn variants(report: &RunReport) -> String {
         number::plain(shared as f64),
     );
     out
+}
+
+/// A row for each parameter and metric.
+fn effects(report: &RunReport) -> Option<String> {
+    let mut table = MarkdownTable::new(&["parameter", "metric", "from", "to", "change", "95 % interval"]);
+    for effect in &report.effects {
+        let parameter = format!("{} {} → {}", effect.parameter, effect.from, effect.to);
+        for row in &effect.rows {
+            let [from, to] = row.means.clone().unwrap_or_else(|| ["n/a"; 2].map(str::to_owned));
+            table.row([&parameter, &row.title, &from, &to, &row.change, &row.note].map(|cell| escape(cell)).to_vec());
+        }
+    }
+    let means = "Means of variants that differ in one parameter, from its better value to its worse one.";
+    (!report.effects.is_empty()).then(|| format!("## Effects of parameters\n\n{table}\n{means}\n"))
 }
 
 fn search(report: &RunReport) -> Option<String> {
