@@ -10,7 +10,7 @@ pub struct ExplainArgs {
     /// A run, an ncu report, or a metric by ncugate's or Nsight Compute's name
     #[arg(value_name = "RUN|REPORT|METRIC", required_unless_present = "rules")]
     pub path: Option<PathBuf>,
-    /// Variant of a run to explain, instead of the selected one
+    /// Variant of a run to explain, instead of the one in use
     #[arg(long, value_name = "VARIANT")]
     pub variant: Option<String>,
     /// Shape of a run, instead of the objective's

@@ -90,7 +90,7 @@ fn of_run(path: &Path, args: &ExplainArgs, today: Date) -> Result<Vec<Explanatio
         return explainer.in_use()?.map(|found| vec![found]).ok_or_else(none);
     }
     let shape = shape(&run, args)?;
-    let variants = variants(&run, &session, args)?;
+    let variants = variants(&run, &explainer, &shape, args)?;
     variants.iter().map(|variant| Ok(explainer.explain(variant, &shape)?)).collect()
 }
 
@@ -103,15 +103,20 @@ fn shape(run: &PhaseRun, args: &ExplainArgs) -> Result<ShapeName, CommandError> 
     Err(CommandError::Usage(format!("the run has no shape '{asked}'; it has {}", names.join(", "))))
 }
 
-fn variants(run: &PhaseRun, session: &JudgedRun<'_>, args: &ExplainArgs) -> Result<Vec<VariantId>, CommandError> {
+fn variants(
+    run: &PhaseRun,
+    explainer: &Explainer<'_, '_>,
+    shape: &ShapeName,
+    args: &ExplainArgs,
+) -> Result<Vec<VariantId>, CommandError> {
     let ids = || run.plan.variants.iter().map(|variant| &variant.id);
     if args.each {
         return Ok(ids().cloned().collect());
     }
     match &args.variant {
         Some(asked) => Ok(vec![variant(run, asked)?]),
-        None => match session.selected() {
-            Some(selected) => Ok(vec![selected.clone()]),
+        None => match explainer.used_at(shape) {
+            Some(used) => Ok(vec![used]),
             None => Err(CommandError::Usage("no variant is selected; name one with --variant".to_owned())),
         },
     }
@@ -225,8 +230,10 @@ fn compare_variants(
     let run = PhaseRun::load(path)?;
     let session = JudgedRun::of_stored(&run, today)?;
     let (shape, other) = (shape(&run, args)?, variant(&run, other)?);
-    let Some(own) = variants(&run, &session, args)?.into_iter().next() else { return Ok(Outcome::Inconclusive) };
-    let Some(pair) = Explainer::new(&session)?.beside(&own, &other, &shape) else {
+    let explainer = Explainer::new(&session)?;
+    let own = variants(&run, &explainer, &shape, args)?;
+    let Some(own) = own.into_iter().next() else { return Ok(Outcome::Inconclusive) };
+    let Some(pair) = explainer.beside(&own, &other, &shape) else {
         return Err(CommandError::Usage(format!(
             "{own} and {other} have no source line in common that was sampled at {shape}; profile both with `run --deep`"
         )));

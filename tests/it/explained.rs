@@ -416,6 +416,31 @@ fn a_register_cap_raises_the_theoretical_occupancy_alone_and_costs_time() {
     }
 }
 
+/// `d64` is in use at `clip_large`, and other variants at the other shapes.
+#[test]
+fn advice_is_for_the_variant_in_use_at_a_shape() {
+    let recording = "profiles/attention_bf16/h200";
+    let [whole] = &explained(&[recording])[..] else { panic!("one explanation") };
+    let elsewhere = whole["elsewhere"].as_array().unwrap().iter().find(|row| row["shape"] == "clip_large").unwrap();
+    let here = at_root(&["explain", recording, "--shape", "clip_large", "--format", "json"]);
+    let here: Value = serde_json::from_str::<Vec<Value>>(&here.stdout).unwrap().remove(0);
+    assert_eq!((&here["variant"], &here["shape"]), (&"d64".into(), &"clip_large".into()));
+    assert_eq!((&here["variant"], &here["bottleneck"]["title"]), (&elsewhere["variant"], &elsewhere["cause"]));
+    let place = Place::new();
+    let out = place.path().join("page");
+    let page = Finished::of(place.ncugate(&["page", recording, "-o", out.to_str().unwrap()]).current_dir(root()));
+    assert_eq!(page.status, Some(0), "{}", page.stderr);
+    let results = std::fs::read_to_string(out.join("results.json")).unwrap();
+    let results: Value = serde_json::from_str(&results).unwrap();
+    let used = results["use"]["shapes"].as_array().unwrap();
+    let in_use =
+        |row: &Value| used.iter().find(|used| used["shape"] == row["shape"]).unwrap()["variant"] == row["variant"];
+    let (here, others): (Vec<&Value>, Vec<&Value>) =
+        results["findings"].as_array().unwrap().iter().partition(|row| in_use(row));
+    assert!(here.iter().any(|row| row["advice"] != "") && others.len() > 2, "{} {}", here.len(), others.len());
+    assert!(others.iter().all(|row| row["advice"] == "" && row["further"] == serde_json::json!([])), "{others:?}");
+}
+
 /// Its shapes differ in both B and H, and its grid covers only H.
 #[test]
 fn the_grid_of_v3_that_forgets_the_batch_is_named() {

@@ -2,6 +2,7 @@
 
 use super::finding_row::FindingRow;
 use super::first_screen::FirstScreen;
+use super::in_use::InUse;
 use super::inputs::ReportInputs;
 use super::model::MetricColumn;
 use super::run_report::RunReport;
@@ -33,6 +34,7 @@ impl RunReport {
         let out_of_reach = unreachable_gates(inputs);
         let used = in_use::in_use(inputs, &metrics);
         let sweep = run_charts::sweep(inputs);
+        let found = findings(inputs, &used).into_iter().chain(deep_profile::findings(inputs)).collect();
         let mut report = Self {
             title: (&inputs.phase.title).into(),
             phase: (&inputs.phase.name).into(),
@@ -62,7 +64,7 @@ impl RunReport {
             search: search::row(&inputs.run.search),
             speed_of_light: speed_of_light::rows(inputs),
             diagnosis: inputs.diagnosis.to_vec(),
-            findings: findings(inputs).into_iter().chain(deep_profile::findings(inputs)).collect(),
+            findings: found,
             deep_profile: deep_profile::row(inputs, &rows),
             variants: rows,
             charts: Vec::new(),
@@ -109,8 +111,9 @@ fn parameters(plan: &Plan) -> Vec<CleanText> {
 }
 
 /// All findings: first those of variants in use at their shapes, the objective's shape first, then the rest. The most
-/// severe of the former are shown without unfolding, each rule once.
-fn findings(inputs: &ReportInputs<'_>) -> Vec<FindingRow> {
+/// severe of the former are shown without unfolding, each rule once. Advice is for variants in use: it has no use at a
+/// shape at which another one is used.
+fn findings(inputs: &ReportInputs<'_>, used: &InUse) -> Vec<FindingRow> {
     let objective = &inputs.phase.objective.shape;
     let selected = inputs.judgement.selected.as_ref().map(|s| &s.variant);
     let subject = |f: &Finding| inputs.subjects.iter().position(|(id, shape)| (id, shape) == (&f.variant, &f.shape));
@@ -120,6 +123,10 @@ fn findings(inputs: &ReportInputs<'_>) -> Vec<FindingRow> {
     let mut rows: Vec<FindingRow> = Vec::new();
     for finding in findings {
         let mut row = FindingRow::of(finding, objective);
+        if subject(finding).is_none() && used.has_another(&finding.variant, &finding.shape) {
+            row.advice = CleanText::default();
+            row.further.clear();
+        }
         let shown = rows.iter().filter(|known| known.leading);
         row.leading = subject(finding).is_some()
             && finding.is_leading()

@@ -66,6 +66,12 @@ pub struct ShapeUse {
 }
 
 impl InUse {
+    /// Whether another variant than this one is in use at the shape.
+    pub fn has_another(&self, variant: &VariantId, shape: &ShapeName) -> bool {
+        let used = self.shapes.iter().find(|used| used.shape == shape.0).and_then(|used| used.variant.as_ref());
+        used.is_some_and(|used| *used != variant.0)
+    }
+
     /// Variants in use and the shapes of each, in the order of the shapes.
     pub fn by_variant(&self) -> Vec<(&str, Vec<&ShapeUse>)> {
         let mut groups: Vec<(&str, Vec<&ShapeUse>)> = Vec::new();

@@ -132,15 +132,25 @@ impl<'s, 'a> Explainer<'s, 'a> {
         })
     }
 
+    /// The variant in use at a shape, else the selected one.
+    pub fn used_at(&self, shape: &ShapeName) -> Option<VariantId> {
+        let used = self.subjects().into_iter().find(|(_, used_at)| used_at == shape);
+        used.map(|(variant, _)| variant).or_else(|| self.session.selected().cloned())
+    }
+
+    /// Variants and shapes for advice, the objective's shape first.
+    fn subjects(&self) -> Vec<(VariantId, ShapeName)> {
+        let measured = self.session.measurements();
+        subjects(measured.phase(), measured.plan(), self.session.judgement(), measured.quantities())
+    }
+
     /// Explains the variant in use at the objective's shape, with a summary for the other shapes. None if no variant is
     /// selected.
     ///
     /// # Errors
     /// A report of ncu is damaged.
     pub fn in_use(&self) -> Result<Option<Explanation>, JudgeError> {
-        let measured = self.session.measurements();
-        let (phase, plan) = (measured.phase(), measured.plan());
-        let subjects = subjects(phase, plan, self.session.judgement(), measured.quantities());
+        let subjects = self.subjects();
         let Some(((variant, shape), others)) = subjects.split_first() else { return Ok(None) };
         let mut first = self.explain(variant, shape)?;
         for (variant, shape) in others {
