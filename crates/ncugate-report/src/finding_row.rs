@@ -56,9 +56,9 @@ pub struct FindingRow {
 pub struct SavingRow {
     /// Upper bound in percent of the time.
     pub percent: f64,
-    /// The bound by counters alone; less than `percent` if a measured pair saves more.
+    /// The estimate of the rule, from which the bound is made.
     pub modelled: f64,
-    /// Weighted by confidence: findings are ranked by this.
+    /// The estimate weighted by confidence: findings are ranked by this.
     pub expected: f64,
     /// Where it comes from.
     pub source: EstimateSource,
@@ -130,9 +130,6 @@ fn subject(launches: &FindingLaunches) -> String {
         many => format!("{many} launches of {kernel}, {share}, such as launch {number}"),
     }
 }
-/// From here on a bound in whole percent would be 100, which says nothing.
-const NEARLY_ALL: f64 = 99.5;
-
 fn row(saving: &SavingEstimate, expected: f64) -> SavingRow {
     let pair = saving.pair.clone();
     let measured = pair.as_ref().map(|pair| {
@@ -150,9 +147,7 @@ fn row(saving: &SavingEstimate, expected: f64) -> SavingRow {
             _ => format!("but {variant}, which differs in {differs_in} and lacks this, is not faster"),
         }
     });
-    let most =
-        if saving.percent < NEARLY_ALL { format!("at most {:.0} %", saving.percent) } else { "nearly all".to_owned() };
-    let modelled = format!("{most} of the time, estimated from counters");
+    let modelled = format!("at most {:.0} % of the time, estimated from counters", saving.percent);
     let is_modelled = pair.as_ref().is_none_or(|pair| pair.percent < saving.percent);
     let words = [is_modelled.then_some(modelled), measured].into_iter().flatten().collect::<Vec<_>>().join("; ");
     SavingRow {

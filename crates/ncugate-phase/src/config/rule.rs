@@ -48,8 +48,8 @@ impl RuleKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleCase {
     pub when: Expr,
-    /// Upper bounds of the saving by a fix, in percent of the time. The smallest known one counts, and the first must
-    /// be known. Empty if there is no bound.
+    /// Estimates of the largest saving by a fix, in percent of the time. The smallest known one counts, and the first must
+    /// be known. Empty if there is no estimate.
     pub saves: Vec<Expr>,
     pub confidence: Confidence,
     /// One sentence with the numbers.
@@ -109,7 +109,7 @@ pub const FACTS: &[RuleFact] = &[
     fact(
         "roofline_pct",
         "percent of the time that the declared `bytes` and `flops` need at the rate of DRAM (or of L2, if they fit in it) and at the \
-         peak of the pipe in use; it caps every saving",
+         peak of the pipe in use; it caps every bound",
     ),
     fact(
         "tensor_roofline_pct",
@@ -124,6 +124,10 @@ pub const FACTS: &[RuleFact] = &[
         "percent of the time saved at most by the warps that fit if the limiting resource no longer limits, until issue slots are full",
     ),
     fact("fill_pct", "percent of the time saved at most if achieved occupancy reached theoretical occupancy"),
+    fact(
+        "barrier_cycles",
+        "cycles that a warp waits at a barrier: `stall_barrier` over the share of barriers in the executed instructions",
+    ),
     fact(
         "filled_occupancy",
         "percent of the warp slots that the grid fills at the start: theoretical occupancy, or less for a small grid",

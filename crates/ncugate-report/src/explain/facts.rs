@@ -271,6 +271,10 @@ impl CaseFacts<'_> {
                 self.saved_by_warps(theoretical / achieved)
             }
             "filled_occupancy" => Some(self.number("theoretical_occupancy")? * self.number("waves")?.min(1.0)),
+            "barrier_cycles" => {
+                let executed = self.number("barrier_pct").filter(|percent| *percent > 0.0)?;
+                Some(100.0 * self.number("stall_barrier")? / executed)
+            }
             "lonely_pct" => {
                 Some(100.0 * (1.0 - self.number("achieved_occupancy")? / self.number("filled_occupancy")?).max(0.0))
             }
@@ -442,6 +446,8 @@ mod tests {
             ("l1_hit_pct", 20.0),
             ("global_excessive_pct", 50.0),
             ("tensor_peak_fp16", 1e15),
+            ("barrier_pct", 1.0),
+            ("stall_barrier", 1.0),
             ("instructions", 100.0),
         ];
         values.extend(SIGNALS.iter().map(|(_, names)| (names[0], 5.0)));

@@ -39,7 +39,7 @@ pub enum EstimateSource {
 pub struct SavingEstimate {
     /// Upper bound in percent of the time of an evaluation; estimates of several findings do not add up.
     pub percent: f64,
-    /// The same by the rule alone; less than `percent` if a measured pair saves more.
+    /// The estimate of the rule, from which the bound is made.
     pub modelled: f64,
     pub source: EstimateSource,
     /// A variant without the defect. One that is not faster speaks against the finding.
@@ -152,14 +152,14 @@ impl Finding {
         format!("{}:{}@{}{launch}", self.rule, self.variant, self.shape)
     }
 
-    /// Expected saving in percent of the time: the estimate, weighted by confidence (1, 0.7, 0.4).
+    /// Expected saving in percent of the time: the estimate of the rule, weighted by confidence (1, 0.7, 0.4).
     pub fn expected(&self) -> f64 {
         let weight = match self.confidence {
             Confidence::High => 1.0,
             Confidence::Medium => 0.7,
             Confidence::Low => 0.4,
         };
-        self.saving.as_ref().map_or(0.0, |saving| weight * saving.percent)
+        self.saving.as_ref().map_or(0.0, |saving| weight * saving.modelled)
     }
 
     /// Whether it is a cause that is worth fixing, not a symptom of another finding.

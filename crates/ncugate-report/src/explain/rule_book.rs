@@ -80,6 +80,8 @@ mod tests {
         for rule in &book.rules {
             let unknown: Vec<&String> = rule.explains.iter().filter(|id| !ids.contains(id.as_str())).collect();
             assert!(unknown.is_empty(), "{}: {unknown:?}", rule.id);
+            let mutual: Vec<&String> = rule.explains.iter().filter(|id| book.explains(id, &rule.id)).collect();
+            assert!(mutual.is_empty(), "{} and {mutual:?} explain each other", rule.id);
             assert!(!rule.advice.is_empty() && !rule.evidence.is_empty(), "{}", rule.id);
         }
         assert!(Severity::Note < Severity::Warning);

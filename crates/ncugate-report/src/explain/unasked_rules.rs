@@ -27,9 +27,9 @@ pub struct UnaskedRules {
 }
 
 impl UnaskedRules {
-    /// Whether at most two fifths of the rules lack counters.
+    /// Whether at most half of the rules lack counters.
     pub fn is_mostly_asked(&self) -> bool {
-        5 * self.lacking_counters.len() <= 2 * self.of
+        2 * self.lacking_counters.len() <= self.of
     }
 
     /// Whether more counters would make more rules possible.
@@ -76,6 +76,11 @@ impl Diagnosis<'_> {
 
     /// Why a part is unknown; none if it was counted and has no value, such as a share of zero.
     fn lack(&self, part: String, facts: Option<&CaseFacts<'_>>) -> Option<MissingInput> {
+        // A deep profile has them, unless its machine code is unknown.
+        let is_code = CODE_FACTS.iter().any(|fact| fact.name == part);
+        if is_code && facts.is_none_or(|facts| facts.number("code_bytes").is_none()) {
+            return Some(MissingInput::Counted("samples of instructions".to_owned(), Vec::new()));
+        }
         if let Some(fact) = fact(&part) {
             return Some(MissingInput::Fact(fact));
         }
@@ -177,6 +182,7 @@ fn parts(name: &str, capability: Option<ComputeCapability>) -> Vec<String> {
         "dram_busy" => &["dram_pct"],
         "freed_pct" => &["registers", "block_threads", "grid_blocks", "sms", "issue_slot_utilisation"],
         "fill_pct" => &["theoretical_occupancy", "achieved_occupancy", "issue_slot_utilisation"],
+        "barrier_cycles" => &["stall_barrier", "barrier_pct"],
         "filled_occupancy" => &["theoretical_occupancy", "waves"],
         "lonely_pct" => &["theoretical_occupancy", "waves", "achieved_occupancy"],
         "raisable_registers" => &["registers"],

@@ -247,7 +247,7 @@ impl<'s, 'a> Explainer<'s, 'a> {
 }
 
 impl Explanation {
-    /// Whether the time is known and at most two fifths of the rules lack counters.
+    /// Whether the time is known and at most half of the rules lack counters.
     pub fn is_mostly_asked(&self) -> bool {
         self.microseconds.is_some() && self.not_asked.as_ref().is_none_or(|lacks| 5 * lacks.rules <= 2 * lacks.of)
     }

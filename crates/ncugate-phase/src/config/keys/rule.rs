@@ -35,7 +35,7 @@ keys! {
     when = key(KeyKind::Expr, "The condition.").required();
     saves = key(
         EXPRS,
-        "Upper bounds of the saving, in percent of the time. The smallest known one counts, and the first must be known.",
+        "Estimates of the largest saving, in percent of the time. The smallest known one counts, and the first must be known.",
     ).otherwise("no saving");
     confidence = key(KeyKind::OneOf(&words(&Confidence::WORDS)), "Confidence.").default("\"medium\"");
     says = key(KeyKind::Template, "One sentence; `{{ NAME }}` is a metric or a fact.").required();

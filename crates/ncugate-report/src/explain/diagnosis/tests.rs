@@ -67,7 +67,7 @@ fn rules_hold_from_their_thresholds_on() {
         (&[("waves", 1.1)], "tail"),
         (&[("stall_long_scoreboard", 3.0)], "load_latency"),
         (&[("stall_barrier", 1.0)], "barriers"),
-        (&[("stall_no_instruction", 1.0)], "instruction_cache"),
+        (&[("stall_no_instruction", 1.0), ("code_bytes", 65_536.0)], "instruction_cache"),
         (&[("stall_imc_miss", 1.0)], "constants"),
         (&[("stall_membar", 1.0)], "fences"),
         (&[("stall_sleeping", 1.0)], "sleeping"),
@@ -164,7 +164,7 @@ fn the_costliest_cause_leads_and_its_symptoms_fold() {
         .collect();
     let found = found(&all);
     assert_eq!(found[0].rule, "uncoalesced");
-    assert_eq!(found[0].saving.as_ref().unwrap().percent, 50.0);
+    assert_eq!(found[0].saving.as_ref().unwrap().modelled, 50.0);
     assert!(found[0].sentence.contains("touches 32 sectors"), "{}", found[0].sentence);
     let of = |rule: &str| found.iter().find(|finding| finding.rule == rule).unwrap();
     assert_eq!(of("load_latency").symptom_of.as_deref(), Some("uncoalesced"));
@@ -289,12 +289,12 @@ fn a_launch_beside_a_longer_one_keeps_its_stalls() {
     let (wait, load) = (of("fixed_latency"), of("load_latency"));
     let launches = wait.launches.as_ref().unwrap();
     assert_eq!((&*launches.kernel, launches.number, launches.count, launches.percent), ("scale", 1, 1, 25.0));
-    assert_eq!(wait.saving.as_ref().unwrap().percent, 15.0, "a quarter of the 60 % of idle issue slots");
+    assert_eq!(wait.saving.as_ref().unwrap().modelled, 15.0, "a quarter of the 60 % of idle issue slots");
     assert!(wait.sentence.starts_with("Warps wait 75 % of the time"), "{}", wait.sentence);
     assert_eq!((wait.id().as_str(), wait.severity), ("fixed_latency:v@s#1", Severity::Advice));
     let launches = load.launches.as_ref().unwrap();
     assert_eq!((&*launches.kernel, launches.number, launches.percent), ("gather", 2, 75.0));
-    assert!((load.saving.as_ref().unwrap().percent - 0.75 * 90.0).abs() < 1e-9);
+    assert!((load.saving.as_ref().unwrap().modelled - 0.75 * 90.0).abs() < 1e-9);
     assert_eq!(found[0].rule, "load_latency");
     let row = crate::finding_row::FindingRow::of(wait, &wait.shape);
     assert!(row.sentence.starts_with("Launch 1, scale, 25.0 % of the time: warps wait 75 %"), "{}", row.sentence);
@@ -323,7 +323,7 @@ fn equal_launches_are_one_finding_and_short_kernels_are_left_out() {
     let launches = barriers[0].launches.as_ref().unwrap();
     assert_eq!((barriers.len(), launches.count, launches.number), (1, 24, 1));
     assert!((launches.percent - 100.0 * 960.0 / 969.0).abs() < 1e-9);
-    assert!((barriers[0].saving.as_ref().unwrap().percent - 0.3 * launches.percent).abs() < 1e-9);
+    assert!((barriers[0].saving.as_ref().unwrap().modelled - 0.3 * launches.percent).abs() < 1e-9);
     assert!(found.iter().all(|finding| finding.rule != "many_launches"), "40 µs each");
 }
 
@@ -365,19 +365,19 @@ fn many_short_launches_are_a_finding_of_the_evaluation() {
         found.sentence,
         "24 launches take 4 µs on average, and 47.9 % of that is start and end of all but the longest."
     );
-    assert!((found.saving.as_ref().unwrap().percent - 50.0 * 23.0 / 24.0).abs() < 1e-9);
+    assert!((found.saving.as_ref().unwrap().modelled - 50.0 * 23.0 / 24.0).abs() < 1e-9);
     // 96 of 120 µs are inside the launches
     quantities.set_column("latency_p50", vec![Cell::Value(120.0)]);
     let found = first(&quantities).unwrap();
     assert!(found.sentence.ends_with("and 20 % of the latency is outside them."), "{}", found.sentence);
-    assert!((found.saving.as_ref().unwrap().percent - (20.0 + 0.8 * 50.0 * 23.0 / 24.0)).abs() < 1e-9);
+    assert!((found.saving.as_ref().unwrap().modelled - (20.0 + 0.8 * 50.0 * 23.0 / 24.0)).abs() < 1e-9);
     assert!(found.launches.is_none());
     let one = launched(&["scan"], &[("duration", &[4_000.0])]);
     assert!(first(&one).is_none());
     // the long one hides none of the short ones: nine of 29 µs
     let uneven = [vec![20_000.0], vec![1_000.0; 9]].concat();
     let uneven = launched(&["scan"; 10], &[("duration", &uneven)]);
-    assert!((first(&uneven).unwrap().saving.unwrap().percent - 100.0 * 9.0 / 29.0).abs() < 1e-9);
+    assert!((first(&uneven).unwrap().saving.unwrap().modelled - 100.0 * 9.0 / 29.0).abs() < 1e-9);
     let long = launched(&["scan"; 2], &[("duration", &[4_000.0, 20_000.0])]);
     assert!(first(&long).is_none());
 }
@@ -457,10 +457,22 @@ fn mma_sync_is_old_on_chips_with_asynchronous_matrix_instructions() {
             .into_iter()
             .find(|finding| finding.rule == "old_tensor_instructions")?
             .saving
-            .map(|saving| saving.percent)
+            .map(|saving| saving.modelled)
     };
     assert_eq!((saving((9, 0), WGMMA, 0.0), saving((9, 0), WGMMA, 1.0)), (Some(33.0), None));
     assert_eq!((saving((10, 3), TCGEN05, 0.0), saving((10, 3), TCGEN05, 1.0)), (Some(70.0), None));
     assert_eq!((saving((11, 0), TCGEN05, 0.0), saving((12, 0), TCGEN05, 0.0)), (Some(70.0), None));
     assert_eq!(saving((10, 0), "duration", 1e4), None, "not counted");
+}
+
+/// What a fix leaves can shrink too, but never below nothing, and one launch saves no more than its share.
+#[test]
+fn a_bound_is_above_its_estimate_and_below_its_share() {
+    for share in [100.0, 25.0] {
+        for part in [0.0, 0.1, 0.5, 0.9, 1.0] {
+            let of = bound(part * share, share);
+            assert!(of >= part * share && of <= share, "{part} of {share}: {of}");
+        }
+    }
+    assert!((bound(50.0, 100.0) - 67.0).abs() < 0.1, "{}", bound(50.0, 100.0));
 }

@@ -3,15 +3,16 @@
 use super::MachineCode;
 use super::instruction::{CodeInstruction, ConversionKind, FloatFormat, MemorySpace, Operation};
 use super::producer::DependencyState;
+use super::word::INSTRUCTION;
 use crate::explain::profiler::InstructionSamples;
 
 /// A number about the machine code, by the name that rules use.
 pub type CodeFact = (&'static str, f64);
 
-/// Share of executed instructions that may be unknown: of decoded words, and of a listing, which may lack the text of
-/// instructions without a sample.
+/// Share of executed instructions that may be unknown: of decoded words, and of a listing. A listing has the text of every
+/// instruction with a sample, so that what it lacks took no time.
 const UNKNOWN: f64 = 0.03;
-const UNLISTED: f64 = 0.25;
+const UNLISTED: f64 = 0.5;
 /// Share of the waits for results that may be without a known producer.
 const UNEXPLAINED: f64 = 0.2;
 
@@ -68,7 +69,9 @@ const WAITS: [AwaitedKind; 7] = [
 /// too many waits have no known producer.
 pub fn code_facts(code: &MachineCode, samples: &InstructionSamples) -> Vec<CodeFact> {
     let mut facts: Vec<CodeFact> = Vec::new();
-    facts.extend(code.bytes.map(|bytes| ("code_bytes", bytes as f64)));
+    let counted = samples.executed.len() * INSTRUCTION;
+    let bytes = code.bytes.unwrap_or(counted as u64);
+    facts.extend((bytes > 0).then_some(("code_bytes", bytes as f64)));
     if let (Some(all @ 1..), Some(on)) = (samples.threads, samples.threads_on) {
         facts.push(("predicated_off_pct", (100.0 * (1.0 - on as f64 / all as f64)).max(0.0)));
     }
