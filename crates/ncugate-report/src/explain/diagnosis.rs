@@ -8,7 +8,7 @@ use super::finding::{
     WORTH_TRYING,
 };
 use super::growth::{DeclaredWork, ShapeFacts, ShapeGrowth, growth};
-use super::pair::{FASTER, Pairs};
+use super::pair::{FASTER, Pairs, fastest_without};
 use super::profiler::{Dependency, NcuObservations};
 use super::rule_book::RuleBook;
 use crate::kernel_names::short_names;
@@ -409,11 +409,13 @@ impl Diagnosis<'_> {
     /// finding, and the next defect is compared. Only one is measured, because one difference in time can price only one defect.
     fn measure(&self, asked: &DiagnosisWorker<'_>, pairs: &Pairs<'_>, found: &mut [Finding], shape: &ShapeFacts) {
         let mut compared: Vec<String> = Vec::new();
-        while compared.len() < MOST_COMPARED {
+        let Some(variant) = found.first().map(|finding| finding.variant.clone()) else { return };
+        let siblings = pairs.siblings(&asked.table, &variant, &shape.name);
+        while compared.len() < MOST_COMPARED && !siblings.is_empty() {
             let is_next = |f: &Finding| f.kind == RuleKind::Defect && f.is_leading() && !compared.contains(&f.rule);
             let Some(at) = found.iter().position(is_next) else { return };
             let Some(first) = found.get_mut(at) else { return };
-            let pair = self.pair(asked, pairs, first, shape);
+            let pair = self.pair(asked, &siblings, &first.rule, shape);
             compared.push(first.rule.clone());
             let (Some(pair), Some(saving)) = (pair, &mut first.saving) else { continue };
             let (gain, bound) = (pair.percent, saving.percent);
@@ -433,20 +435,20 @@ impl Diagnosis<'_> {
         }
     }
 
-    /// The fastest variant near that of a finding in which its rule does not hold.
+    /// The fastest sibling for which the rule does not hold.
     fn pair(
         &self,
         asked: &DiagnosisWorker<'_>,
-        pairs: &Pairs<'_>,
-        of: &Finding,
+        siblings: &[MeasuredPair],
+        rule: &str,
         shape: &ShapeFacts,
     ) -> Option<MeasuredPair> {
-        let (_, bound) = self.rules.bound().find(|(rule, _)| rule.id == of.rule)?;
+        let (_, bound) = self.rules.bound().find(|(known, _)| known.id == rule)?;
         let answer = |other: &MeasuredPair| {
             let growth = growth(&asked.table, &other.variant, shape, self.shapes);
             self.evaluation(asked, &other.variant, shape, growth.as_ref())?.answer(bound)
         };
-        pairs.pair(&asked.table, &of.variant, &shape.name, answer)
+        fastest_without(siblings, answer).cloned()
     }
 }
 

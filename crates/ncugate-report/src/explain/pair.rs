@@ -8,6 +8,8 @@ use std::collections::HashMap;
 
 /// Least difference, in percent of the time, that is more than noise here. No verdict depends on it.
 pub const FASTER: f64 = 2.0;
+/// Most siblings that are asked whether the same parameter makes them faster: the fastest.
+const MOST_ASKED: usize = 4;
 /// Marks a parameter that a variant does not have.
 const ABSENT: u32 = u32::MAX;
 
@@ -26,6 +28,20 @@ struct Code {
     source: u32,
     flags: u32,
     params: Vec<u32>,
+}
+
+/// The fastest of these siblings, in their order, that lacks the defect. None if the same parameter makes one faster that
+/// has the defect: then it changes more than the defect. `has` says whether a sibling has it, if known.
+pub fn fastest_without(
+    siblings: &[MeasuredPair],
+    has: impl Fn(&MeasuredPair) -> Option<bool>,
+) -> Option<&MeasuredPair> {
+    let found = siblings.iter().find(|sibling| has(sibling) == Some(false))?;
+    let by_the_same = |sibling: &&MeasuredPair| {
+        sibling.differs_in == found.differs_in && sibling.percent >= FASTER && sibling.variant != found.variant
+    };
+    let mut others = siblings.iter().filter(by_the_same).take(MOST_ASKED);
+    (found.percent < FASTER || !others.any(|sibling| has(sibling) == Some(true))).then_some(found)
 }
 
 impl<'p> Pairs<'p> {
@@ -54,31 +70,19 @@ impl<'p> Pairs<'p> {
         Self { plan, index: plan.variants.iter().enumerate().map(|(at, v)| (&v.id, at)).collect(), names, codes }
     }
 
-    /// Of the variants with the same source as `of` and one parameter or the flags different, the fastest at the shape that
-    /// lacks the defect. It can be slower than `of`. None if the same parameter makes a variant faster that has the defect:
-    /// then it changes more than the defect. `has` says whether a variant has it, if known.
-    pub fn pair(
-        &self,
-        table: &CaseTable<'_>,
-        of: &VariantId,
-        shape: &ShapeName,
-        has: impl Fn(&MeasuredPair) -> Option<bool>,
-    ) -> Option<MeasuredPair> {
-        let at = *self.index.get(of)?;
+    /// The variants with the same source as `of` and one parameter or the flags different that were timed at the shape, the
+    /// fastest first. They can be slower than `of`.
+    pub fn siblings(&self, table: &CaseTable<'_>, of: &VariantId, shape: &ShapeName) -> Vec<MeasuredPair> {
         let time = |variant: &VariantId| table.value(table.row(variant, shape)?, "latency_p50");
-        let own = time(of)?;
+        let (Some(at), Some(own)) = (self.index.get(of), time(of)) else { return Vec::new() };
         let near = |(other, variant): (usize, &Variant)| {
-            let differs_in = self.difference(at, other)?;
+            let differs_in = self.difference(*at, other)?;
             let percent = 100.0 * (1.0 - time(&variant.id)? / own);
             Some(MeasuredPair { variant: variant.id.clone(), percent, differs_in: differs_in.into() })
         };
-        let mut pairs: Vec<MeasuredPair> = self.plan.variants.iter().enumerate().filter_map(near).collect();
-        pairs.sort_by(|a, b| b.percent.total_cmp(&a.percent));
-        let found = pairs.iter().find(|pair| has(pair) == Some(false))?;
-        let changes_more = |pair: &MeasuredPair| {
-            pair.differs_in == found.differs_in && pair.percent >= FASTER && has(pair) == Some(true)
-        };
-        (found.percent < FASTER || !pairs.iter().any(changes_more)).then(|| found.clone())
+        let mut siblings: Vec<MeasuredPair> = self.plan.variants.iter().enumerate().filter_map(near).collect();
+        siblings.sort_by(|a, b| b.percent.total_cmp(&a.percent));
+        siblings
     }
 
     /// The single difference between two variants.
