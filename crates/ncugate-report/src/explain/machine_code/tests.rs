@@ -245,3 +245,10 @@ fn a_wait_at_the_head_of_a_loop_is_for_a_load_at_its_end() {
     assert_eq!(code.instructions[2].operation, Operation::Load(MemorySpace::Shared));
     assert_eq!(Register::vector(255), None);
 }
+
+#[test]
+fn constants_of_a_text_are_their_bits() {
+    let bits = |constant: &str| text::parse(&format!("FADD R0, R1, {constant}"), 0).immediate;
+    assert_eq!((bits("-0x1"), bits("0x7fffffff"), bits("1.5")), (Some(u32::MAX), Some(0x7fff_ffff), Some(0x3fc0_0000)));
+    assert_eq!((bits("-0x-8000000000000000"), bits("0x10000000000000000")), (None, None));
+}

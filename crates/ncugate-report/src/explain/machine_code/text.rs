@@ -161,9 +161,12 @@ fn range(register: NamedRegister, count: u8) -> Option<Range<u16>> {
 
 /// A constant, as bits: `-0x3f2aaaab`, or a float.
 fn immediate(operand: &str) -> Option<u32> {
-    let (sign, digits) = operand.strip_prefix('-').map_or((1, operand), |digits| (-1, digits));
+    let (is_negative, digits) = operand.strip_prefix('-').map_or((false, operand), |digits| (true, digits));
     match digits.strip_prefix("0x") {
-        Some(hex) => i64::from_str_radix(hex, 16).ok().map(|value| (sign * value) as u32),
+        Some(hex) => {
+            let value = u64::from_str_radix(hex, 16).ok()?;
+            Some(if is_negative { value.wrapping_neg() } else { value } as u32)
+        }
         None => operand.parse::<f32>().ok().filter(|value| value.is_finite()).map(f32::to_bits),
     }
 }
