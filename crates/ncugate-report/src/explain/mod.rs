@@ -50,4 +50,4 @@ pub use rule_book::RuleBook;
 pub use sensitivity::{Effect, ParameterLevel, sensitivity};
 pub use sweep::{FEWEST, Interaction, MainEffect, MetricEffect, RangeEdge, SweepAnalysis, SweptMetric, sweep};
 pub use timeline::{Timeline, TimelineSeries};
-pub use unasked_rules::UnaskedRules;
+pub use unasked_rules::{UnaskedRules, is_mostly_asked};

@@ -26,10 +26,18 @@ pub struct UnaskedRules {
     pub absent: IndexSet<String>,
 }
 
+/// Percent of the rules that may lack counters in a diagnosis without a finding.
+const MAY_LACK: usize = 40;
+
+/// Whether so few of the rules lack counters that a diagnosis without a finding is worth reporting.
+pub fn is_mostly_asked(lacking: usize, of: usize) -> bool {
+    100 * lacking <= MAY_LACK * of
+}
+
 impl UnaskedRules {
-    /// Whether at most half of the rules lack counters.
+    /// Whether at most 40 % of the rules lack counters.
     pub fn is_mostly_asked(&self) -> bool {
-        2 * self.lacking_counters.len() <= self.of
+        is_mostly_asked(self.lacking_counters.len(), self.of)
     }
 
     /// Whether more counters would make more rules possible.

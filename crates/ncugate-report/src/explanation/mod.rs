@@ -17,7 +17,7 @@ use super::in_use::subjects;
 use super::line_pairs::{PairedLines, SampledVariant, pair};
 use super::number;
 use super::rule_answers::{answers, diagnose, diagnosis_row, unasked};
-use crate::explain::{DeepProfiles, DiagnosedLaunch, Finding, RuleAnswers};
+use crate::explain::{DeepProfiles, DiagnosedLaunch, Finding, RuleAnswers, is_mostly_asked};
 use ncugate_judge::frame::Quantities;
 use ncugate_judge::{Correctness, JudgeError, JudgedRun};
 use ncugate_model::{CleanText, Level, ShapeName, VariantId, Verdict};
@@ -247,9 +247,10 @@ impl<'s, 'a> Explainer<'s, 'a> {
 }
 
 impl Explanation {
-    /// Whether the time is known and at most half of the rules lack counters.
+    /// Whether the time is known and at most 40 % of the rules lack counters.
     pub fn is_mostly_asked(&self) -> bool {
-        self.microseconds.is_some() && self.not_asked.as_ref().is_none_or(|lacks| 5 * lacks.rules <= 2 * lacks.of)
+        self.microseconds.is_some()
+            && self.not_asked.as_ref().is_none_or(|lacks| is_mostly_asked(lacks.rules, lacks.of))
     }
 }
 
