@@ -109,7 +109,7 @@ pub const FACTS: &[RuleFact] = &[
     fact(
         "roofline_pct",
         "percent of the time that the declared `bytes` and `flops` need at the rate of DRAM (or of L2, if they fit in it) and at the \
-         peak of the pipe in use; it caps every bound",
+         highest peak of the pipes that may be in use; it caps bounds of defects",
     ),
     fact(
         "tensor_roofline_pct",
@@ -201,7 +201,10 @@ pub const FACTS: &[RuleFact] = &[
 /// Facts of a kernel's machine code, with the executions and samples of its instructions. They need a deep profile, or
 /// a report with sections `SourceCounters` and `SamplingData`.
 pub const CODE_FACTS: &[RuleFact] = &[
-    fact("code_bytes", "bytes of the kernel's machine code and of the functions that it calls"),
+    fact(
+        "code_bytes",
+        "bytes of the machine code of the kernel and the cubin's functions, or of the executed instructions without it",
+    ),
     fact("predicated_off_pct", "percent of the threads of executed instructions whose predicate is false"),
     fact("f64_instruction_pct", "percent of executed instructions in double precision, conversions included"),
     fact("f64_time_pct", "percent of the samples at these instructions or waiting for their results"),

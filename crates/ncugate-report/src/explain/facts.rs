@@ -2,9 +2,9 @@
 
 use super::case_table::{CachedNumber, CaseTable, KnownNumbers};
 use super::growth::{DeclaredWork, ShapeGrowth};
+use ncugate_model::ComputeCapability;
 use ncugate_model::metric::{Catalogue, MetricSource, SIGNALS, id, signal_counter};
 use ncugate_model::occupancy::{Chip, Demand, Limiter, Occupancy, theoretical};
-use ncugate_model::{ComputeCapability, MetricId};
 use ncugate_phase::config::rule::SHARE;
 
 /// Facts about the chip.
@@ -64,6 +64,18 @@ const UNITS: [(&str, &str); 13] = [
 
 /// Most nanoseconds of a launch in which the chip is not full, because blocks start or end.
 const START_AND_END: f64 = 2_000.0;
+/// The part of DRAM's peak that a copy reaches. Published copies reach 90 to 94 %.
+const ACHIEVABLE_DRAM: f64 = 0.94;
+/// Registers per thread, at most.
+const MOST_REGISTERS: f64 = 255.0;
+/// More bytes than the L2 of any chip holds.
+const BEYOND_L2: f64 = 128e6;
+/// L2's sectors in percent of its peak rate. Its utilisation as a whole can be that of another part, such as the one for atomics.
+const L2_SECTOR_RATE: &str = "lts__t_sectors.avg.pct_of_peak_sustained_elapsed";
+/// Times that packed half precision on the FMA pipe is at most as fast as single precision.
+const PACKED_HALF: f64 = 4.0;
+/// Times that 8-bit operands are at most as fast as 16-bit ones on the tensor pipe.
+const EIGHT_BITS: f64 = 2.0;
 
 /// Whether a number is of a whole evaluation, so that a single one of several launches does not have it.
 pub fn is_of_evaluation(name: &str) -> bool {
@@ -91,12 +103,6 @@ pub fn is_of_evaluation(name: &str) -> bool {
         || name.starts_with("baseline.")
         || Catalogue::embedded().source(name) == Some(MetricSource::Latency)
 }
-/// The part of DRAM's peak that a copy reaches. Published copies reach 90 to 94 %.
-const ACHIEVABLE_DRAM: f64 = 0.94;
-/// Registers per thread, at most.
-const MOST_REGISTERS: f64 = 255.0;
-/// More bytes than the L2 of any chip holds.
-const BEYOND_L2: f64 = 128e6;
 
 impl CaseFacts<'_> {
     /// A metric or a fact; none if it is unknown.
@@ -157,8 +163,8 @@ impl CaseFacts<'_> {
             "warp_cycles" => self.warp_cycles(),
             "idle_issue" => Some(100.0 - self.number("issue_slot_utilisation")?),
             "busiest" => Some(self.busiest()?.0),
-            "roofline_pct" => self.roofline(&[id::FP32_PEAK, id::TENSOR_PEAK_FP16]),
-            "tensor_roofline_pct" => self.roofline(&[id::TENSOR_PEAK_FP16]),
+            "roofline_pct" => self.roofline(|operations| self.arithmetic_peak(operations)),
+            "tensor_roofline_pct" => self.roofline(|_| self.number(&id::TENSOR_PEAK_FP16)),
             "headroom" => Some((100.0 - self.busiest()?.0).max(0.0)),
             "wasted_lanes_pct" => Some(100.0 * (1.0 - self.number("threads_per_inst")? / 32.0)),
             "local_share_pct" => Some(100.0 * self.number("local_instructions")? / self.number("instructions")?),
@@ -308,24 +314,38 @@ impl CaseFacts<'_> {
     }
 
     /// Percent of the time that the declared work needs: its bytes at the rate of the memory that serves them, its
-    /// operations at the highest of these peaks whose pipe is in use. None without declared work, and if it needs more than
-    /// the whole time: then it is not the work that was done.
-    fn roofline(&self, peaks: &[MetricId]) -> Option<f64> {
+    /// operations at their peak. None without declared work, and if it needs more than the whole time: then it is not the
+    /// work that was done.
+    fn roofline(&self, peak: impl Fn(f64) -> Option<f64>) -> Option<f64> {
         let time = [self.number("latency_p50").map(|us| us * 1e3), self.number("duration")];
         let seconds = time.into_iter().flatten().reduce(f64::max)? * 1e-9;
         let bytes = self.work.bytes.and_then(|bytes| Some(bytes / self.memory_rate(bytes)?));
-        let peak = peaks.iter().filter_map(|peak| self.number(peak)).reduce(f64::max);
-        let operations = self.work.flops.and_then(|operations| Some(operations / peak?));
+        let operations = self.work.flops.and_then(|operations| Some(operations / peak(operations)?));
         let needed = bytes.into_iter().chain(operations).reduce(f64::max)?;
         Some(100.0 * needed / seconds).filter(|percent| *percent > 0.0 && *percent <= 100.0)
     }
 
-    /// Bytes a second: DRAM's for more bytes than L2 holds, else L2's, by its sectors and its utilisation.
+    /// The most operations a second of the pipes in use. A bound needs the highest rate that the operands may have. None
+    /// if the tensor pipe may be in use and its peak is unknown.
+    fn arithmetic_peak(&self, operations: f64) -> Option<f64> {
+        let is_idle = |pipe: &str| self.number(pipe).is_some_and(|busy| busy < 1.0);
+        let tensor = self.number(&id::TENSOR_PEAK_FP16);
+        if is_idle("tensor_busy") || is_idle("tensor_pct") {
+            let times = if is_idle("fp16_busy") { 1.0 } else { PACKED_HALF };
+            let single = self.number(&id::FP32_PEAK).map(|peak| times * peak);
+            return single.into_iter().chain(tensor).reduce(f64::max);
+        }
+        let counted = [id::TENSOR_OPS_FP16, id::TENSOR_OPS_BF16].into_iter().filter_map(|metric| self.number(&metric));
+        let times = if counted.sum::<f64>() >= operations / 2.0 { 1.0 } else { EIGHT_BITS };
+        Some(times * tensor?)
+    }
+
+    /// Bytes a second: DRAM's for more bytes than L2 holds, else L2's, by its sectors and their percent of its peak.
     fn memory_rate(&self, bytes: f64) -> Option<f64> {
         if bytes > BEYOND_L2 {
             return Some(ACHIEVABLE_DRAM * self.number("dram_peak").or(self.chip.dram_peak)?);
         }
-        let busy = self.number("l2_busy").filter(|busy| *busy >= 1.0)?;
+        let busy = self.table.value(self.row, L2_SECTOR_RATE).filter(|busy| *busy >= 1.0)?;
         Some(32.0 * self.number("l2_sectors")? / (self.number("duration")? * 1e-9) / (busy / 100.0))
     }
 
@@ -529,20 +549,35 @@ mod tests {
     /// The megabyte of the test needs L2 for 1 microsecond of 10, and 1 Gflop the FP32 pipe for 4.
     #[test]
     fn the_roofline_is_the_dearer_of_bytes_and_operations() {
-        let mut values = vec![
-            ("duration", 10_000.0),
-            ("lts__throughput.avg.pct_of_peak_sustained_elapsed", 50.0),
-            ("lts__t_sectors.sum", 1e6 / 32.0 * 5.0),
-        ];
+        let mut values = vec![("duration", 10_000.0), (L2_SECTOR_RATE, 50.0), ("lts__t_sectors.sum", 1e6 / 32.0 * 5.0)];
         let of = |values: &[(&str, f64)]| facts(values, |case| case.number("roofline_pct").map(f64::round));
         assert_eq!(of(&values), Some(10.0));
         values.push(("fp32_peak", 2.5e14));
+        values.extend([
+            ("tensor_pct", 0.0),
+            ("sm__inst_executed_pipe_fma_type_fp16.avg.pct_of_peak_sustained_active", 0.0),
+        ]);
         assert_eq!(of(&values), Some(40.0));
         values.push(("latency_p50", 20.0));
         assert_eq!(of(&values), Some(20.0), "the longer of two times makes the looser bound");
         values[0].1 = 2_000.0;
-        values[4].1 = 2.0;
+        values[6].1 = 2.0;
         assert_eq!(of(&values), None, "more work than time is not the work that was done");
+    }
+
+    /// 1 Gflop of 8-bit operands takes half as long as of 16-bit ones, and no peak bounds operations of an unknown pipe.
+    #[test]
+    fn the_roofline_takes_the_fastest_pipe_that_may_be_in_use() {
+        let of = |known: &[(&str, f64)]| {
+            let values = [&[("duration", 10_000.0), ("fp32_peak", 2.5e14)], known].concat();
+            facts(&values, |case| case.number("roofline_pct").map(f64::round))
+        };
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[("tensor_pct", 20.0)]), None);
+        assert_eq!(of(&[("tensor_pct", 0.0)]), Some(10.0), "packed half precision");
+        let tensor = [("tensor_pct", 20.0), ("tensor_peak_fp16", 5e14)];
+        assert_eq!(of(&tensor), Some(10.0));
+        assert_eq!(of(&[&tensor[..], &[("tensor_ops_fp16", 1e9)]].concat()), Some(20.0));
     }
 
     /// L1 holds every sector that is requested again.
