@@ -37,7 +37,6 @@ const DEFECTS: [(&str, &str); 8] = [
     ("debug_build", "debug_build"),
 ];
 
-/// Each variant of the recording has one defect. Asked about one variant, the rules rank its defect first.
 #[test]
 fn a_stalled_line_names_the_load_that_it_waits_for() {
     let found = explained(&["profiles/inversion/h200", "--variant", "bank_conflicts"]);
@@ -48,6 +47,7 @@ fn a_stalled_line_names_the_load_that_it_waits_for() {
     assert!(awaited["waiting"].as_str().unwrap().starts_with("HADD2.F32"), "{awaited}");
 }
 
+/// Each variant of the recording has one defect. Asked about one variant, the rules rank its defect first.
 #[test]
 fn each_defect_of_the_inversion_is_the_first_cause() {
     for (variant, expected) in DEFECTS {

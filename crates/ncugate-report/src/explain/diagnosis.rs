@@ -241,7 +241,9 @@ impl Diagnosis<'_> {
         }
         let launch = |(row, name): (usize, LaunchName)| {
             let known = asked.table.cached(row);
-            let (work, baseline) = (DeclaredWork::default(), None);
+            // the types of the buffers hold for each launch, the amount of work does not
+            let has_f64_buffers = whole.work.has_f64_buffers;
+            let (work, baseline) = (DeclaredWork { has_f64_buffers, ..DeclaredWork::default() }, None);
             let facts = CaseFacts { row, baseline, work, growth: None, launches: None, known, ..whole };
             let duration = facts.number(&id::DURATION)?;
             Some((facts, name, duration))
@@ -381,7 +383,7 @@ impl Diagnosis<'_> {
         let causes: Vec<(String, Option<CleanText>, f64)> = found
             .iter()
             .filter(|finding| worth(finding))
-            // a limit has no estimate, and explains what it explains
+            // a limit has no estimate, so that symptoms of any cost fold
             .map(|finding| {
                 let stake = if finding.saving.is_some() { finding.expected() } else { f64::INFINITY };
                 (finding.rule.clone(), kernel(finding), stake)

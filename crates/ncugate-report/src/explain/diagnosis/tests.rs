@@ -111,7 +111,7 @@ fn rules_of_the_machine_code_hold_from_their_thresholds_on() {
     let exact = [("exact_function_pct", 20.0), ("exact_function_time_pct", 30.0), ("dram_pct", 10.0)];
     let swaps = [("cas_pct", 2.0), ("cas_time_pct", 40.0)];
     let shared = [("shared_atomic_pct", 3.0), ("shared_atomic_time_pct", 30.0), ("cas_time_pct", 0.0)];
-    let constants = [("indexed_constant_pct", 3.0), ("indexed_constant_time_pct", 30.0), ("stall_mio_throttle", 0.1)];
+    let constants = [("indexed_constant_pct", 3.0), ("indexed_constant_time_pct", 30.0), ("stall_mio_throttle", 2.0)];
     let narrow = [
         ("narrow_access_pct", 90.0),
         ("global_access_bytes", 1.5),
@@ -475,4 +475,82 @@ fn a_bound_is_above_its_estimate_and_below_its_share() {
         }
     }
     assert!((bound(50.0, 100.0) - 67.0).abs() < 0.1, "{}", bound(50.0, 100.0));
+}
+
+/// Without buffers of f64 it is a defect, with them it is what the kernel is for, and with unknown ones it is a guess.
+#[test]
+fn double_precision_is_a_defect_only_without_f64_buffers() {
+    let (variant, plain) = (VariantId("v".into()), shape("s", 1));
+    let counters = [
+        ("issue_slot_utilisation", 40.0),
+        ("sm__inst_executed_pipe_fp64.avg.pct_of_peak_sustained_active", 80.0),
+        ("sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active", 5.0),
+        ("sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active", 5.0),
+    ];
+    let mut quantities = Quantities::new([(variant.clone(), plain.name.clone())]);
+    for (metric, value) in counters {
+        quantities.set_column(metric, vec![Cell::finite(value)]);
+    }
+    quantities.set_launches(0, ["k".into()].into());
+    let confidence = |has_f64_buffers| {
+        let work = DeclaredWork { has_f64_buffers, ..plain.work };
+        let shapes = [ShapeFacts { work, ..plain.clone() }];
+        let findings = diagnose(&quantities, &shapes, std::slice::from_ref(&variant));
+        findings.into_iter().find(|finding| finding.rule == "double_precision").map(|finding| finding.confidence)
+    };
+    let expected = (Some(Confidence::Medium), None, Some(Confidence::Low));
+    assert_eq!((confidence(Some(false)), confidence(Some(true)), confidence(None)), expected);
+}
+
+/// Double precision is no accident in a launch of a program whose buffers are f64.
+#[test]
+fn launches_have_the_buffers_of_their_evaluation() {
+    let quantities = launched(
+        &["a", "b"],
+        &[
+            ("duration", &[50_000.0, 50_000.0]),
+            ("f64_conversion_pct", &[2.0, 2.0]),
+            ("f64_instruction_pct", &[20.0, 20.0]),
+            ("f64_time_pct", &[30.0, 30.0]),
+        ],
+    );
+    let is_accident = |has_f64_buffers| {
+        let plain = shape("s", 1);
+        let shapes = [ShapeFacts { work: DeclaredWork { has_f64_buffers, ..plain.work }, ..plain }];
+        let found = diagnose(&quantities, &shapes, &[VariantId("v".into())]);
+        found.iter().any(|finding| finding.rule == "double_by_accident" && finding.launches.is_some())
+    };
+    assert_eq!((is_accident(Some(true)), is_accident(Some(false))), (false, true));
+}
+
+#[test]
+fn few_samples_or_an_empty_queue_are_no_contention() {
+    let with = |values: &[(&str, f64)]| rules(&[&BUSY[..], values].concat());
+    let atomics = |time: f64| {
+        with(&[
+            ("shared_atomic_pct", 0.6),
+            ("shared_atomic_time_pct", time),
+            ("cas_time_pct", 0.0),
+            ("stall_mio_throttle", 3.0),
+        ])
+    };
+    assert!(atomics(6.0).iter().any(|rule| rule == "shared_atomics"), "{:?}", atomics(6.0));
+    assert!(!atomics(1.0).iter().any(|rule| rule == "shared_atomics"), "loads fill the queue");
+    let indexed = |throttle: f64| {
+        with(&[("indexed_constant_pct", 9.0), ("indexed_constant_time_pct", 30.0), ("stall_mio_throttle", throttle)])
+    };
+    assert!(indexed(2.0).iter().any(|rule| rule == "divergent_constants"), "{:?}", indexed(2.0));
+    assert!(!indexed(0.1).iter().any(|rule| rule == "divergent_constants"), "all lanes have the same index");
+}
+
+/// Barriers of a kernel that keeps the tensor pipe busy can cost no more than the rest.
+#[test]
+fn a_busy_unit_leaves_little_to_barriers() {
+    let tensor = "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active";
+    let estimate = |busy: f64| {
+        let found =
+            found(&[("issue_slot_utilisation", 15.0), ("warp_latency", 10.0), ("stall_barrier", 3.0), (tensor, busy)]);
+        found.into_iter().find(|finding| finding.rule == "barriers").and_then(|finding| Some(finding.saving?.modelled))
+    };
+    assert_eq!((estimate(0.0), estimate(90.0)), (Some(30.0), Some(10.0)));
 }
