@@ -263,6 +263,8 @@ pub const FACT_TEXTS: &[RuleFact] = &[
     fact("grown_from", "name of the compared smaller shape"),
     fact("limiter", "the resource that limits the resident blocks: registers, shared memory, warps, blocks, barriers"),
     fact("busiest_unit", "the unit with the highest utilisation"),
+    fact("load_reason", "why the latency of loads from global memory is not hidden, as far as counters tell"),
+    fact("short_waits", "the producers that a short scoreboard waits for, with percent of the samples"),
 ];
 
 /// Prefix of the shares of warp states.
