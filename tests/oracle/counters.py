@@ -55,7 +55,7 @@ def main():
     wrong += [f"no library knows a chip of compute capability {chip}" for chip in sorted(CHIPS.keys() - asked)]
     print(table(counters, requests, has))
     print(f"{len(counters)} counters of {len(CHIPS)} compute capabilities: {len(wrong)} errors")
-    sys.exit("\n".join(wrong))
+    sys.exit("\n".join(wrong) or None)
 
 
 def table(counters, requests, has):
