@@ -93,7 +93,7 @@ fn findings_name_the_step_and_its_share() {
     assert!(short["launches"].is_null(), "{short}");
     let words = "2 launches take 5 µs on average";
     assert!(short["sentence"].as_str().unwrap().starts_with(words), "{short}");
-    assert_eq!(short["saving"]["percent"], 20.0, "2 of 10 µs");
+    assert_eq!(short["saving"]["modelled"], 20.0, "2 of 10 µs");
 }
 
 /// Replaces the first launch by a copy, which ncu does not see: it reads and writes 4,096 bytes each.
