@@ -31,6 +31,7 @@ pub use verbosity::{ColorChoice, VerbosityArgs};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use ncugate_campaign::{DeepChoice, GpuChoice, GpuWait};
 use ncugate_judge::reference_runs::{MismatchPolicy, ReferenceRequest};
+use ncugate_model::SanitizerTool;
 use ncugate_phase::plan::Shard;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -308,6 +309,16 @@ pub struct RunArgs {
     /// Also take a deep profile of a variant, the best N (`top:N`) or `each` (repeatable)
     #[arg(long, value_name = "VARIANT|top:N|each", conflicts_with = "shard")]
     pub deep: Vec<DeepChoice>,
+    /// Also launch every variant under these tools of compute-sanitizer [default: all four]
+    #[arg(
+        long,
+        value_name = "TOOL,...",
+        num_args = 0..=1,
+        require_equals = true,
+        value_delimiter = ',',
+        default_missing_value = "memcheck,racecheck,synccheck,initcheck"
+    )]
+    pub sanitize: Vec<SanitizerTool>,
     /// Waiting
     #[command(flatten)]
     pub waiting: GpuWaitArgs,

@@ -89,7 +89,8 @@ fn settled(config: &Path, args: &RunArgs, invocation: &Invocation, out: &mut Out
 
 fn one(config: &Path, args: &RunArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let file = invocation.here.join(config);
-    let whole = open_phase(config, invocation)?;
+    let mut whole = open_phase(config, invocation)?;
+    whole.check.also(&args.sanitize);
     let base = args.base.as_deref().map(|reference| checked_out(reference, &whole, args)).transpose()?;
     let whole = match &base {
         Some(checkout) => with_base(&whole, &file, checkout)?,
@@ -120,6 +121,9 @@ fn one(config: &Path, args: &RunArgs, invocation: &Invocation, out: &mut Output)
     }
     if let (MeasurementSource::Recorded, Some(_)) = (args.source, &args.gpus) {
         return Err(CommandError::Usage("--gpus needs a measurement; a recording is already measured".to_owned()));
+    }
+    if args.source == MeasurementSource::Recorded && !args.sanitize.is_empty() {
+        return Err(CommandError::Usage("--sanitize needs a measurement; a recording is already measured".to_owned()));
     }
     if args.source == MeasurementSource::Recorded && !args.deep.is_empty() {
         return Err(CommandError::Usage(

@@ -195,6 +195,7 @@ fn phases_of_traits_build_and_take_their_arguments() {
         "sort",
         "flags",
         "attributes",
+        "sanitized",
     ];
     let traits = traits.map(|name| root().join("tests/gpu/traits").join(format!("{name}.toml")));
     for phase in traits {

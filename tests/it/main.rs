@@ -50,6 +50,7 @@ mod profiled;
 mod python_kernels;
 mod recorded;
 mod safety;
+mod sanitized;
 mod search;
 mod show;
 mod sources;

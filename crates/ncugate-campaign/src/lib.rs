@@ -27,6 +27,7 @@ mod prestart;
 mod profile;
 mod progress;
 mod reference_cubin;
+mod sanitizer;
 mod stages;
 mod static_check;
 mod targets;

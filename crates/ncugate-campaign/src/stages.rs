@@ -6,6 +6,7 @@ use super::gpu_turn::GpuTurn;
 use super::prestart::PrestartedProcesses;
 use super::progress::Progress;
 use super::reference_cubin::reference_cubin;
+use super::sanitizer::Sanitizing;
 use super::targets::{self, command_folder};
 use super::tools::Tools;
 use super::{parallel_checks, profile};
@@ -13,12 +14,13 @@ use jiff::Timestamp;
 use ncugate_cuda::build::{Builder, Cache, Deduplication};
 use ncugate_cuda::host::external;
 use ncugate_cuda::host::{JobOutcome, JobPurpose, SinkError, WorkerEvent, WorkerJob, measure};
+use ncugate_judge::SanitizerVerdict;
 use ncugate_judge::store::{Run, RunState, RunWriter};
 use ncugate_model::VariantId;
 use ncugate_model::compiler_warnings;
 use ncugate_model::process;
 use ncugate_model::{BuildOutcome, BuildRecord, BuiltKernel};
-use ncugate_model::{CheckRecord, LatencyOutcome, LatencyRecord, unsound_samples};
+use ncugate_model::{CheckRecord, LatencyOutcome, LatencyRecord, SanitizerOutcome, SanitizerRecord, unsound_samples};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::{KernelCode, Method, Plan};
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,8 +59,10 @@ impl Campaign<'_> {
     }
 
     fn stages(&mut self, earlier: Option<&Run>) -> Result<(), CampaignError> {
-        let (checks, latencies) = earlier.map_or((&[][..], &[][..]), |run| (&run.checks[..], &run.latencies[..]));
-        let earlier_records = EarlierRecords { checks, latencies };
+        let earlier_records = match earlier {
+            Some(Run { checks, latencies, sanitizer, .. }) => EarlierRecords { checks, latencies, sanitizer },
+            None => EarlierRecords { checks: &[], latencies: &[], sanitizer: &[] },
+        };
         self.early.load_programs(|variant| !earlier_records.of(variant))?;
         let builds = self.timed("build", Self::build)?;
         (self.built)(&builds);
@@ -136,6 +140,14 @@ impl Campaign<'_> {
         );
         self.progress
             .stage("check and time", job.kernels.len() * (job.kernels.first().map_or(0, |k| k.cases.len()) + 1));
+        if !self.tools.others.is_empty() || !self.phase.check.sanitize.is_empty() {
+            self.check_apart(&mut job, &mut totals)?;
+        }
+        if !self.phase.check.sanitize.is_empty() {
+            self.timed("bench: compute-sanitizer", |campaign| {
+                campaign.sanitize(&mut job, cubins, earlier_records.sanitizer, &mut totals)
+            })?;
+        }
         self.timed("bench: kernels", |campaign| campaign.kernels(job, &mut totals))?;
         self.timed("bench: external commands", |campaign| campaign.commands(earlier_records, &mut totals))?;
         self.writer.spent("bench: samples on the GPU", totals.sampled_us * 1e-6)?;
@@ -148,8 +160,8 @@ impl Campaign<'_> {
             .collect())
     }
 
-    /// Checks kernels while external commands may still load, and times them once those are idle.
-    fn kernels(&mut self, mut job: WorkerJob, totals: &mut BenchTotals) -> Result<(), CampaignError> {
+    /// Checks kernels in workers that time nothing, and removes the cases from the job.
+    fn check_apart(&mut self, job: &mut WorkerJob, totals: &mut BenchTotals) -> Result<(), CampaignError> {
         let (logs, timeout) = (self.writer.folder().join("logs"), self.phase.bench.timeout);
         if !self.tools.others.is_empty() {
             self.writer.measured_also_on(&self.tools.other_machines)?;
@@ -158,8 +170,61 @@ impl Campaign<'_> {
                 self.tools.others.len() + 1,
                 self.tools.device.name
             ))?;
-            parallel_checks::prove(&mut job, self.tools, timeout, &logs, &mut |event| self.keep(event, totals))?;
         }
+        parallel_checks::prove(job, self.tools, timeout, &logs, &mut |event| self.keep(event, totals))
+    }
+
+    /// Launches correct variants under compute-sanitizer. A variant with a finding, or without a result, is not timed.
+    fn sanitize(
+        &mut self,
+        job: &mut WorkerJob,
+        cubins: &BTreeMap<VariantId, BuiltKernel>,
+        earlier: &[SanitizerRecord],
+        totals: &mut BenchTotals,
+    ) -> Result<(), CampaignError> {
+        let settled = |tool, id: &VariantId| {
+            let mut of = earlier.iter().filter(|record| record.tool == tool && &record.variant == id);
+            of.find(|record| !matches!(record.outcome, SanitizerOutcome::Failed { .. }))
+        };
+        let logs = self.writer.folder().join("logs/sanitizer");
+        std::fs::create_dir_all(&logs)
+            .map_err(|source| CampaignError::Io { what: "create a folder for compute-sanitizer", source })?;
+        for tool in self.phase.check.sanitize.clone() {
+            let mut records: Vec<SanitizerRecord> = Vec::new();
+            let mut apart = WorkerJob::new(self.phase, self.plan, cubins, JobPurpose::Sanitize)?;
+            apart.kernels.retain(|kernel| {
+                let id = &kernel.variant;
+                records.extend(settled(tool, id).cloned());
+                let is_correct = job.kernels.iter().any(|known| &known.variant == id && known.unverified.is_none());
+                is_correct && settled(tool, id).is_none()
+            });
+            self.progress.stage(&format!("compute-sanitizer {tool}"), apart.kernels.len());
+            if !apart.kernels.is_empty() {
+                let timeout = self.phase.profile.timeout;
+                Sanitizing { tools: self.tools, job: apart, logs: &logs, timeout }.run(tool, &mut |record| {
+                    self.progress.step(&record.variant.0);
+                    self.writer.sanitizer(&record)?;
+                    records.push(record);
+                    Ok(())
+                })?;
+            }
+            for record in records {
+                let reason = match SanitizerVerdict::of(&record, &self.phase.check) {
+                    SanitizerVerdict::Clean => continue,
+                    SanitizerVerdict::Found { reason } | SanitizerVerdict::Unknown { reason } => reason,
+                };
+                if let Some(kernel) = job.kernel_mut(&record.variant) {
+                    kernel.unverified.get_or_insert_with(|| format!("not timed: {reason}"));
+                    totals.wrong.insert(record.variant);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks kernels while external commands may still load, and times them once those are idle.
+    fn kernels(&mut self, job: WorkerJob, totals: &mut BenchTotals) -> Result<(), CampaignError> {
+        let (logs, timeout) = (self.writer.folder().join("logs"), self.phase.bench.timeout);
         let first = self.early.worker(&job);
         let finish = measure(job, &self.tools.worker, first, timeout, &logs, &mut |event| {
             if event == WorkerEvent::Proven {
@@ -201,6 +266,7 @@ impl Campaign<'_> {
             | WorkerEvent::Proven
             | WorkerEvent::Started { .. }
             | WorkerEvent::Launched { .. }
+            | WorkerEvent::Sanitized { .. }
             | WorkerEvent::LaunchFailed { .. }
             | WorkerEvent::Failed { .. }
             | WorkerEvent::Refused { .. }
@@ -273,6 +339,7 @@ struct BenchTotals {
 struct EarlierRecords<'a> {
     checks: &'a [CheckRecord],
     latencies: &'a [LatencyRecord],
+    sanitizer: &'a [SanitizerRecord],
 }
 
 impl EarlierRecords<'_> {

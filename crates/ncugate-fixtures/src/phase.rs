@@ -66,6 +66,7 @@ pub fn phase() -> Phase {
         },
         counting: CounterPolicy::IfPossible,
         groups: Vec::new(),
+        check: Default::default(),
         workload: Workload {
             seeds: vec![0, 1],
             laws: Laws::Given(vec![Law::Declared]),

@@ -9,7 +9,7 @@ use crate::store::inputs::own_tools;
 use jiff::civil::Date;
 use ncugate_model::number::{counted, short};
 use ncugate_model::{Level, NanRule, OnInconclusive, Scope, Verdict};
-use ncugate_phase::config::{BoundOf, Gate, Laws, OwnBound, Phase, RowOrder, WorkloadReference};
+use ncugate_phase::config::{BoundOf, Gate, Laws, OwnBound, Phase, RowOrder, Suppression, WorkloadReference};
 
 /// Phases with fewer seeds are listed: each draw of the inputs is one chance to find a wrong result.
 const FEW_SEEDS: usize = 2;
@@ -97,6 +97,10 @@ pub fn weakened_checks(phase: &Phase) -> Option<String> {
         }
         _ => None,
     };
+    let suppressed = phase.check.suppressed.iter().map(|suppression| {
+        let Suppression { tool, kernel, reason } = suppression;
+        format!("findings of {tool} in `{kernel}` do not count: {reason} (`suppress`)")
+    });
     let tools = own_tools(phase).map(|(key, path)| format!("`{key}` is the project's own {}", path.display()));
     let parts = [
         laws,
@@ -113,6 +117,7 @@ pub fn weakened_checks(phase: &Phase) -> Option<String> {
         .chain(parts_of_outputs)
         .chain(in_any_order)
         .chain(alone)
+        .chain(suppressed)
         .chain(tools)
         .collect();
     (!parts.is_empty()).then(|| format!("weakened checks: {}", parts.join("; ")))

@@ -104,6 +104,7 @@ fn run(manifest: Manifest, phase: &Phase, plan: &Plan, profiles: Vec<ProfileReco
         confirmations: Vec::new(),
         profiles,
         deep_profiles: Vec::new(),
+        sanitizer: Vec::new(),
         search: Vec::new(),
     }
 }

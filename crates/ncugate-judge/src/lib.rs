@@ -44,6 +44,7 @@ mod precondition;
 pub mod reference_runs;
 mod resample;
 mod results;
+mod sanitized;
 mod scope;
 mod selection_basis;
 mod shortfall;
@@ -85,6 +86,7 @@ pub use results::{
     Case, Correctness, FallbackResult, GateResult, InconclusiveKind, Judgement, PreconditionResult, SampleOrigin,
     SelectedVariant, Shortfall, StageResult, TierResult, VariantResult,
 };
+pub use sanitized::{SanitizerVerdict, name_sanitized};
 pub use static_check::{StaticCheck, static_check};
 pub use static_facts::VariantFacts;
 pub use static_gates::{TargetGpu, known_failures, static_facts, static_gates, unmet};

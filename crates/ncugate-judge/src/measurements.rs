@@ -2,7 +2,7 @@
 
 use super::contradiction::contradictions;
 use super::witness::{ChipFacts, Witness, WitnessInput};
-use super::{Correctness, Evidence, JudgeError, correctness, name_cheats, name_profiled_cheats};
+use super::{Correctness, Evidence, JudgeError, correctness, name_cheats, name_profiled_cheats, name_sanitized};
 use crate::frame::launches::{Capture, FrameError, LaunchFrames, Origin};
 use crate::frame::{
     Ownership, ProfileCounters, ProfiledCases, Quantities, TableInputs, quantities, required_metrics, traced_cases,
@@ -190,6 +190,7 @@ impl<'a> Measurements<'a> {
         self.correctness = match self.evidence {
             Evidence::Measured => {
                 let proofs = correctness(phase, plan, &run.checks, &run.builds);
+                let proofs = name_sanitized(proofs, (phase, plan), &run.sanitizer, &run.builds);
                 let timed = run.latencies.iter().chain(run.confirmations.iter().map(|record| &record.timed));
                 let mut proofs = name_profiled_cheats(name_cheats(proofs, timed, &run.builds), run);
                 self.witness.name_cheats(&mut proofs);

@@ -69,6 +69,7 @@ fn built_run(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>) -> Run {
         confirmations: Vec::new(),
         profiles: Vec::new(),
         deep_profiles: Vec::new(),
+        sanitizer: Vec::new(),
         search: Vec::new(),
     }
 }

@@ -40,6 +40,7 @@ mod profile_record;
 mod request;
 mod role;
 mod samples;
+mod sanitizer;
 mod scope;
 mod search_record;
 mod texture;
@@ -79,6 +80,7 @@ pub use profile_record::{DeepProfile, MAX_REPORT, ProfileOutcome, ProfileRecord,
 pub use request::REQUEST_VARIABLE;
 pub use role::Role;
 pub use samples::{MOST_SAMPLES, unsound_samples};
+pub use sanitizer::{SanitizerFinding, SanitizerOutcome, SanitizerRecord, SanitizerTool};
 pub use scope::{Level, OnInconclusive, Scope};
 pub use search_record::{ProposedPoint, SearchEnd, SearchRecord, SearchStart, TriedOutcome, TriedPoint};
 pub use texture::{TextureAddress, TextureFilter, TextureRead, TextureSampling};

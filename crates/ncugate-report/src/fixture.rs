@@ -120,6 +120,7 @@ impl Fixture {
                 profiles: records::profiles(&phase, &plan),
                 confirmations: Vec::new(),
                 deep_profiles: deep_profiles(&selected, &phase),
+                sanitizer: Vec::new(),
                 search: Vec::new(),
                 builds,
                 checks,

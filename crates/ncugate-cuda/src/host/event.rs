@@ -52,6 +52,11 @@ pub enum WorkerEvent {
         /// The driver's message.
         reason: String,
     },
+    /// A launch for compute-sanitizer came back.
+    Sanitized {
+        variant: VariantId,
+        shape: ShapeName,
+    },
     /// A variant was traced at a shape.
     Traced {
         variant: VariantId,

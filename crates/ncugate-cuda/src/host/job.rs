@@ -60,6 +60,10 @@ pub enum JobMode {
         /// Path of the CUPTI library.
         library: PathBuf,
     },
+    /// Launch once under compute-sanitizer, with the declared inputs of a seed.
+    Sanitize {
+        seed: u64,
+    },
 }
 
 /// A correctness case of one variant.

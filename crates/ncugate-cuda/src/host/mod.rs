@@ -22,6 +22,7 @@ mod prestarted;
 mod probed_buffers;
 mod python;
 mod reference_check;
+mod sanitize_task;
 mod supervisor;
 mod tail;
 mod time_task;

@@ -6,7 +6,8 @@ use super::evaluate::{
 };
 use super::job::{CaseLaws, CheckCase, FunctionLanguage, JobFunction, JobKernel, JobMode, WorkerJob};
 use super::job_error::JobError;
-use crate::gpu::VariantExtents;
+use crate::gpu::{BufferSpec, VariantExtents};
+use crate::prove::{ReferenceSpec, ShapeSpec};
 use crate::python_environment::PythonEnvironment;
 use crate::time::AuditEffort;
 use ncugate_model::{BuiltKernel, EntrySymbols, ShapeName, VariantId};
@@ -22,6 +23,8 @@ pub enum JobPurpose {
     Time,
     /// Launch under a profiler. Outputs are verified as for timed launches.
     Profile,
+    /// Launch once under compute-sanitizer, at each variant's smallest shape. Outputs are not verified.
+    Sanitize,
 }
 
 impl WorkerJob {
@@ -34,6 +37,7 @@ impl WorkerJob {
     ) -> Result<Self, JobError> {
         let shapes =
             phase.workload.shapes.iter().map(|s| job_shape(phase, Some(plan), s)).collect::<Result<Vec<_>, _>>()?;
+        let smallest_first = by_size(&shapes);
         let (mode, reference, timed) = match purpose {
             JobPurpose::Bench => {
                 check_provable(phase)?;
@@ -54,6 +58,10 @@ impl WorkerJob {
                 let reference = job_reference(phase, plan, cubins, &shapes)?;
                 (JobMode::Profile { repeat: phase.profile.repeat, seed }, reference, &phase.profile.shapes)
             }
+            JobPurpose::Sanitize => {
+                let seed = phase.workload.seeds.first().copied().unwrap_or_default();
+                (JobMode::Sanitize { seed }, ReferenceSpec::None, &smallest_first)
+            }
         };
         let mut kernels = Vec::new();
         for (variant, kernel, built) in built(plan, cubins) {
@@ -61,7 +69,7 @@ impl WorkerJob {
             let is_launched = |shape: &ShapeName| !built.left_out.contains(shape);
             let cases = match purpose {
                 JobPurpose::Bench => cases(phase).into_iter().filter(|case| is_launched(&case.shape)).collect(),
-                JobPurpose::Time | JobPurpose::Profile => Vec::new(),
+                JobPurpose::Time | JobPurpose::Profile | JobPurpose::Sanitize => Vec::new(),
             };
             let extents = own_extents(phase, plan, variant)?;
             kernels.push(JobKernel {
@@ -93,11 +101,14 @@ impl WorkerJob {
                 extents: own_extents(phase, plan, &variant.id)?,
                 cases: match purpose {
                     JobPurpose::Bench => cases(phase),
-                    JobPurpose::Time | JobPurpose::Profile => Vec::new(),
+                    JobPurpose::Time | JobPurpose::Profile | JobPurpose::Sanitize => Vec::new(),
                 },
                 shapes: timed.clone(),
                 unverified: None,
             });
+        }
+        if purpose == JobPurpose::Sanitize {
+            kernels.iter_mut().for_each(|kernel| kernel.shapes.truncate(1));
         }
         let workload = &phase.workload;
         Ok(Self {
@@ -112,6 +123,13 @@ impl WorkerJob {
             python: PythonEnvironment::of(&phase.build),
         })
     }
+}
+
+/// Names of the shapes, those with the smallest buffers first.
+fn by_size(shapes: &[ShapeSpec]) -> Vec<ShapeName> {
+    let mut sorted: Vec<&ShapeSpec> = shapes.iter().collect();
+    sorted.sort_by_key(|shape| shape.buffers.iter().map(BufferSpec::bytes).sum::<usize>());
+    sorted.into_iter().map(|shape| shape.name.clone()).collect()
 }
 
 /// The extents of a variant at each shape; empty if no buffer differs between variants.

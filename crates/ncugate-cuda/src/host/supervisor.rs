@@ -346,6 +346,7 @@ impl Supervisor<'_> {
             | WorkerEvent::Uses { .. }
             | WorkerEvent::Preparing { .. }
             | WorkerEvent::Proven
+            | WorkerEvent::Sanitized { .. }
             | WorkerEvent::Launched { .. } => {}
         }
         (self.sink)(event).map_err(MeasureError::Sink)

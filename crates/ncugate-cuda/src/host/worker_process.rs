@@ -158,7 +158,7 @@ fn run(
     // CUPTI traces only contexts that are created after it has started.
     let tracer = match &job.mode {
         JobMode::Activity { library, .. } => Some(ActivityTracer::start(library)?),
-        JobMode::Bench(_) | JobMode::Profile { .. } => None,
+        JobMode::Bench(_) | JobMode::Profile { .. } | JobMode::Sanitize { .. } => None,
     };
     run_on(CudaDevice::open(job.device)?, (job, functions), tracer.as_ref(), reporter)
 }
@@ -189,6 +189,7 @@ fn run_on(
             worker.time(&timing)
         }
         JobMode::Profile { repeat, seed } => worker.trace(repeat, seed),
+        JobMode::Sanitize { seed } => worker.sanitize(seed),
         JobMode::Activity { repeat, seed, .. } => {
             tracer.map_or(Ok(ControlFlow::Continue(())), |tracer| worker.trace_activity(tracer, (repeat, seed)))
         }

@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Files of a recording, in addition to its reports.
-const FILES: [&str; 10] = [
+const FILES: [&str; 11] = [
     "manifest.json",
     "phase.toml",
     "plan.json.zst",
@@ -21,6 +21,7 @@ const FILES: [&str; 10] = [
     "confirmations.jsonl.zst",
     "profiles.jsonl.zst",
     "deep_profiles.jsonl.zst",
+    "sanitizer.jsonl.zst",
 ];
 /// The folder of its reports.
 const REPORTS: &str = "reports";

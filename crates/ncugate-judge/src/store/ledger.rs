@@ -29,8 +29,15 @@ const MAX_JOURNAL: u64 = 1 << 30;
 /// The first line of a ledger, followed by the inode number of its file, which a checkout cannot choose.
 const HEAD: &str = "ncugate unfinished run 1";
 /// Append-only files of records.
-const JOURNALS: [&str; 6] =
-    ["builds.jsonl", "checks.jsonl", "latencies.jsonl", "confirmations.jsonl", "profiles.jsonl", "deep_profiles.jsonl"];
+const JOURNALS: [&str; 7] = [
+    "builds.jsonl",
+    "checks.jsonl",
+    "latencies.jsonl",
+    "confirmations.jsonl",
+    "profiles.jsonl",
+    "deep_profiles.jsonl",
+    "sanitizer.jsonl",
+];
 /// The journal of a search, which is copied into the run.
 const SEARCH: &str = "search.jsonl";
 /// Why there is no ledger without a home folder.

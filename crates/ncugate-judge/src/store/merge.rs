@@ -251,6 +251,7 @@ fn write(
         let run = &shard.run;
         run.builds.iter().filter(|r| !again(&r.variant)).try_for_each(|record| writer.build(record))?;
         run.checks.iter().try_for_each(|record| writer.check(record))?;
+        run.sanitizer.iter().try_for_each(|record| writer.sanitizer(record))?;
         let failed = |outcome: &LatencyOutcome| !matches!(outcome, LatencyOutcome::Timed { .. });
         let counts = |record: &&_| -> bool {
             let record: &ncugate_model::LatencyRecord = record;

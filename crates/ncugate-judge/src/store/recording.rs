@@ -83,6 +83,9 @@ fn write_records(run: &Run, names: &BTreeMap<String, String>, draft: &Path) -> R
         let deep: Vec<DeepProfile> = run.deep_profiles.iter().map(|deep| redacted_deep(deep, names)).collect();
         pack(draft, "deep_profiles.jsonl", &deep)?;
     }
+    if !run.sanitizer.is_empty() {
+        pack(draft, "sanitizer.jsonl", &run.sanitizer)?;
+    }
     if !run.search.is_empty() {
         let search: Vec<SearchRecord> = run.search.iter().map(redacted_search).collect();
         pack(draft, "search.jsonl", &search)?;

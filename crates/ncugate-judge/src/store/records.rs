@@ -3,7 +3,7 @@
 
 use ncugate_model::{
     CheckOutcome, CheckRecord, ConfirmationRecord, DeepProfile, LatencyOutcome, LatencyRecord, ProfileOutcome,
-    ProfileRecord, ProfiledOutputs, unsound_samples,
+    ProfileRecord, ProfiledOutputs, SanitizerOutcome, SanitizerRecord, unsound_samples,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -67,6 +67,20 @@ pub fn deep_profiles(records: Vec<DeepProfile>) -> Vec<DeepProfile> {
         records,
         |record: &DeepProfile| (record.variant.clone(), record.shape.clone()),
         |earlier, later| if is_wrong(&earlier.outputs) { earlier } else { later },
+    )
+}
+
+/// One record per variant, shape and tool. A finding is never replaced, and a failure does not replace a result.
+pub fn sanitizer(records: Vec<SanitizerRecord>) -> Vec<SanitizerRecord> {
+    let gravity = |record: &SanitizerRecord| match record.outcome {
+        SanitizerOutcome::Failed { .. } => 0,
+        SanitizerOutcome::Clean => 1,
+        SanitizerOutcome::Found { .. } => 2,
+    };
+    folded(
+        records,
+        |record: &SanitizerRecord| (record.variant.clone(), record.shape.clone(), record.tool),
+        |earlier, later| if gravity(&later) > gravity(&earlier) { later } else { earlier },
     )
 }
 

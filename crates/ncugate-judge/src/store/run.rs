@@ -2,14 +2,14 @@
 
 use super::journal::{self, Journal};
 use super::ledger::Ledger;
-use super::records::{checks, confirmations, deep_profiles, latencies, latest, profiles};
+use super::records::{checks, confirmations, deep_profiles, latencies, latest, profiles, sanitizer};
 use super::{Machine, Manifest, RunState, RunVerdict, StoreError, folder, inputs, seal};
 use jiff::Timestamp;
 use ncugate_model::disk::{FileLock, open};
 use ncugate_model::number::text;
 use ncugate_model::{
     BuildRecord, CheckRecord, ConfirmationRecord, DeepProfile, LatencyRecord, ProfileOutcome, ProfileRecord,
-    SearchRecord, VariantId,
+    SanitizerRecord, SearchRecord, VariantId,
 };
 use ncugate_phase::config::is_name;
 use ncugate_phase::plan::Plan;
@@ -47,6 +47,8 @@ pub struct Run {
     pub profiles: Vec<ProfileRecord>,
     /// Deep profiles: one record per variant and shape; gates never read them.
     pub deep_profiles: Vec<DeepProfile>,
+    /// Results of compute-sanitizer: one record per variant, shape and tool.
+    pub sanitizer: Vec<SanitizerRecord>,
     /// The search that found its candidates; empty for a sweep.
     pub search: Vec<SearchRecord>,
 }
@@ -74,6 +76,7 @@ impl Run {
             confirmations: confirmations(journal::read(folder, "confirmations")?),
             profiles: profiles(journal::read(folder, "profiles")?),
             deep_profiles: deep_profiles(journal::read(folder, "deep_profiles")?),
+            sanitizer: sanitizer(journal::read(folder, "sanitizer")?),
             search: journal::read(folder, "search")?,
             manifest,
         };
@@ -174,6 +177,8 @@ pub struct RunWriter {
     confirmations: Journal,
     profiles: Journal,
     deep_profiles: Journal,
+    /// Created with its first record.
+    sanitizer: Option<Journal>,
 }
 
 impl RunWriter {
@@ -226,6 +231,7 @@ impl RunWriter {
             confirmations: Journal::open(&folder.join("confirmations.jsonl"))?,
             profiles: Journal::open(&folder.join("profiles.jsonl"))?,
             deep_profiles: Journal::open(&folder.join("deep_profiles.jsonl"))?,
+            sanitizer: None,
         };
         writer.save_manifest()?;
         Ok(writer)
@@ -244,6 +250,16 @@ impl RunWriter {
     pub fn check(&mut self, record: &CheckRecord) -> Result<(), StoreError> {
         self.writing()?;
         kept(&mut self.checks, &mut self.ledger, record)
+    }
+
+    /// Adds a result of compute-sanitizer.
+    pub fn sanitizer(&mut self, record: &SanitizerRecord) -> Result<(), StoreError> {
+        self.writing()?;
+        let journal = match &mut self.sanitizer {
+            Some(journal) => journal,
+            none => none.insert(Journal::open(&self.folder.join("sanitizer.jsonl"))?),
+        };
+        kept(journal, &mut self.ledger, record)
     }
 
     pub fn latency(&mut self, record: &LatencyRecord) -> Result<(), StoreError> {
@@ -276,7 +292,7 @@ impl RunWriter {
     pub fn spent(&mut self, stage: &str, seconds: f64) -> Result<(), StoreError> {
         let journals =
             [&self.builds, &self.checks, &self.latencies, &self.confirmations, &self.profiles, &self.deep_profiles];
-        journals.into_iter().try_for_each(Journal::sync)?;
+        journals.into_iter().chain(&self.sanitizer).try_for_each(Journal::sync)?;
         let seconds = if seconds.is_finite() { seconds } else { 0.0 };
         match self.manifest.stage_seconds.iter_mut().find(|(name, _)| name == stage) {
             Some((_, total)) => *total += seconds,

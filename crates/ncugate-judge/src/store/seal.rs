@@ -13,7 +13,7 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// Files other than the manifest and the reports; a recording adds `.zst` to their names.
-pub const FILES: [&str; 10] = [
+pub const FILES: [&str; 11] = [
     "phase.toml",
     "plan.json",
     "workload.json",
@@ -23,6 +23,7 @@ pub const FILES: [&str; 10] = [
     "confirmations.jsonl",
     "profiles.jsonl",
     "deep_profiles.jsonl",
+    "sanitizer.jsonl",
     "search.jsonl",
 ];
 /// Placeholder for the manifest's own hash during its computation.

@@ -27,6 +27,7 @@ macro_rules! keys {
 
 mod argument;
 mod base;
+mod check;
 mod gate;
 mod imported;
 mod init;
@@ -37,6 +38,7 @@ mod workload;
 
 pub use argument::*;
 pub use base::*;
+pub use check::*;
 pub use gate::*;
 pub use imported::*;
 pub use init::*;
@@ -236,6 +238,7 @@ keys! {
     bench = key(KeyKind::Table(&BENCH.spec), "How latency is measured.");
     profile = key(KeyKind::Table(&PROFILE.spec), PROFILE.spec.doc);
     machine = key(KeyKind::Table(&MACHINE.spec), "GPUs of the phase.");
+    check = key(KeyKind::Table(&CHECK.spec), CHECK.spec.doc);
     workload = key(
         KeyKind::Table(&WORKLOAD.spec),
         "The computation and its correctness. Required, except in phases whose variants are launches of ncu reports \

@@ -6,6 +6,7 @@
 
 mod argument;
 mod builtin;
+mod check;
 mod coverage_gaps;
 mod error;
 mod gate;
@@ -27,6 +28,7 @@ mod tests;
 pub mod workload;
 
 pub use argument::{ArgTemplate, SurfaceTemplate, TextureTemplate};
+pub use check::{CheckSettings, Suppression};
 pub use error::{ConfigError, ConfigErrors, Place};
 pub use gate::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Tier, Waiver};
 pub use init::{Amount, Init};

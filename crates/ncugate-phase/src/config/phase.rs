@@ -1,7 +1,7 @@
 //! A resolved phase: every default filled in, every name checked.
 
 use super::{KernelTemplate, SearchSettings, Sweep, VariantSpec, Workload};
-use crate::config::{Gate, GatePlan, ProblemOrigin, Rule};
+use crate::config::{CheckSettings, Gate, GatePlan, ProblemOrigin, Rule};
 use ncugate_model::expr::Value;
 use ncugate_model::{Better, ShapeName};
 use serde::{Deserialize, Serialize};
@@ -204,6 +204,8 @@ pub struct Phase {
     pub counting: CounterPolicy,
     /// Parts of GPU names. One call measures all matching GPUs, each kind separately; empty requires a single kind.
     pub groups: Vec<String>,
+    /// Checks in addition to the comparison with the reference.
+    pub check: CheckSettings,
     pub workload: Workload,
     /// The swept kernel, if the phase has one.
     pub kernel: Option<KernelTemplate>,

@@ -338,6 +338,16 @@ fn range(item: &Item<'_>) -> Option<(f64, f64)> {
     }
 }
 
+/// A reason of enough words to say something.
+pub fn reason(item: &Item<'_>) -> Option<String> {
+    let reason = item.text()?;
+    let words = reason.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).count();
+    if words < Waiver::FEWEST_WORDS {
+        item.expected(&format!("a reason of at least {} words", Waiver::FEWEST_WORDS), None);
+    }
+    Some(reason)
+}
+
 /// `gates` are the names of all gates, sorted.
 fn waiver(table: &Table<'_>, gates: &[&str], today: Option<Date>) -> Option<Waiver> {
     let gate = table.read(&WAIVER.gate, |item| {
@@ -350,14 +360,7 @@ fn waiver(table: &Table<'_>, gates: &[&str], today: Option<Date>) -> Option<Waiv
     });
     let variant = table.read(&WAIVER.variant, variants);
     let owner = table.read(&WAIVER.owner, Item::text);
-    let reason = table.read(&WAIVER.reason, |item| {
-        let reason = item.text()?;
-        let words = reason.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).count();
-        if words < Waiver::FEWEST_WORDS {
-            item.expected(&format!("a reason of at least {} words", Waiver::FEWEST_WORDS), None);
-        }
-        Some(reason)
-    });
+    let reason = table.read(&WAIVER.reason, reason);
     let expires = table.read(&WAIVER.expires, |item| {
         let expires = item.date()?;
         if let Some(last) = today.map(Waiver::latest).filter(|last| expires > *last) {

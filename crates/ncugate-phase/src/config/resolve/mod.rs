@@ -2,6 +2,7 @@
 
 mod argument;
 mod base;
+mod check;
 mod gates;
 mod imported;
 mod init;

@@ -4,7 +4,7 @@ use super::gates::Vocabulary;
 use super::kernel::{self, FlagAxisParts, KernelCompleteness, KernelParts};
 use super::names::KernelNames;
 use super::workload::{self, dims_of};
-use super::{report_phase, rule};
+use super::{check, report_phase, rule};
 use crate::config::keys::{BENCH, BUILD, MACHINE, OBJECTIVE, PHASE, PROFILE, ROOT, STAGE, VARIANT};
 use crate::config::reader::{Item, Table};
 use crate::config::{
@@ -82,6 +82,7 @@ pub fn phase<'a>(
         root.report(message, Some(help));
     }
     let groups = groups(root);
+    let check = root.read(&ROOT.check, Item::table).map(|table| check::check(&table)).unwrap_or_default();
     let mut workload = workload;
     let reference = match &mut workload.reference {
         WorkloadReference::Program(reference) => Some(reference),
@@ -107,6 +108,7 @@ pub fn phase<'a>(
         profile: profile?,
         counting: if counting? { CounterPolicy::Required } else { CounterPolicy::IfPossible },
         groups,
+        check,
         kernel: ways.kernel,
         sweep,
         search,

@@ -11,7 +11,7 @@ pub fn is_of_reports(root: &Table<'_>) -> bool {
 
 /// The workload of such a phase; reports keys that do not apply.
 pub fn workload(root: &Table<'_>) -> Workload {
-    for key in [&ROOT.workload, &ROOT.kernel, &ROOT.sweep, &ROOT.build, &ROOT.bench] {
+    for key in [&ROOT.workload, &ROOT.kernel, &ROOT.sweep, &ROOT.build, &ROOT.bench, &ROOT.check] {
         if let Some(item) = root.get(key) {
             let message =
                 format!("`{}` does not apply to a phase whose variants are launches of ncu reports", key.name);
