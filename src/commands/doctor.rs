@@ -42,13 +42,19 @@ pub fn doctor(args: &DoctorArgs, out: &mut Output) -> Result<Outcome, CommandErr
 #[derive(Serialize)]
 struct CheckList<'a> {
     can_measure: bool,
+    /// One line for an issue.
+    fingerprint: String,
     checks: &'a [Check],
 }
 
 fn write_json(facts: &Facts, out: &mut dyn Write) -> io::Result<Outcome> {
     let checks = preflight::doctor(facts);
     let can_measure = checks.iter().all(|check| check.status != CheckStatus::Problem);
-    let text = serde_json::to_string_pretty(&CheckList { can_measure, checks: &checks })?;
+    let text = serde_json::to_string_pretty(&CheckList {
+        can_measure,
+        fingerprint: preflight::fingerprint(facts),
+        checks: &checks,
+    })?;
     writeln!(out, "{}", escaped_json(&text))?;
     Ok(if can_measure { Outcome::Passed } else { Outcome::Environment })
 }
@@ -62,7 +68,7 @@ fn say(facts: &Facts, out: &mut dyn Write) -> io::Result<Outcome> {
     }
     let problems = checks.iter().filter(|check| check.status == CheckStatus::Problem).count();
     let warnings = checks.iter().filter(|check| check.status == CheckStatus::Warning).count();
-    writeln!(out)?;
+    writeln!(out, "\nFor an issue: {}\n", preflight::fingerprint(facts))?;
     if problems == 0 {
         writeln!(out, "This machine can measure ({}).", counted(warnings, "warning"))?;
         return Ok(Outcome::Passed);
@@ -97,7 +103,9 @@ mod tests {
     fn printed(facts: &Facts) -> (String, Outcome) {
         let mut out = Vec::new();
         let outcome = say(facts, &mut out).unwrap();
-        (String::from_utf8(out).unwrap(), outcome)
+        let text = String::from_utf8(out).unwrap();
+        let own = [(std::env::consts::ARCH, "ARCH"), (env!("CARGO_PKG_VERSION"), "VERSION")];
+        (own.iter().fold(text, |text, (word, name)| text.replace(word, name)), outcome)
     }
 
     #[test]

@@ -26,7 +26,12 @@ Result cuInit(unsigned flags) {
     const char *broken = getenv("NCUGATE_DOUBLE_INIT");
     return broken ? atoi(broken) : OK;
 }
-Result cuDriverGetVersion(int *version) { *version = 13000; return OK; }
+/* NCUGATE_DOUBLE_CUDA is the newest CUDA version of the driver (13000). */
+Result cuDriverGetVersion(int *version) {
+    const char *newest = getenv("NCUGATE_DOUBLE_CUDA");
+    *version = newest ? atoi(newest) : 13000;
+    return OK;
+}
 
 /* NCUGATE_DOUBLE_DEVICES are how many the machine has (1); the bytes of a UUID are 7 more than the place of its device. As
  * the driver does, it shows those that CUDA_VISIBLE_DEVICES names, by place or by the beginning of a UUID; an empty value, which

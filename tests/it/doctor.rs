@@ -1,7 +1,7 @@
 //! The checks of `doctor`, on doubles of driver and ncu.
 
 use crate::command::{Finished, Place, root};
-use crate::live::{machine, machine_of_kernels};
+use crate::live::{machine, machine_of_kernels, machine_that_counts};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -37,6 +37,33 @@ fn a_counter_is_counted_or_the_reason_is_printed() {
     let check = check.unwrap();
     assert_eq!((status, check["status"].as_str()), (Some(3), Some("problem")), "{check}");
     assert!(check["found"].as_str().unwrap().contains("NVreg_RestrictProfilingToAdminUsers=0"), "{check}");
+}
+
+#[test]
+fn a_machine_with_cuda_12_measures_and_is_told_of_what_others_report() {
+    let (place, mut variables) = machine_that_counts(&["copy_honest"], "rounds = 60");
+    let nvcc = std::fs::read_to_string(place.path().join("bin/nvcc")).unwrap();
+    place.write_program("bin/nvcc", &nvcc.replace("release 13.0, V13.0.88", "release 12.0, V12.0.140"));
+    variables.push(("NCUGATE_DOUBLE_CUDA", "12000".to_owned()));
+    variables.push(("NCUGATE_DOUBLE_VERSION", "2022.4.1.0".to_owned()));
+    let run = |variables: &[(&'static str, String)], args: &[&str]| {
+        Finished::of(place.ncugate(args).envs(variables.to_vec()).timeout(Duration::from_secs(100)))
+    };
+    let measured = run(&variables, &["run", "phase.toml", "--source", "gpu"]);
+    assert_eq!(measured.status, Some(0), "{measured:?}");
+    let said = run(&variables, &["doctor"]);
+    assert!(
+        said.stdout.contains("nvcc 12.0, driver up to CUDA 12.0") && !said.stdout.contains("others report"),
+        "{said:?}"
+    );
+    assert!(said.stdout.contains("For an issue: ncugate 0."), "{said:?}");
+    variables.push(("NCUGATE_DOUBLE_CAPABILITY", "10.0".to_owned()));
+    variables.push(("NCUGATE_DOUBLE_VERSION", "2026.2.1.0".to_owned()));
+    let said = run(&variables, &["doctor", "--format", "json"]);
+    let said: Value = serde_json::from_str(&said.stdout).unwrap();
+    let check = said["checks"].as_array().unwrap().iter().find(|check| check["name"] == "ncu and GPU").unwrap();
+    assert_eq!(check["status"], "warning", "{check}");
+    assert!(said["fingerprint"].as_str().unwrap().contains("(10.0, "), "{said}");
 }
 
 #[test]

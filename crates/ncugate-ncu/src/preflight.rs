@@ -15,6 +15,24 @@ const STRICTER_NCU: NcuVersion = NcuVersion([2025, 3, 0, 0]);
 /// The driver branch that it is known to accept.
 const NEWER_DRIVER: u32 = 580;
 
+/// ncu versions on chips for which others have reported wrong counters. Nothing of it was seen by ncugate itself.
+struct ReportedDefect {
+    /// Year and release of ncu (`2026.2`).
+    ncu: [u32; 2],
+    /// Major compute capability.
+    major: u32,
+    defect: &'static str,
+    advice: &'static str,
+}
+
+/// gpu-mode/kernelbot#530: the same capture on a B200 had NaN with 2026.2 of CUDA 13.3, and numbers with 2025.2.1.
+const REPORTED: [ReportedDefect; 1] = [ReportedDefect {
+    ncu: [2026, 2],
+    major: 10,
+    defect: "many counters were NaN",
+    advice: "a NaN is never judged: gates on it are inconclusive; Nsight Compute 2025.2.1 had numbers (`ncu` under [profile])",
+}];
+
 /// Result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -176,6 +194,7 @@ pub fn doctor(facts: &Facts) -> Vec<Check> {
         Some(check_ncu(facts)),
         check_nvcc_fits(facts),
         check_ncu_fits(facts),
+        check_reported(facts),
         Some(check_permission(facts)),
         check_trial(facts),
         check_cupti(facts),
@@ -296,6 +315,47 @@ fn check_ncu_fits(facts: &Facts) -> Option<Check> {
     } else {
         ok(name, found)
     })
+}
+
+/// A combination of ncu and chip that others have reported as broken.
+fn check_reported(facts: &Facts) -> Option<Check> {
+    let (Ok(ncu), Ok(device)) = (&facts.ncu, &facts.device) else { return None };
+    let (NcuVersion([year, release, ..]), capability) = (ncu.version, device.gpu.compute_capability);
+    let known = REPORTED.iter().find(|known| known.ncu == [year, release] && known.major == capability.major)?;
+    let found = format!("ncu {}, compute capability {capability}: others report that {}", ncu.version, known.defect);
+    Some(warning("ncu and GPU", found, known.advice))
+}
+
+/// Versions and kinds of everything that measurements depend on, in one line for an issue. It has no name of a host, user or
+/// folder, and no UUID.
+pub fn fingerprint(facts: &Facts) -> String {
+    let unknown = || "none".to_owned();
+    let gpu = facts.device.as_ref().map_or_else(
+        |_| "no GPU".to_owned(),
+        |device| {
+            let Gpu { name, compute_capability, sms, .. } = &device.gpu;
+            format!("{name} ({compute_capability}, {sms} SMs)")
+        },
+    );
+    let cuda =
+        facts.device.as_ref().map_or_else(|_| unknown(), |device| format!("{}.{}", device.cuda.0, device.cuda.1));
+    let counters = match (facts.admin_only, facts.privileges.sys_admin) {
+        (Some(false), _) => "for all users",
+        (Some(true), true) => "for administrators, as this user",
+        (Some(true), false) => "for administrators only",
+        (None, _) => "unknown",
+    };
+    [
+        format!("ncugate {}", env!("CARGO_PKG_VERSION")),
+        gpu,
+        format!("driver {}", facts.driver.clone().unwrap_or_else(unknown)),
+        format!("CUDA {cuda}"),
+        format!("nvcc {}", facts.nvcc.as_ref().map_or_else(|_| unknown(), |nvcc| nvcc.version.clone())),
+        format!("ncu {}", facts.ncu.as_ref().map_or_else(|_| unknown(), |ncu| ncu.version.to_string())),
+        format!("counters {counters}"),
+        format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+    ]
+    .join("; ")
 }
 
 fn check_permission(facts: &Facts) -> Check {

@@ -45,6 +45,49 @@ fn versions_that_do_not_fit_are_problems() {
 }
 
 #[test]
+fn a_machine_with_an_older_cuda_12_can_measure() {
+    let device = healthy().device.map(|device| VisibleGpu { cuda: (12, 2), ..device });
+    let nvcc = Ok(CompilerFacts { path: "nvcc".into(), version: "12.2.140".into() });
+    let ncu = Ok(Ncu { path: "ncu".into(), version: NcuVersion([2023, 2, 2, 0]) });
+    let facts = Facts { device, nvcc, ncu, driver: Some("535.161.08".into()), ..healthy() };
+    assert!(doctor(&facts).iter().all(|check| check.status == CheckStatus::Ok), "{:?}", doctor(&facts));
+    let newer = Facts { nvcc: Ok(CompilerFacts { path: "nvcc".into(), version: "12.9.86".into() }), ..facts.clone() };
+    assert_eq!(status(&newer, "nvcc and driver"), CheckStatus::Warning, "its PTX does not run");
+    let stricter = Facts { ncu: Ok(Ncu { path: "ncu".into(), version: NcuVersion([2025, 3, 1, 0]) }), ..facts };
+    assert_eq!(status(&stricter, "ncu and driver"), CheckStatus::Problem);
+}
+
+#[test]
+fn an_ncu_that_others_report_as_broken_on_a_chip_is_warned_of() {
+    let with = |capability, version| Facts {
+        device: healthy()
+            .device
+            .map(|device| VisibleGpu { gpu: Gpu { compute_capability: capability, ..device.gpu }, ..device }),
+        ncu: Ok(Ncu { path: "ncu".into(), version: NcuVersion(version) }),
+        ..healthy()
+    };
+    let warned = |facts: &Facts| doctor(facts).iter().any(|check| check.name == "ncu and GPU");
+    let blackwell = ncugate_model::ComputeCapability::new(10, 0);
+    assert!(warned(&with(blackwell, [2026, 2, 1, 0])));
+    assert!(!warned(&with(blackwell, [2025, 2, 1, 0])) && !warned(&with(blackwell, [2026, 3, 0, 0])));
+    assert!(!warned(&with(ncugate_model::ComputeCapability::new(9, 0), [2026, 2, 1, 0])));
+}
+
+#[test]
+fn a_fingerprint_names_versions_and_no_machine() {
+    let text = fingerprint(&healthy());
+    let expected = "NVIDIA H200 (9.0, 132 SMs); driver 580.159.04; CUDA 13.0; nvcc 13.0.88; ncu 2025.3.1.0; \
+                    counters for administrators, as this user; linux ";
+    assert!(text.starts_with("ncugate 0.") && text.contains(expected), "{text}");
+    assert!(!text.contains('/') && !text.contains('\n'), "{text}");
+    assert!(
+        fingerprint(&bare()).contains("no GPU; driver none; CUDA none; nvcc none; ncu none"),
+        "{}",
+        fingerprint(&bare())
+    );
+}
+
+#[test]
 fn counters_need_a_permission_that_root_without_the_capability_lacks() {
     let with =
         |admin_only, user, sys_admin| Facts { admin_only, privileges: Privileges { user, sys_admin }, ..healthy() };
