@@ -2,7 +2,7 @@
 //! kernels that the double of the driver knows by name.
 
 use crate::command::{Finished, Place, binary, root, wait_for, write_double};
-use crate::stored::{report_of, report_of_variants};
+use crate::stored::{report_of, report_of_eligible_warps, report_of_variants};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -806,19 +806,53 @@ fn ncu_over_an_external_baseline_waits_for_its_turn() {
     );
 }
 
+/// The library launches two kernels: their eligible warps are averaged by duration, to (0.2 * 30 + 0.6 * 10) / 40 = 0.3.
 #[test]
-fn counters_of_a_baseline_that_a_gate_names_are_collected() {
+fn a_gate_on_the_counters_of_an_external_baseline_is_decided() {
+    let bulk = ("bulk", "other", 30_000.0, 0.2);
+    let merge = ("merge", "other", 10_000.0, 0.6);
+    for (factor, library, status) in
+        [("3", &[bulk, merge][..], Some(0)), ("4", &[bulk, merge], Some(1)), ("3", &[], Some(4))]
+    {
+        let (place, variables) = machine_that_counts(&["copy_honest"], "rounds = 60");
+        let launches = [&[("copy_honest", "copy_honest", 10_000.0, 1.0)][..], library].concat();
+        fs::write(place.path().join("counted.ncu-rep"), report_of_eligible_warps(&launches)).unwrap();
+        let gate =
+            format!("[[gate]]\nname = \"fed\"\nrequire = \"eligible_warps > {factor} * other.eligible_warps\"\n");
+        compare_with_a_program(&place, &gate);
+        let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu", "--format", "json"]);
+        let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+        assert_eq!(finished.status, status, "{factor} {library:?}: {finished:?}");
+        let results: Value = serde_json::from_str(&finished.stdout).unwrap();
+        let other = results["variants"].as_array().unwrap().iter().find(|variant| variant["id"] == "other").unwrap();
+        let only = &other["shapes"]["only"];
+        if library.is_empty() {
+            let reason = only["missing"]["eligible_warps"].as_str().unwrap();
+            assert!(reason.contains("its report does not have the launch"), "{reason}");
+        } else {
+            assert_eq!(only["values"]["eligible_warps"], 0.3, "{only}");
+        }
+    }
+}
+
+#[test]
+fn an_external_baseline_is_profiled_in_one_process_with_the_counters_of_kernels() {
     let (place, variables) = machine_that_counts(&["copy_honest"], "rounds = 20");
-    compare_with_a_program(
-        &place,
-        "[[gate]]\nname = \"counted\"\nrequire = \"eligible_warps >= 0.1 * other.eligible_warps\"\n",
-    );
+    compare_with_a_program(&place, "[profile]\nmetrics = [\"sm__cycles_active.avg\"]\n");
     let asked = arguments_of_ncu(&place);
     let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
     let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
     let asked = fs::read_to_string(asked).unwrap_or_default();
-    let over_other: Vec<&str> = asked.lines().filter(|line| line.contains("program.sh")).collect();
-    assert!(over_other.iter().any(|line| line.contains("smsp__warps_eligible")), "{finished:?} {over_other:?}");
+    let metrics = |line: &str| line.split("--metrics ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
+    let (other, own): (Vec<&str>, Vec<&str>) = asked
+        .lines()
+        .filter(|line| line.contains("--metrics") && !line.contains("--section"))
+        .partition(|line| line.contains("program.sh"));
+    let [other] = other[..] else { panic!("{finished:?} {asked}") };
+    for counter in ["smsp__warps_eligible.avg.per_cycle_active", "sm__warps_active.avg", "sm__cycles_active.avg"] {
+        assert!(metrics(other).contains(counter), "{counter}: {other}");
+    }
+    assert!(own.iter().any(|line| metrics(line) == metrics(other)), "{asked}");
 }
 
 /// A file that gets the arguments of every start of ncu, one line each.

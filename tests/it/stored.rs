@@ -201,6 +201,7 @@ impl Stored {
         let mut manifest = manifest(&phase, &plan, self.fingerprint.clone());
         manifest.run = self.id.clone();
         manifest.inputs = sources(&plan, place);
+        manifest.git = None;
         manifest.started = format!("2026-11-21T00:00:{:02}Z", self.id.len()).parse::<Timestamp>().unwrap();
         let mut writer = RunWriter::open(&folder, manifest, &self.text, &plan, &phase.workload).unwrap();
         for variant in &plan.variants {
@@ -262,7 +263,7 @@ impl Stored {
             let each = us * 1e3 / entries.len() as f64;
             let range = format!("{}@{shape}", variant.id);
             let of = |entry: &str| {
-                let launch = launch(self.profiled_as.unwrap_or(entry), &range, each);
+                let launch = launch(self.profiled_as.unwrap_or(entry), &range, &[(0, each)]);
                 self.dram_bytes
                     .iter()
                     .fold(launch, |launch, bytes| launch.inside(13, metric(1, Some(message().double(3, *bytes)))))
@@ -328,31 +329,40 @@ const DURATION: &str = "gpu__time_duration.sum";
 
 /// A report with a launch of each kernel inside its range `<kernel>@only`, with its duration in nanoseconds.
 pub fn report_of(kernels: &[&str], duration: f64) -> Vec<u8> {
-    report(kernels.iter().map(|kernel| launch(kernel, &format!("{kernel}@only"), duration)).collect())
+    report(kernels.iter().map(|kernel| launch(kernel, &format!("{kernel}@only"), &[(0, duration)])).collect())
 }
 
 /// A report with a launch of each kernel in the range of a variant at the shape `only`, with its duration in
 /// nanoseconds.
 pub fn report_of_variants(launches: &[(&str, &str, f64)]) -> Vec<u8> {
     let launch =
-        |(kernel, variant, duration): &(&str, &str, f64)| launch(kernel, &format!("{variant}@only"), *duration);
+        |(kernel, variant, duration): &(&str, &str, f64)| launch(kernel, &format!("{variant}@only"), &[(0, *duration)]);
+    report(launches.iter().map(launch).collect())
+}
+
+/// Like [`report_of_variants`], with the eligible warps of each launch.
+pub fn report_of_eligible_warps(launches: &[(&str, &str, f64, f64)]) -> Vec<u8> {
+    let launch = |(kernel, variant, duration, eligible): &(&str, &str, f64, f64)| {
+        launch(kernel, &format!("{variant}@only"), &[(0, *duration), (2, *eligible)])
+    };
     report(launches.iter().map(launch).collect())
 }
 
 fn report(launches: Vec<Message>) -> Vec<u8> {
-    let names = message().text(1, DURATION).text(1, "dram__bytes.sum");
+    let names = [DURATION, "dram__bytes.sum", "smsp__warps_eligible.avg.per_cycle_active"];
+    let names = names.iter().fold(message(), |names, name| names.text(1, name));
     let process = message().int(1, 10).text(2, "127.0.0.1").text(3, "/srv/app");
     let block = message().int(2, launches.len() as u64).inside(4, names).inside(6, process);
     file(7, &[(block, launches)])
 }
 
-/// A launch inside a range, with its duration in nanoseconds.
-fn launch(kernel: &str, range: &str, duration: f64) -> Message {
+/// A launch inside a range, with counters by the index of their names.
+fn launch(kernel: &str, range: &str, counters: &[(u64, f64)]) -> Message {
     let pushed = message().int(1, 0).inside(3, message().text(1, range));
     let nvtx = message()
         .inside(1, message().int(1, 0).text(2, "<default domain>"))
         .inside(2, message().int(1, 655).inside(2, pushed));
-    message()
+    let launch = message()
         .int(1, 655)
         .int(2, 15)
         .int(3, 1)
@@ -362,8 +372,11 @@ fn launch(kernel: &str, range: &str, duration: f64) -> Message {
         .text(7, kernel)
         .inside(10, message().int(1, 4).int(2, 1).int(3, 1))
         .inside(11, message().int(1, 128).int(2, 1).int(3, 1))
-        .inside(13, metric(0, Some(message().double(3, duration))))
-        .inside(21, nvtx)
+        .inside(21, nvtx);
+    let with = |launch: Message, (name, value): &(u64, f64)| {
+        launch.inside(13, metric(*name, Some(message().double(3, *value))))
+    };
+    counters.iter().fold(launch, with)
 }
 
 /// Kernel sources of a plan in a place, with their hashes; missing ones are created.

@@ -177,6 +177,11 @@ impl CounterCollection<'_> {
         Ok(locked(self.run.writer).warn(warning)?)
     }
 
+    /// Adds a record to the run.
+    pub fn keep(&self, record: &ProfileRecord) -> Result<(), CampaignError> {
+        Ok(locked(self.run.writer).profile(record)?)
+    }
+
     fn warn_of(&self, collected: &ProfilingSummary) -> Result<(), CampaignError> {
         collected.warnings.iter().cloned().chain(unknown(collected)).try_for_each(|warning| self.warn(&warning))
     }

@@ -149,7 +149,8 @@ impl DeepProfiler<'_> {
             expect: expected(self.plan, 1),
         };
         let by_command = commands.iter().flat_map(|target| {
-            cases.iter().filter(|(id, _)| *id == target.variant).map(|case| target.subject(case.clone()))
+            let own = cases.iter().filter(|(id, _)| *id == target.variant);
+            own.map(|(_, shape)| target.subject(std::slice::from_ref(shape)))
         });
         let subjects: Vec<Subject<'_>> = std::iter::once(of_worker).chain(by_command).collect();
         subjects.iter().try_for_each(|subject| self.profile_cases(&run, &runner, subject, &subject.cases))

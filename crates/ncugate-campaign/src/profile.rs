@@ -5,17 +5,14 @@ use super::counter_collection::{CounterCollection, ProfiledRun};
 use super::error::CampaignError;
 use super::prestart::PrestartedProcesses;
 use super::progress::Progress;
-use super::targets::{CommandTarget, WorkerTarget, launches_of_kernels};
+use super::targets::{self, CommandTarget, WorkerTarget, launches_of_kernels};
 use super::tools::{RunGpu, Tools};
 use ncugate_cuda::gpu::DeviceAttributes;
-use ncugate_cuda::host::{JobPurpose, WorkerJob, range_name};
+use ncugate_cuda::host::{JobPurpose, WorkerJob};
 use ncugate_judge::frame::required_metrics;
 use ncugate_judge::store::RunWriter;
-use ncugate_model::metric::id;
 use ncugate_model::{BuiltKernel, ProfileRecord, ShapeName, VariantId};
-use ncugate_ncu::{
-    LaunchExpectation, LaunchSelection, Processes, ProfileError, ProfiledCase, ProfiledMetrics, Subject,
-};
+use ncugate_ncu::{LaunchExpectation, Processes, ProfileError, ProfiledCase, ProfiledMetrics, Subject};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::{Method, Plan, Variant, VariantRole};
 use std::collections::{BTreeMap, BTreeSet};
@@ -78,7 +75,8 @@ impl Profiling<'_> {
         let tracing = Tracing::new(job.clone(), gpu.worker(), phase.bench.timeout, &logs, &prefix);
         let mut collecting = CounterCollection { run: self.run, covered: ProfiledMetrics::by(earlier), tracing };
         let worker = WorkerTarget::new(job, logs, gpu.worker(), &prefix);
-        let commands = self.command_targets(verified);
+        let is_of = |standing: VariantRole| move |v: &&Variant| v.standing == standing && verified.contains(&v.id);
+        let candidates = self.commands(is_of(VariantRole::Candidate));
         let shapes = &phase.profile.shapes;
         let is_launched =
             |(id, shape): &ProfiledCase| cubins.get(id).is_none_or(|built| !built.left_out.contains(shape));
@@ -90,10 +88,7 @@ impl Profiling<'_> {
             self.launched(&worker, cases(kernels.iter().copied(), shapes).into_iter().filter(is_launched).collect()),
             called(&worker, cases(functions.iter().copied(), shapes)),
         ];
-        for target in &commands {
-            let own = cases(std::iter::once(&target.variant), shapes);
-            subjects.extend(own.into_iter().map(|case| target.subject(case)));
-        }
+        subjects.extend(candidates.iter().map(|target| target.subject(shapes)));
         collecting.collect(&subjects, &counters)?;
         let unseen: Vec<ShapeName> =
             required_metrics::timed_shapes(phase).into_iter().filter(|shape| !shapes.contains(shape)).collect();
@@ -101,34 +96,26 @@ impl Profiling<'_> {
         let launched = self.launched(&worker, unseen_cases);
         let called = called(&worker, cases(functions.iter().copied(), &unseen));
         collecting.collect(&[launched, called], &witness)?;
-        self.see_baselines(&mut collecting, verified)
+        self.commands(is_of(VariantRole::Baseline))
+            .iter()
+            .try_for_each(|target| self.baseline(&mut collecting, target, &counters))
     }
 
-    /// Profiles one launch of every external command that latencies are compared with. Its latency is self-reported,
-    /// and ncugate sees its launches only here.
-    fn see_baselines(
+    /// Profiles an external baseline. If that fails, its counters are absent with the reason, gates that read them or
+    /// compare with it are inconclusive, and the rest of the run stands.
+    fn baseline(
         self,
         collecting: &mut CounterCollection<'_>,
-        verified: &BTreeSet<VariantId>,
+        target: &CommandTarget,
+        counters: &[String],
     ) -> Result<(), CampaignError> {
-        let ProfiledRun { phase, tools, .. } = self.run;
-        if !required_metrics::sees_baselines(phase) {
-            return Ok(());
-        }
-        let standing = |variant: &&Variant| variant.standing == VariantRole::Baseline && verified.contains(&variant.id);
-        let commands = self.commands(standing);
-        let shape = required_metrics::timed_shapes(phase).into_iter().next();
-        let case = |target: &CommandTarget| Some((target.variant.clone(), shape.clone()?));
-        let subjects: Vec<Subject<'_>> =
-            commands.iter().filter_map(|target| Some(target.subject(case(target)?))).collect();
-        let duration = required_metrics::counters(&[id::DURATION.to_string()], Some(tools.device.compute_capability));
-        match collecting.collect(&subjects, &duration) {
-            // gates that compare with these baselines report it; the rest of the run stands
-            Err(CampaignError::Profile(ProfileError::Unprofilable(why))) => {
-                collecting.warn(&format!("no kernel of an external baseline was profiled: {why}"))
-            }
-            ended => ended,
-        }
+        let shapes = &self.run.phase.profile.shapes;
+        let why = match collecting.collect(&[target.subject(shapes)], counters) {
+            Err(CampaignError::Profile(ProfileError::Unprofilable(why))) => why.to_string(),
+            ended => return ended,
+        };
+        collecting.warn(&format!("no kernel of the external baseline {} was profiled: {why}", target.variant))?;
+        targets::unprofiled(&target.variant, shapes, &why).iter().try_for_each(|record| collecting.keep(record))
     }
 
     /// Launches of our worker.
@@ -142,15 +129,6 @@ impl Profiling<'_> {
         }
     }
 
-    /// External commands that can be profiled; baselines only if a requirement reads their counters.
-    fn command_targets(self, verified: &BTreeSet<VariantId>) -> Vec<CommandTarget> {
-        let baselines = required_metrics::profiles_baselines(self.run.phase);
-        let wanted = |variant: &&Variant| {
-            verified.contains(&variant.id) && (baselines || variant.standing == VariantRole::Candidate)
-        };
-        self.commands(wanted)
-    }
-
     fn commands(self, wanted: impl FnMut(&&Variant) -> bool) -> Vec<CommandTarget> {
         let ProfiledRun { phase, plan, folder, gpu, .. } = self.run;
         let (logs, variants) = (folder.join("logs"), plan.variants.iter().filter(wanted));
@@ -160,11 +138,10 @@ impl Profiling<'_> {
 
 /// Launches of functions that our worker calls. Launches during their setup are outside the ranges.
 fn called(worker: &WorkerTarget, cases: Vec<ProfiledCase>) -> Subject<'_> {
-    let ranges = cases.iter().map(|(variant, shape)| range_name(variant, shape)).collect();
     Subject {
+        selection: targets::in_ranges(&cases),
         cases,
         target: worker,
-        selection: LaunchSelection::Ranges(ranges),
         processes: Processes::Application,
         expect: LaunchExpectation::Some,
     }

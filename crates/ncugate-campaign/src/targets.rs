@@ -114,22 +114,21 @@ impl CommandTarget {
         })
     }
 
-    /// Its launches in the range of a case.
-    pub fn subject(&self, case: ProfiledCase) -> Subject<'_> {
-        let selection = launches_of(&self.plan, &case);
-        Subject {
-            cases: vec![case],
-            target: self,
-            selection,
-            processes: Processes::All,
-            expect: LaunchExpectation::Some,
-        }
+    /// Its launches at these shapes, in one process.
+    pub fn subject(&self, shapes: &[ShapeName]) -> Subject<'_> {
+        let cases: Vec<ProfiledCase> = shapes.iter().map(|shape| (self.variant.clone(), shape.clone())).collect();
+        let selection = launches_of(&self.plan, &cases);
+        Subject { cases, target: self, selection, processes: Processes::All, expect: LaunchExpectation::Some }
     }
 }
 
-pub(super) fn launches_of(plan: &CommandPlan, (variant, shape): &ProfiledCase) -> LaunchSelection {
-    let range = LaunchSelection::Range(range_name(variant, shape));
-    plan.kernel_filter.clone().map_or(range, LaunchSelection::Kernels)
+pub(super) fn launches_of(plan: &CommandPlan, cases: &[ProfiledCase]) -> LaunchSelection {
+    plan.kernel_filter.clone().map_or_else(|| in_ranges(cases), LaunchSelection::Kernels)
+}
+
+/// The launches in the NVTX ranges of these cases.
+pub(super) fn in_ranges(cases: &[ProfiledCase]) -> LaunchSelection {
+    LaunchSelection::Ranges(cases.iter().map(|(variant, shape)| range_name(variant, shape)).collect())
 }
 
 impl Target for CommandTarget {
@@ -178,9 +177,7 @@ impl ReportReader for NvtxReader {
 /// The counted launches of a worker that launches kernels: all of them, unless it also has to launch a reference.
 pub(super) fn launches_of_kernels(phase: &Phase, cases: &[ProfiledCase]) -> LaunchSelection {
     match &phase.workload.reference {
-        WorkloadReference::Entry { .. } => {
-            LaunchSelection::Ranges(cases.iter().map(|(variant, shape)| range_name(variant, shape)).collect())
-        }
+        WorkloadReference::Entry { .. } => in_ranges(cases),
         WorkloadReference::Builtin { .. }
         | WorkloadReference::Npy { .. }
         | WorkloadReference::Program(_)

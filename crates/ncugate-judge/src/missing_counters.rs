@@ -30,7 +30,7 @@ pub fn cautions(measurements: &Measurements<'_>) -> Vec<String> {
         let is_measured = matches!(variant.method, Method::Kernel(_) | Method::Function(_))
             || variant.standing == VariantRole::Candidate;
         let proven = matches!(measurements.correctness().get(&variant.id), Some(Correctness::Proven { .. }));
-        proven && (is_measured || required_metrics::profiles_baselines(phase))
+        proven && (is_measured || required_metrics::asks_of_baselines(phase))
     };
     for variant in measurements.plan().variants.iter().filter(profiled) {
         let build = measurements.run().builds.iter().find(|build| build.variant == variant.id);

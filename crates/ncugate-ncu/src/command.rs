@@ -57,9 +57,7 @@ pub enum Processes {
 #[serde(rename_all = "snake_case")]
 pub enum LaunchSelection {
     Everything,
-    /// Launches inside a push/pop range of this name, in any process.
-    Range(String),
-    /// Launches inside a push/pop range of one of these names.
+    /// Launches inside a push/pop range of one of these names, in any process.
     Ranges(Vec<String>),
     /// Launches of kernels whose function name matches this regular expression.
     Kernels(String),
@@ -241,7 +239,6 @@ impl NcuSession {
         }
         match &self.selection {
             LaunchSelection::Everything => {}
-            LaunchSelection::Range(name) => option("--nvtx-include", push_pop_expression(name).as_ref()),
             LaunchSelection::Ranges(names) => {
                 names.iter().for_each(|name| option("--nvtx-include", push_pop_expression(name).as_ref()));
             }
@@ -382,7 +379,8 @@ mod tests {
             ..session()
         };
         insta::assert_snapshot!(line(&external), @"--config-file off --rename-kernels off --clock-control none --cache-control all --replay-mode kernel --target-processes all --import-sass yes --kernel-name regex:flash.* --metrics smsp__sass_inst_executed_op_shared_ld.sum --log-file runs/1/logs/sm-1.log --export 100%%/x --nvtx --disable-extra-suffixes --force-overwrite /bin/ncugate worker job.json");
-        let ranged = NcuSession { selection: LaunchSelection::Range("R=64,T=128@mission".to_owned()), ..external };
+        let ranged =
+            NcuSession { selection: LaunchSelection::Ranges(vec!["R=64,T=128@mission".to_owned()]), ..external };
         assert!(line(&ranged).contains(r"--nvtx-include R=64\,T=128\@mission/ "));
     }
 

@@ -6,11 +6,10 @@ use crate::counter_collection::book;
 use crate::profile::{cases, counters};
 use crate::targets::{self, ProfilingFolders, launches_of_kernels};
 use crate::tools::RunGpu;
+use ncugate_cuda::host::Preload;
 use ncugate_cuda::host::external;
-use ncugate_cuda::host::{Preload, range_name};
 use ncugate_judge::frame::required_metrics;
 use ncugate_model::disk::scratch_folder;
-use ncugate_model::metric::id;
 use ncugate_model::process::{RequestPipe, VISIBLE_GPUS};
 use ncugate_model::{ShapeName, VariantId};
 use ncugate_ncu::{Effort, Group, Job, LaunchSelection, Ncu, Processes, ProfileDetail, plan_groups};
@@ -57,7 +56,9 @@ impl PrestartedProcesses<'_> {
         let mut groups: Vec<(Group, LaunchSelection)> = Vec::new();
         for (counters, shapes) in self.counted() {
             let selection = launches_of_kernels(self.phase, &cases(kernels.iter().copied(), &shapes));
-            groups.extend(self.groups(ncu, &counters, &shapes).into_iter().map(|group| (group, selection.clone())));
+            groups.extend(
+                self.groups(ncu, &counters, self.launches(&shapes)).into_iter().map(|group| (group, selection.clone())),
+            );
         }
         for gpu in self.tools.gpus() {
             for (number, (group, selection)) in groups.iter().take(MOST_SESSIONS.min(most)).enumerate() {
@@ -78,29 +79,24 @@ impl PrestartedProcesses<'_> {
     pub(super) fn start_over_functions(&self, preload: &Preload) {
         let Ok(ncu) = &self.tools.ncu else { return };
         let (counted, _) = counters(&self.metrics, &self.tools.device);
-        let [group] = &self.groups(ncu, &counted, &self.phase.profile.shapes)[..] else { return };
+        let launches = self.launches(&self.phase.profile.shapes);
+        let [group] = &self.groups(ncu, &counted, launches)[..] else { return };
         let functions = self.plan.variants.iter().filter(|variant| matches!(variant.method, Method::Function(_)));
-        let ranges = cases(functions.map(|variant| &variant.id), &self.phase.profile.shapes);
-        let selection = LaunchSelection::Ranges(ranges.iter().map(|(id, shape)| range_name(id, shape)).collect());
+        let selection = targets::in_ranges(&cases(functions.map(|variant| &variant.id), &self.phase.profile.shapes));
         let _ = self.start_over_worker(ncu, self.tools.timing_gpu(), "called", (&group.metrics, &selection), preload);
     }
 
-    /// Starts ncu over external baselines with one profiled launch, as the witness of their latencies. The turn is
-    /// already taken.
+    /// Starts ncu over external baselines, if one session collects all counters of one. The turn is already taken.
     pub(super) fn start_over_baselines(&self) {
-        let (Ok(ncu), Some(shape), true) = (
-            &self.tools.ncu,
-            required_metrics::timed_shapes(self.phase).into_iter().next(),
-            required_metrics::sees_baselines(self.phase),
-        ) else {
-            return;
-        };
+        let Ok(ncu) = &self.tools.ncu else { return };
+        let (counted, _) = counters(&self.metrics, &self.tools.device);
+        let [group] = &self.groups(ncu, &counted, self.phase.profile.shapes.len())[..] else { return };
         let is_baseline = |id: &VariantId| self.plan.baselines().any(|baseline| &baseline.id == id);
         let commands = self.plan.commands().filter(|(id, _)| is_baseline(id)).take(MOST_SESSIONS);
         // Same distribution over GPUs as in profiling.
         let gpus: Vec<RunGpu<'_>> = self.tools.gpus().collect();
         for ((variant, plan), gpu) in commands.zip(gpus.into_iter().cycle()) {
-            let _ = self.start_over_command(ncu, gpu, plan, (variant.clone(), shape.clone()));
+            let _ = self.start_over_command(ncu, gpu, (variant, plan), &group.metrics);
         }
     }
 
@@ -108,19 +104,17 @@ impl PrestartedProcesses<'_> {
         &self,
         ncu: &Ncu,
         gpu: RunGpu<'_>,
-        plan: &CommandPlan,
-        case: (VariantId, ShapeName),
+        (variant, plan): (&VariantId, &CommandPlan),
+        metrics: &[String],
     ) -> io::Result<()> {
-        let stem = targets::file_name(&case.0);
+        let stem = targets::file_name(variant);
         let pipe = RequestPipe::make(&self.folder.join("logs").join(format!("{stem}.waiting.json")))?;
         let mut target = external::command(plan, pipe.path()).ok_or(io::ErrorKind::InvalidInput)?;
         if let Some(name) = gpu.name() {
             target.env(VISIBLE_GPUS, &name.0);
         }
-        let capability = Some(self.tools.device.compute_capability);
-        let metrics = required_metrics::counters(&[id::DURATION.to_string()], capability);
-        let selection = targets::launches_of(plan, &case);
-        self.start(ncu, gpu, (&stem, &metrics, &selection), (&target, Processes::All), pipe)
+        let selection = targets::launches_of(plan, &cases(std::iter::once(variant), &self.phase.profile.shapes));
+        self.start(ncu, gpu, (&stem, metrics, &selection), (&target, Processes::All), pipe)
     }
 
     fn start_over_worker(
@@ -169,8 +163,8 @@ impl PrestartedProcesses<'_> {
     }
 
     /// The groups of counters to collect, as far as they are known before the first session.
-    fn groups(&self, ncu: &Ncu, counters: &[String], shapes: &[ShapeName]) -> Vec<Group> {
-        let effort = Effort { launches: self.launches(shapes), probes: 0 };
+    fn groups(&self, ncu: &Ncu, counters: &[String], launches: usize) -> Vec<Group> {
+        let effort = Effort { launches, probes: 0 };
         let mut unasked = |_: &[String]| Err(());
         plan_groups(counters, effort, &mut unasked, &mut book(ncu, &self.tools.device)).unwrap_or_default()
     }

@@ -21,7 +21,7 @@ use ncugate_model::{BuildOutcome, BuildRecord, Resources};
 use ncugate_model::{CheckOutcome, CheckRecord, ConfirmationRecord, LatencyOutcome, LatencyRecord};
 use ncugate_model::{ProfileOutcome, ProfileRecord};
 use ncugate_phase::config::{Phase, Shape};
-use ncugate_phase::plan::{KernelLaunch, Method, Plan, ShapeProgram, StepTraffic, Variant, VariantRole};
+use ncugate_phase::plan::{KernelLaunch, Method, Plan, ShapeProgram, StepTraffic, Variant};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -302,7 +302,7 @@ impl<'a> ColumnSource<'a> {
         // Every report contains facts of launches without a request.
         let asked = |name: &&str| !name.starts_with("launch__") && !name.starts_with("device__");
         let unasked: Vec<&str> = lacks.into_iter().filter(asked).collect();
-        let not_collected = || required_metrics::not_collected(self.measured.phase, variant, &shape.name, &unasked);
+        let not_collected = || required_metrics::not_collected(self.measured.phase, &shape.name, &unasked);
         failure.or_else(|| (is_counted && !unasked.is_empty()).then(not_collected)).map(Into::into)
     }
 
@@ -429,11 +429,7 @@ impl<'a> ColumnSource<'a> {
         });
         let misfit =
             || self.measured.counted.misfit(self.index.measured_as(&variant.id), &shape.name).map(Misfit::words);
-        let is_looked_at = variant.standing == VariantRole::Baseline && matches!(variant.method, Method::Command(_));
-        let unasked = || match is_looked_at && !required_metrics::profiles_baselines(self.measured.phase) {
-            true => required_metrics::not_collected(self.measured.phase, variant, &shape.name, &[]),
-            false => format!("was not profiled at shape '{}'", shape.name),
-        };
+        let unasked = || required_metrics::not_collected(self.measured.phase, &shape.name, &[]);
         failure.or_else(misfit).unwrap_or_else(unasked)
     }
 }

@@ -4,7 +4,6 @@ use ncugate_model::expr::{Owner, Requirement};
 use ncugate_model::metric::{Catalogue, MetricSource, ShownIn, asked_signals, id};
 use ncugate_model::{ComputeCapability, ShapeName};
 use ncugate_phase::config::{Gate, Phase};
-use ncugate_phase::plan::{Method, Variant, VariantRole};
 use std::collections::BTreeSet;
 
 /// ncu's names of the counters that a deep profile requests in addition to its sections. Metrics derived by a section
@@ -33,9 +32,8 @@ pub fn metrics(phase: &Phase) -> Vec<String> {
     shown.into_iter().chain(more).collect()
 }
 
-/// Whether external baselines must be profiled: a requirement reads a counter of a baseline, or the phase requests
-/// counters by name.
-pub fn profiles_baselines(phase: &Phase) -> bool {
+/// Whether the phase asks for counters of its baselines: a requirement reads one, or `[profile] metrics` lists one.
+pub fn asks_of_baselines(phase: &Phase) -> bool {
     if phase.profile.metrics.iter().any(|name| is_counter(name)) {
         return true;
     }
@@ -48,22 +46,17 @@ pub fn profiles_baselines(phase: &Phase) -> bool {
     reads.into_iter().any(|read| is_baseline(&read.owner) && is_counter(&read.name))
 }
 
-/// Why counters of a variant at a shape were not requested from ncu.
-pub fn not_collected(phase: &Phase, variant: &Variant, shape: &ShapeName, counters: &[&str]) -> String {
+/// Why counters at a shape were not requested from ncu; none are named if nothing of the variant was profiled there.
+pub fn not_collected(phase: &Phase, shape: &ShapeName, counters: &[&str]) -> String {
     if !phase.profile.shapes.contains(shape) {
         return format!("not collected at shape '{shape}': `[profile] shapes` does not list it");
     }
-    let is_command = matches!(variant.method, Method::Command(_));
-    if is_command && variant.standing == VariantRole::Baseline && !profiles_baselines(phase) {
-        return "not collected: no requirement reads a counter of a baseline; add it to `[profile] metrics`".to_owned();
+    match counters {
+        [] => format!("was not profiled at shape '{shape}'"),
+        counters => {
+            format!("not collected: the run did not request '{}' from ncu; measure again", counters.join("', '"))
+        }
     }
-    format!("not collected: the run did not request '{}' from ncu; measure again", counters.join("', '"))
-}
-
-/// Whether one launch of every external baseline is profiled only to confirm that ncu sees it: the baseline is
-/// compared with, but no counter of it is read.
-pub fn sees_baselines(phase: &Phase) -> bool {
-    !profiles_baselines(phase) && compares_latencies(phase)
 }
 
 /// Whether a requirement reads this quantity, for any owner.
@@ -121,14 +114,6 @@ pub fn timed_shapes(phase: &Phase) -> Vec<ShapeName> {
         shapes.insert(&phase.objective.shape);
     }
     phase.workload.shapes.iter().map(|shape| &shape.name).filter(|name| shapes.contains(name)).cloned().collect()
-}
-
-/// Whether a requirement compares a latency with that of another variant.
-pub fn compares_latencies(phase: &Phase) -> bool {
-    let timed = |name: &str| Catalogue::embedded().source(name) == Some(MetricSource::Latency);
-    requirements(phase).map(Requirement::reads).any(|reads| {
-        !reads.speedups.is_empty() || reads.quantities.iter().any(|read| read.owner != Owner::Case && timed(&read.name))
-    })
 }
 
 fn is_counter(name: &str) -> bool {
@@ -209,13 +194,14 @@ mod tests {
     }
 
     #[test]
-    fn counters_that_are_asked_for_by_name_are_collected_of_baselines() {
+    fn a_phase_asks_for_counters_of_baselines_by_name_or_in_a_requirement() {
         let text = include_str!("../../../../configs/phase_d.toml");
-        let with = |metrics: &str| {
+        let with = |metrics: &str, gate: &str| {
             let text = text.replacen("\nmetrics = []", &format!("\nmetrics = [{metrics}]"), 1);
-            profiles_baselines(&parse(Path::new("phase_d.toml"), &text).unwrap())
+            asks_of_baselines(&parse(Path::new("phase_d.toml"), &format!("{text}\n{gate}")).unwrap())
         };
-        assert_eq!((with(""), with("\"registers\"")), (false, false), "a library is seen once, for its duration");
-        assert!(with("\"eligible_warps\"") && with("\"sm__cycles_active.avg\""));
+        assert_eq!((with("", ""), with("\"registers\"", "")), (false, false));
+        assert!(with("\"eligible_warps\"", "") && with("\"sm__cycles_active.avg\"", ""));
+        assert!(with("", "[[gate]]\nrequire = \"sdpa_efficient.eligible_warps > 0.1\"\n"));
     }
 }

@@ -371,7 +371,7 @@ keys! {
     shapes = key(NAMES, "Shapes that are profiled.").otherwise("the objective's, and those that gates name");
     metrics = key(
         TEXTS,
-        "Further metrics to collect, also for external baselines: names of the catalogue or of ncu.",
+        "Further metrics to collect: names of the catalogue or of ncu.",
     ).default("[]");
     timeout_s = key(KeyKind::Whole(1), "Time limit of one ncu process, in seconds.").default("300");
     repeat = key(
