@@ -88,7 +88,7 @@ pub use results::{
 };
 pub use sanitized::{SanitizerVerdict, name_sanitized};
 pub use static_check::{StaticCheck, static_check};
-pub use static_facts::VariantFacts;
+pub use static_facts::{VariantFacts, occupancy_limiters};
 pub use static_gates::{TargetGpu, known_failures, static_facts, static_gates, unmet};
 pub use static_groups::{GroupKind, StaticGroup};
 pub use unlikely_limits::unlikely_limits;

@@ -39,20 +39,25 @@ pub struct VariantFacts {
 
 /// The facts of every variant at a shape, in plan order.
 pub fn facts(plan: &Plan, table: &Quantities, shape: &ShapeName) -> Vec<VariantFacts> {
-    plan.variants.iter().map(|variant| of(&variant.id, table, shape)).collect()
+    let of = |variant: &VariantId| {
+        let read = |metric: &str| table.read(variant, shape, metric).value();
+        VariantFacts {
+            registers: read("registers"),
+            spills: read("spills"),
+            shared_mem: read("shared_mem"),
+            theoretical_occupancy: read("theoretical_occupancy"),
+            blocks_per_sm: read("blocks_per_sm"),
+            limiters: occupancy_limiters(variant, table, shape),
+        }
+    };
+    plan.variants.iter().map(|variant| of(&variant.id)).collect()
 }
 
-fn of(variant: &VariantId, table: &Quantities, shape: &ShapeName) -> VariantFacts {
+/// The resources that limit the blocks of a variant per multiprocessor; empty if the limits are unknown.
+pub fn occupancy_limiters(variant: &VariantId, table: &Quantities, shape: &ShapeName) -> Vec<&'static str> {
     let read = |metric: &str| table.read(variant, shape, metric).value();
     let limits = FACTS.iter().filter_map(|name| Some((name.strip_prefix(LIMITS)?, read(name)?)));
     let limits: Vec<(&'static str, f64)> = limits.collect();
     let least = limits.iter().map(|(_, blocks)| *blocks).fold(f64::INFINITY, f64::min);
-    VariantFacts {
-        registers: read("registers"),
-        spills: read("spills"),
-        shared_mem: read("shared_mem"),
-        theoretical_occupancy: read("theoretical_occupancy"),
-        blocks_per_sm: read("blocks_per_sm"),
-        limiters: limits.into_iter().filter(|(_, blocks)| *blocks == least).map(|(name, _)| name).collect(),
-    }
+    limits.into_iter().filter(|(_, blocks)| *blocks == least).map(|(name, _)| name).collect()
 }

@@ -9,7 +9,7 @@ use super::variant_row::SELF_REPORTED;
 use super::{number, selected_times};
 use ncugate_judge::frame::Quantities;
 use ncugate_judge::reference_runs::ComparisonRun;
-use ncugate_judge::{GateResult, SampleOrigin, base_of};
+use ncugate_judge::{GateResult, SampleOrigin, base_of, occupancy_limiters};
 use ncugate_model::metric::{Catalogue, LatencyForm};
 use ncugate_model::stats::{Pairing, Resampler, Statistic};
 use ncugate_model::{Better, CleanText, Level, ShapeName, VariantId, Verdict};
@@ -30,6 +30,8 @@ pub struct Delta {
     pub origin: Option<SampleOrigin>,
     /// Metrics that both have.
     pub rows: Vec<MetricChange>,
+    /// The resources that limit the blocks per multiprocessor, of the selected variant and of the other; empty if unknown.
+    pub limited_by: [CleanText; 2],
 }
 
 /// The objective at a shape, compared with the base, else the first stored run, else the first baseline.
@@ -104,6 +106,7 @@ pub fn deltas(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Vec<Delta>
             shape: inputs.phase.objective.shape.0.clone(),
             origin: origin(inputs, &reference),
             rows: rows(inputs, metrics, &reference),
+            limited_by: limited_by(inputs, &reference),
         })
         .filter(|delta| !delta.rows.is_empty())
         .collect()
@@ -126,6 +129,12 @@ fn rows(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], reference: &Referen
     // A selected variant and one that is timed are both correct.
     let metrics = metrics.iter().filter(|metric| metric.name != "correct");
     metrics.filter_map(|metric| row(inputs, metric, at, reference)).collect()
+}
+
+fn limited_by(inputs: &ReportInputs<'_>, reference: &Reference<'_>) -> [CleanText; 2] {
+    let of = |variant, table| occupancy_limiters(variant, table, &inputs.phase.objective.shape).join(", ").into();
+    let selected = inputs.judgement.selected.as_ref().map(|selected| of(&selected.variant, inputs.quantities));
+    [selected.unwrap_or_default(), of(reference.variant, reference.quantities)]
 }
 
 /// A metric of a variant at a shape, compared with the first baseline, else with the first stored run; with the other's

@@ -39,6 +39,11 @@ pub fn deltas(report: &RunReport) -> Option<String> {
         let cells = shown.iter().flat_map(|delta| of(delta, &row.metric));
         table.row([escape(&row.heading()), row.after.text.clone()].into_iter().chain(cells).collect());
     }
+    if shown.iter().all(|delta| !delta.limited_by[0].is_empty()) {
+        let cells = shown.iter().flat_map(|delta| [escape(&delta.limited_by[1]), String::new()]);
+        let selected = ["Blocks per SM limited by".to_owned(), escape(&first.limited_by[0])];
+        table.row(selected.into_iter().chain(cells).collect());
+    }
     let mut out = format!("## Comparisons at shape {}\n\n{table}\n", escape(&first.shape));
     for delta in &shown {
         if let Some(interval) = delta.rows.iter().find_map(|row| row.interval) {
