@@ -39,7 +39,7 @@ pub struct PromoteArgs {
 /// `ncugate leaderboard list`
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// Name of a phase [default: all]
+    /// Name of a phase, or its file [default: all]
     #[arg(value_name = "PHASE")]
     pub phase: Option<String>,
     /// Folder of runs and leaderboards
@@ -53,7 +53,7 @@ pub struct ListArgs {
 /// `ncugate leaderboard show`
 #[derive(Debug, Args)]
 pub struct ShowEntryArgs {
-    /// Name of the phase
+    /// Name of the phase, or its file
     #[arg(value_name = "PHASE")]
     pub phase: String,
     /// Name of the entry

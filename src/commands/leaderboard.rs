@@ -8,9 +8,11 @@ use crate::exit::Outcome;
 use crate::invocation::Invocation;
 use ncugate_judge::reference_runs::{Leaderboard, LeaderboardEntry, phases_with_entries};
 use ncugate_model::number::text::line;
+use ncugate_phase::config;
 use ncugate_report::leaderboard::{summary, value};
 use serde::Serialize;
 use std::io::Write;
+use std::path::Path;
 
 /// Runs the subcommand.
 pub fn leaderboard(
@@ -20,8 +22,17 @@ pub fn leaderboard(
 ) -> Result<Outcome, CommandError> {
     match command {
         LeaderboardCommand::Promote(args) => promote(args, invocation, out),
-        LeaderboardCommand::List(args) => list(args, out),
-        LeaderboardCommand::Show(args) => show(args, out),
+        LeaderboardCommand::List(args) => list(args, invocation, out),
+        LeaderboardCommand::Show(args) => show(args, invocation, out),
+    }
+}
+
+/// The name of a phase that is named, or given as its file.
+fn phase_name(phase: &str, invocation: &Invocation) -> Result<String, CommandError> {
+    let file = Path::new(phase);
+    match file.is_file() {
+        true => Ok(config::load(file, &invocation.here, invocation.today())?.name),
+        false => Ok(phase.to_owned()),
     }
 }
 
@@ -34,8 +45,9 @@ struct PhaseEntry<'a> {
 }
 
 /// The current entries of one phase or of all.
-fn list(args: &ListArgs, out: &mut Output) -> Result<Outcome, CommandError> {
-    let phases = args.phase.clone().map_or_else(|| phases_with_entries(&args.profiles), |phase| vec![phase]);
+fn list(args: &ListArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
+    let named = args.phase.as_deref().map(|phase| phase_name(phase, invocation)).transpose()?;
+    let phases = named.map_or_else(|| phases_with_entries(&args.profiles), |phase| vec![phase]);
     let boards = phases.iter().map(|phase| Leaderboard::open(&args.profiles, phase)).collect::<Result<Vec<_>, _>>()?;
     let entries: Vec<_> =
         phases.iter().zip(&boards).flat_map(|(p, board)| board.present().into_iter().map(move |e| (p, e))).collect();
@@ -52,8 +64,8 @@ fn list(args: &ListArgs, out: &mut Output) -> Result<Outcome, CommandError> {
 }
 
 /// The history of an entry, and every value of the current one.
-fn show(args: &ShowEntryArgs, out: &mut Output) -> Result<Outcome, CommandError> {
-    let board = Leaderboard::open(&args.profiles, &args.phase)?;
+fn show(args: &ShowEntryArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
+    let board = Leaderboard::open(&args.profiles, &phase_name(&args.phase, invocation)?)?;
     let named: Vec<&LeaderboardEntry> = board.entries().iter().filter(|entry| entry.name == args.name).collect();
     let Some(last) = named.last() else {
         let path = board.path().display();

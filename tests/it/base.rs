@@ -121,8 +121,9 @@ fn a_kernel_that_became_faster_passes_and_its_run_is_judged_again_without_the_ba
     }
     let mut repository = Repository::new("copy_twice");
     repository.phase("copy_honest");
+    repository.commit("faster");
     repository.counts(("copy_honest", 10_000.0), ("copy_twice", 20_000.0));
-    let finished = repository.run(&["--base", "HEAD"]);
+    let finished = repository.run(&["--base", "HEAD~1"]);
     assert_eq!(finished.status, Some(0), "{finished:?}");
     assert!(
         words(&repository.comment()).contains("| only | 20.0 µs | 10.0 µs | -50.0 % ("),
@@ -141,6 +142,33 @@ fn a_kernel_that_became_faster_passes_and_its_run_is_judged_again_without_the_ba
     let source = repository.place.path().join("copy.cu");
     fs::write(&source, fs::read_to_string(&source).unwrap() + "\n# later\n").unwrap();
     assert_eq!(repository.place.run(&["gate", "phase.toml", "kept"]).status, Some(3), "made of other things");
+}
+
+#[test]
+fn a_run_from_uncommitted_files_is_neither_recorded_nor_said_to_be_repeatable() {
+    if !is_here("git") {
+        return;
+    }
+    let mut repository = Repository::new("copy_honest");
+    repository.counts(("copy_honest", 10_000.0), ("copy_honest", 10_000.0));
+    let profiles = repository.place.path().join("profiles/copy");
+    // tracked results that change are no inputs of the run
+    repository.place.write("reports/old.md", "old");
+    repository.git(&["add", "--force", "reports/old.md"]);
+    repository.git(&["commit", "--quiet", "--message", "results"]);
+    for (change, source, status) in [("reports/old.md", None, Some(0)), ("copy.cu", Some("\n# later\n"), Some(3))] {
+        let path = repository.place.path().join(change);
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text + source.unwrap_or("new")).unwrap();
+        assert_eq!(repository.run(&["--base", "HEAD"]).status, Some(0), "{change}");
+        let run = fs::read_dir(&profiles).unwrap().map(|entry| entry.unwrap().path()).max().unwrap();
+        let recorded = repository.place.run(&["record", run.to_str().unwrap(), "-o", "kept"]);
+        assert_eq!(recorded.status, status, "{change}: {recorded:?}");
+        let report = repository.place.path().join("reports/copy").join(run.file_name().unwrap()).join("report.md");
+        let report = fs::read_to_string(report).unwrap();
+        assert_eq!(report.contains("git checkout "), status == Some(0), "{change}: {report}");
+        fs::remove_dir_all(&run).unwrap();
+    }
 }
 
 #[test]

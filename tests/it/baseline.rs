@@ -70,6 +70,10 @@ fn a_worse_run_is_promoted_only_on_request_and_history_stays() {
     let list = place.run(&["leaderboard", "list"]);
     assert!(list.stdout.contains("run slower") && !list.stdout.contains("run fast"), "{}", list.stdout);
     assert!(list.stdout.contains("accepted although worse"), "{}", list.stdout);
+    assert!(list.stdout.contains("not in a git repository"), "an entry has its commit: {}", list.stdout);
+    let config = place.write("regression.toml", &regression());
+    let by_file = place.run(&["leaderboard", "list", config.to_str().unwrap()]);
+    assert_eq!(by_file.stdout, list.stdout, "{by_file:?}");
     let show = place.run(&["leaderboard", "show", "regression"]);
     assert!(show.stdout.contains("run fast") && show.stdout.contains("120 latency samples"), "{}", show.stdout);
     assert_eq!(place.run(&["leaderboard", "show", "nothing"]).status, Some(2));

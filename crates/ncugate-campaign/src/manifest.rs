@@ -8,7 +8,7 @@ use ncugate_model::process;
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::{Plan, Shard};
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::time::Duration;
 
@@ -18,12 +18,13 @@ const GIT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The manifest of a run that starts now.
 pub fn manifest(phase: &Phase, plan: &Plan, fingerprint: Fingerprint) -> Manifest {
     let fresh = Manifest::new(phase, fingerprint, Timestamp::now());
+    let inputs = inputs::hashes(&phase.root, inputs::named(phase, plan));
     Manifest {
         argv: argv(std::env::args_os()),
         plan_sha256: measured_sha256(phase, plan, &fresh.settings),
         sources: inputs::hashes(&phase.root, inputs::sources(&phase.root, plan)).into_iter().collect(),
-        inputs: inputs::hashes(&phase.root, inputs::named(phase, plan)),
-        git: git(&phase.root),
+        git: git(phase, inputs.keys()),
+        inputs,
         warnings: compiler_environment::added_flags().map(flags_of_environment).collect(),
         ..fresh
     }
@@ -72,14 +73,27 @@ fn programs(root: &Path, plan: &Plan) -> BTreeMap<String, Option<String>> {
     names.map(|name| (name.clone(), hash(&name))).collect()
 }
 
-/// The commit of the project, if it is in a git repository.
-fn git(root: &Path) -> Option<Git> {
-    let ask = |args: &[&str]| {
-        let output = process::run(process::git().arg("-C").arg(root).args(args), GIT_TIMEOUT).ok()?;
+/// The folders of runs and reports.
+const RESULTS: [&str; 2] = ["profiles", "reports"];
+
+/// The commit of the project, if it is in a git repository. It is dirty if a tracked file outside [`RESULTS`] differs from
+/// the commit, or if the commit lacks an input of the run. (Files of `--base` are in `profiles`, and from its commit.)
+fn git<'i>(phase: &Phase, inputs: impl Iterator<Item = &'i String>) -> Option<Git> {
+    let ask = |args: &[&OsStr]| {
+        let output = process::run(process::git().arg("-C").arg(&phase.root).args(args), GIT_TIMEOUT).ok()?;
         output.ending.completed().then(|| output.stdout.trim().to_owned())
     };
-    let commit = ask(&["rev-parse", "HEAD"])?;
-    let dirty = ask(&["status", "--porcelain", "--untracked-files=no"]).is_none_or(|text| !text.is_empty());
+    let words = |text: &'static str| text.split(' ').map(OsStr::new).collect::<Vec<_>>();
+    let commit = ask(&words("rev-parse HEAD"))?;
+    let results = RESULTS.map(|folder| OsString::from(format!(":(exclude){folder}")));
+    let mut tracked: Vec<&OsStr> = words("status --porcelain --untracked-files=no -- :(top)");
+    tracked.extend(results.iter().map(OsString::as_os_str));
+    let file = std::path::absolute(&phase.file).ok()?;
+    let mut named: Vec<&OsStr> = words("--literal-pathspecs status --porcelain --ignored --");
+    named.push(file.as_os_str());
+    let is_own = |path: &Path| path.is_relative() && !RESULTS.iter().any(|folder| path.starts_with(folder));
+    inputs.filter(|path| is_own(Path::new(path))).for_each(|path| named.push(path.as_ref()));
+    let dirty = [tracked, named].iter().any(|args| ask(args).is_none_or(|text| !text.is_empty()));
     Some(Git { commit, dirty })
 }
 

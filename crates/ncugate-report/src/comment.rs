@@ -121,7 +121,8 @@ fn next_step(report: &RunReport) -> String {
 
 fn links(report: &RunReport, job: Option<&str>) -> String {
     let job = job.filter(|job| is_address(job)).map(|job| format!("[job and report]({job})"));
-    let reproduce = report.reproduce.last().map(|command| format!("reproduce: `{}`", command.replace('`', "'")));
+    let command = report.reproduce.last().filter(|line| !line.starts_with('#'));
+    let reproduce = command.map(|command| format!("reproduce: `{}`", command.replace('`', "'")));
     job.into_iter().chain(reproduce).collect::<Vec<_>>().join(" · ")
 }
 

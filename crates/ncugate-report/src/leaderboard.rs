@@ -1,5 +1,6 @@
 //! Entries of a phase's leaderboard in words.
 
+use super::provenance::{NO_REPOSITORY, commit};
 use ncugate_judge::reference_runs::{Change, LeaderboardEntry, StoredValue};
 use ncugate_model::metric::Catalogue;
 use ncugate_model::number;
@@ -27,7 +28,8 @@ pub fn summary(entry: &LeaderboardEntry) -> String {
     let score = &entry.objective;
     let worse = if entry.accepted_worse { ", accepted although worse" } else { "" };
     let value = number::short(score.value);
-    format!("{}: {} {value} at {}, {} ({gpu}{worse})", entry.name, score.metric, score.shape, entry.label())
+    let commit = entry.git.as_ref().map_or_else(|| NO_REPOSITORY.to_owned(), |git| format!("commit {}", commit(git)));
+    format!("{}: {} {value} at {}, {}, {commit} ({gpu}{worse})", entry.name, score.metric, score.shape, entry.label())
 }
 
 /// A value of an entry with its unit.

@@ -329,11 +329,16 @@ pub fn reproduce(inputs: &ReportInputs<'_>) -> Vec<String> {
     }
     let mut commands = Vec::new();
     // Only a valid commit goes into a command that a reader pastes.
-    if let Some(git) = inputs.run.manifest.git.as_ref().filter(|git| is_commit(&git.commit)) {
+    let git = inputs.run.manifest.git.as_ref().filter(|git| is_commit(&git.commit));
+    if let Some(git) = git.filter(|git| !git.dirty) {
         commands.push(format!("git checkout {}", git.commit));
     }
     if let RunSource::Recorded { .. } | RunSource::Unasked { .. } = &inputs.source {
         commands.push(format!("ncugate run {file} --source recorded"));
+    }
+    if let Some(git) = git.filter(|git| git.dirty) {
+        commands.push(format!("# not measurable again: its files differed from commit {}", git.commit));
+        return commands;
     }
     let base = inputs.phase.base.as_ref().filter(|base| is_commit(&base.commit));
     let base = base.map_or_else(String::new, |base| format!(" --base {}", base.commit));

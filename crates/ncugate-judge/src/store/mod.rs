@@ -128,6 +128,11 @@ pub enum StoreError {
         folder: PathBuf,
         reason: String,
     },
+    /// The commit of a run does not hold the files that were measured.
+    #[error(
+        "cannot record run {run}: it was measured from files that differ from commit {commit}; commit them and run again"
+    )]
+    Uncommitted { run: String, commit: String },
     /// The embedded recording cannot be written there.
     #[error("{path} already exists with other content; name another folder", path = .path.display())]
     Occupied { path: PathBuf },

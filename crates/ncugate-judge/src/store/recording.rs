@@ -19,9 +19,12 @@ const LEVEL: i32 = 19;
 /// after the new one is complete. Returns the size in bytes.
 ///
 /// # Errors
-/// `folder` is not a valid destination (see `Destination::new`), the run cannot be read, or the recording cannot be
-/// written.
+/// The run was measured from uncommitted files, `folder` is not a valid destination (see `Destination::new`), the run
+/// cannot be read, or the recording cannot be written.
 pub fn record(run: &Run, folder: &Path, here: &Path) -> Result<u64, StoreError> {
+    if let Some(git) = run.manifest.git.as_ref().filter(|git| git.dirty) {
+        return Err(StoreError::Uncommitted { run: run.manifest.run.clone(), commit: git.commit.clone() });
+    }
     let destination = Destination::new(folder, &run.folder, here)?;
     let draft = destination.draft()?;
     if let Err(error) = write(run, &draft).and_then(|()| destination.take(&draft)) {
