@@ -10,6 +10,7 @@ use crate::exit::Outcome;
 use crate::invocation::Invocation;
 use jiff::civil::Date;
 use ncugate_judge::PhaseRun;
+use ncugate_judge::reference_runs::Leaderboard;
 use ncugate_judge::store::{self, JudgementCache, ListedRun};
 use ncugate_model::CleanText;
 use ncugate_model::number::text::logged;
@@ -58,7 +59,13 @@ pub fn history(args: &HistoryArgs, invocation: &Invocation, out: &mut Output) ->
         history = chosen;
         history.problems.extend(missing.iter().map(|name| format!("phase '{name}' has no run").into()));
     }
-    history.phases.iter_mut().for_each(|phase| phase.compare_code(store::source_text));
+    for phase in &mut history.phases {
+        match Leaderboard::open(&args.folders.profiles, &phase.name) {
+            Ok(board) => phase.promoted = board.entries().iter().map(|entry| entry.run.clone()).collect(),
+            Err(error) => history.problems.push(format!("leaderboard of {}: {error}", phase.name).into()),
+        }
+        phase.compare_code(store::source_text);
+    }
     prove_writable(&args.folders.reports)?;
     let page = args.folders.reports.join("index.html");
     replace(&page, &history::html(&history)?)?;

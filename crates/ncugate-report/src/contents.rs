@@ -12,6 +12,7 @@ use super::{
 };
 use crate::chart;
 use crate::explain::Finding;
+use crate::history::shape_comparison;
 use ncugate_judge::frame::MetricCells;
 use ncugate_judge::{TargetGpu, out_of_reach};
 use ncugate_model::CleanText;
@@ -55,6 +56,7 @@ impl RunReport {
             steps: steps::table(&rows, &shapes, objective_shape, &metrics),
             deltas: deltas::deltas(inputs, &metrics),
             shape_deltas: deltas::by_shape(inputs, &metrics, &used),
+            times: shape_comparison::by_shape(inputs, &used),
             effects: sweep.as_ref().map_or_else(Vec::new, effects::parameter_effects),
             in_use: used,
             metrics,

@@ -19,6 +19,7 @@ use super::trust::Trust;
 use super::variant_row::VariantRow;
 use super::waiver_row::WaiverRow;
 use crate::chart::Figure;
+use crate::history::ShapeComparison;
 use ncugate_judge::{FallbackResult, GateResult, PreconditionResult, StageResult, TierResult};
 use ncugate_model::{CleanText, Verdict};
 use serde::Serialize;
@@ -76,6 +77,8 @@ pub struct RunReport {
     pub deltas: Vec<Delta>,
     /// The objective at every shape, compared with a stored run, else with the first baseline.
     pub shape_deltas: Vec<ShapeDelta>,
+    /// Re-timed latencies at every shape, beside those of the baselines.
+    pub times: Vec<ShapeComparison>,
     /// Effects of the parameters on the gated metrics, strongest first.
     pub effects: Vec<ParameterEffects>,
     /// The search that chose the candidates, if any.

@@ -7,7 +7,7 @@ mod charts;
 mod entry;
 mod html;
 mod phases;
-mod shape_comparison;
+pub(crate) mod shape_comparison;
 mod summary;
 
 pub use entry::{GateValue, HistoryEntry, RunSummary};

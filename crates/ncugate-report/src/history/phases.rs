@@ -46,8 +46,25 @@ pub struct PhaseHistory {
     pub name: CleanText,
     /// Its runs, oldest first; never empty.
     pub runs: Vec<HistoryEntry>,
+    /// Ids of the promoted runs, oldest first.
+    pub promoted: Vec<String>,
     /// Changes in the code, if the source texts were found.
     pub diffs: Vec<CodeDiff>,
+}
+
+/// An earlier run that the code of the latest one is compared with.
+#[derive(Debug, Clone, Copy)]
+pub struct ReferenceEntry<'a> {
+    pub run: &'a HistoryEntry,
+    /// Whether it is on the leaderboard.
+    pub promoted: bool,
+}
+
+impl ReferenceEntry<'_> {
+    /// `the promoted run 20261122T043126Z`.
+    pub fn words(&self) -> String {
+        format!("{}run {}", if self.promoted { "the promoted " } else { "" }, self.run.manifest.run)
+    }
 }
 
 impl PhaseHistory {
@@ -56,13 +73,16 @@ impl PhaseHistory {
         self.runs.iter().rev().find(|run| run.is_complete()).or(self.runs.last())
     }
 
-    /// The run before the latest one.
-    pub fn before_latest(&self) -> Option<&HistoryEntry> {
+    /// The last promoted run before the latest one, else the run before it.
+    pub fn reference(&self) -> Option<ReferenceEntry<'_>> {
         let latest = self.latest()?;
-        self.runs.iter().rev().find(|earlier| earlier.manifest.started < latest.manifest.started)
+        let earlier = || self.runs.iter().rev().filter(|earlier| earlier.manifest.started < latest.manifest.started);
+        let promoted = self.promoted.iter().rev().find_map(|id| earlier().find(|run| run.manifest.run == *id));
+        let promoted = promoted.map(|run| ReferenceEntry { run, promoted: true });
+        promoted.or_else(|| Some(ReferenceEntry { run: earlier().next()?, promoted: false }))
     }
 
-    /// Compares the sources of the latest run with those of the previous one, and the kernel in use with that of the
+    /// Compares the sources of the latest run with those of the reference, and the kernel in use with that of the
     /// baseline. `text` gives a source by its path, its hash and a commit near it. Sources without a text are left out,
     /// and so are two kernels that have little in common.
     pub fn compare_code(&mut self, text: impl Fn(&str, &str, Option<&str>) -> Option<String>) {
@@ -72,11 +92,10 @@ impl PhaseHistory {
             text(path, run.hash(path)?, commit)
         };
         let mut diffs = Vec::new();
-        if let Some(before) = self.before_latest() {
-            for path in latest.changed_since(before) {
-                if let (Some(then), Some(now)) = (of(before, path), of(latest, path)) {
-                    let title =
-                        format!("{} since run {}", CleanText::from(path), CleanText::from(&before.manifest.run));
+        if let Some(before) = self.reference() {
+            for path in latest.changed_since(before.run) {
+                if let (Some(then), Some(now)) = (of(before.run, path), of(latest, path)) {
+                    let title = format!("{} since {}", CleanText::from(path), CleanText::from(before.words()));
                     diffs.push(CodeDiff::between(title, &then, &now));
                 }
             }
@@ -120,7 +139,7 @@ impl History {
                 Some(phase) => phase.runs.push(run),
                 None => {
                     let name = CleanText::from(&run.manifest.phase);
-                    phases.push(PhaseHistory { name, runs: vec![run], diffs: Vec::new() });
+                    phases.push(PhaseHistory { name, runs: vec![run], promoted: Vec::new(), diffs: Vec::new() });
                 }
             }
         }

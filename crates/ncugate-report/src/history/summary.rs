@@ -1,8 +1,8 @@
 //! `final_summary.md`: the state of a set of phases, from the latest run of each.
 
 use super::entry::{HistoryEntry, to_use};
-use super::phases::PhaseHistory;
-use super::shape_comparison;
+use super::phases::{PhaseHistory, ReferenceEntry};
+use super::shape_comparison::{ShapeComparison, TimedVariant};
 use crate::code_diff::CodeDiff;
 use crate::finding_row::FindingRow;
 use crate::markdown::{MarkdownTable, code as code_lines, escape};
@@ -83,7 +83,7 @@ fn details(run: &LatestRun<'_>) -> String {
     if !run.entry.is_complete() {
         out.push_str("The run did not finish.\n\n");
     }
-    out.push_str(&shapes(report));
+    out.push_str(&shapes(&report.times));
     if !report.gates.is_empty() {
         let mut table = MarkdownTable::new(&["gate", "verdict", "measured", "limit"]);
         for gate in &report.gates {
@@ -97,29 +97,31 @@ fn details(run: &LatestRun<'_>) -> String {
         let _ = writeln!(out, "{table}");
     }
     out.push_str(&findings(&report.findings));
-    out.push_str(&code(run.entry, run.phase.before_latest()));
+    out.push_str(&code(run.entry, run.phase.reference()));
     run.phase.diffs.iter().for_each(|diff| out.push_str(&difference(diff)));
     let _ = writeln!(out, "Run {} in {}.\n", escape(&report.run), escape(&run.entry.folder.display().to_string()));
     out
 }
 
-/// Each shape: the fastest baseline, ours, and how much faster it is.
-fn shapes(report: &RunReport) -> String {
-    let rows = shape_comparison::by_shape(report);
-    if rows.is_empty() {
-        return String::new();
+/// Each shape: ours, the first baseline and the fastest one, re-timed.
+fn shapes(rows: &[ShapeComparison]) -> String {
+    let Some(ShapeComparison { first, .. }) = rows.first() else { return String::new() };
+    let mut heads = vec!["shape".to_owned(), "ours".to_owned(), "p50 / p90".to_owned()];
+    if let Some(first) = first {
+        heads.extend([format!("{} p50 / p90", first.name), "speedup".to_owned()]);
+        heads.extend(["fastest baseline", "its p50 / p90", "speedup"].map(str::to_owned));
     }
-    let mut table = MarkdownTable::new(&["shape", "baseline", "its p50 / p90", "ours", "p50 / p90", "speedup"]);
-    for row in &rows {
-        let baseline = row.baseline.as_ref();
-        table.row(vec![
-            escape(&row.shape),
-            baseline.map_or_else(|| "none".to_owned(), |timed| escape(&timed.name)),
-            baseline.map_or_else(String::new, |timed| escape(&timed.times)),
-            escape(&row.ours.name),
-            escape(&row.ours.times),
-            row.speedup.as_deref().map_or_else(String::new, escape),
-        ]);
+    let mut table = MarkdownTable::new(&heads.iter().map(String::as_str).collect::<Vec<_>>());
+    let times = |timed: &TimedVariant| timed.times.as_deref().map_or_else(|| "not re-timed".to_owned(), escape);
+    let speedup = |timed: &TimedVariant| timed.speedup.as_deref().map_or_else(String::new, escape);
+    for ShapeComparison { shape, ours, first, fastest } in rows {
+        let mut cells = vec![escape(shape), escape(&ours.name), times(ours)];
+        if let Some(first) = first {
+            cells.extend([times(first), speedup(first)]);
+            let none = || ["none re-timed".to_owned(), String::new(), String::new()];
+            cells.extend(fastest.as_ref().map_or_else(none, |one| [escape(&one.name), times(one), speedup(one)]));
+        }
+        table.row(cells);
     }
     format!("{table}\n")
 }
@@ -136,15 +138,15 @@ fn findings(findings: &[FindingRow]) -> String {
     if out.is_empty() { out } else { format!("Main findings:\n\n{out}\n") }
 }
 
-/// Changes in the kernel sources since the previous run, and how to see them.
-fn code(run: &HistoryEntry, earlier: Option<&HistoryEntry>) -> String {
-    let Some(earlier) = earlier else { return String::new() };
-    let id = escape(&earlier.manifest.run);
+/// Changes in the kernel sources since the reference, and how to see them.
+fn code(run: &HistoryEntry, reference: Option<ReferenceEntry<'_>>) -> String {
+    let Some(reference) = reference else { return String::new() };
+    let (id, earlier) = (escape(&reference.words()), reference.run);
     let changed: Vec<CleanText> = run.changed_since(earlier).into_iter().map(CleanText::from).collect();
     if changed.is_empty() {
-        return format!("Kernel sources are the same as in run {id}.\n\n");
+        return format!("Kernel sources are the same as in {id}.\n\n");
     }
-    let mut out = format!("Sources that changed since run {id}: {}.\n\n", escape(&changed.join(", ")));
+    let mut out = format!("Sources that changed since {id}: {}.\n\n", escape(&changed.join(", ")));
     let clean = |run: &HistoryEntry| {
         let git = run.manifest.git.as_ref().filter(|git| !git.dirty && is_commit(&git.commit))?;
         Some(git.commit.clone())

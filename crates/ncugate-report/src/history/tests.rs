@@ -145,12 +145,52 @@ fn the_summary_has_shapes_findings_and_what_changed_in_the_code() {
         report.findings.iter_mut().for_each(|finding| finding.leading = true);
     });
     assert!(text.contains("| shape") && text.contains("its p50 / p90") && text.contains("speedup"), "{text}");
-    let shapes = shape_comparison::by_shape(&report("a", "r3", 10.0));
-    assert!(!shapes.is_empty() && shapes[0].baseline.is_some() && shapes[0].speedup.is_some(), "{shapes:?}");
     assert!(text.contains("Main findings:\n\n1. **"), "{text}");
     assert!(text.contains("Sources that changed since run r2: k.cu."), "{text}");
     assert!(text.contains("    git diff aa11 bb22 -- k.cu\n"), "{text}");
     assert!(!text.contains("2. **"), "{text}");
+}
+
+#[test]
+fn the_summary_compares_re_timed_latencies_with_the_first_and_the_fastest_baseline() {
+    let timed = |name: &str, times: &str, speedup: Option<&str>| TimedVariant {
+        name: name.into(),
+        times: Some(times.into()).filter(|_| !times.is_empty()),
+        speedup: speedup.map(Into::into),
+    };
+    let row = |shape: &str, first: &str, fastest| ShapeComparison {
+        shape: shape.into(),
+        ours: timed("T=64", "10 µs / 11 µs", None),
+        first: Some(timed("sdpa", first, Some("2×").filter(|_| !first.is_empty()))),
+        fastest,
+    };
+    let rows =
+        [row("small", "20 µs / 21 µs", Some(timed("flash", "15 µs / 16 µs", Some("1.5×")))), row("wide", "", None)];
+    let text = summarised(&history(), None, |report| report.times = rows.to_vec());
+    let line = |start: &str| {
+        let line = text.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{start}: {text}"));
+        line.split('|').map(str::trim).filter(|cell| !cell.is_empty()).map(str::to_owned).collect::<Vec<_>>().join(", ")
+    };
+    assert!(line("| shape").ends_with("sdpa p50 / p90, speedup, fastest baseline, its p50 / p90, speedup"), "{text}");
+    assert_eq!(line("| small"), "small, T=64, 10 µs / 11 µs, 20 µs / 21 µs, 2×, flash, 15 µs / 16 µs, 1.5×");
+    assert_eq!(line("| wide"), "wide, T=64, 10 µs / 11 µs, not re-timed, none re-timed");
+}
+
+#[test]
+fn the_code_is_compared_with_the_last_promoted_run() {
+    let runs = ["r1", "r2", "r3"].map(|run| entry("a", run, i64::from(run.as_bytes()[1]), 10.0));
+    let mut history = History::new(runs.into(), Vec::new());
+    let phase = &mut history.phases[0];
+    assert_eq!(phase.reference().map(|of| of.words()), Some("run r2".to_owned()));
+    phase.promoted = ["r1", "gone", "r3"].map(str::to_owned).to_vec();
+    assert_eq!(phase.reference().map(|of| of.words()), Some("the promoted run r1".to_owned()));
+    for (run, hash) in phase.runs.iter_mut().zip(["1", "2", "3"]) {
+        run.manifest.sources = vec![("k.cu".to_owned(), hash.to_owned())];
+    }
+    phase.compare_code(|_, hash, _| Some(format!("int a = {hash};\n")));
+    assert_eq!(phase.diffs[0].title, "k.cu since the promoted run r1");
+    let text = summarised(&history, None, |_| {});
+    assert!(text.contains("-int a = 1;\n+int a = 3;\n"), "{text}");
 }
 
 #[test]
