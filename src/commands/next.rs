@@ -16,7 +16,12 @@ pub fn next_steps(args: &NextArgs, today: Date, out: &mut Output) -> Result<Outc
     let run = PhaseRun::load(&run_folder(&args.run, &args.profiles)?)?;
     let session = JudgedRun::of_stored(&run, today)?;
     let mut answer = next(&run, &session, &stored(&run, today)?);
-    let text = line(&mut answer, |answer| answer.proposals.pop().is_some() || answer.findings.pop().is_some());
+    let text = line(&mut answer, |answer| {
+        answer.proposals.pop().is_some()
+            || answer.space.pop_last().is_some()
+            || answer.findings.pop().is_some()
+            || answer.extend.pop().is_some()
+    });
     print::json_text(&text.map_err(io::Error::other)?, out)?;
     Ok(Outcome::Passed)
 }

@@ -20,6 +20,14 @@ fn a_run_says_what_to_try_next_in_less_than_two_kilobytes() {
 }
 
 #[test]
+fn the_next_step_has_the_parameters_of_the_sweep_and_the_ranges_to_extend() {
+    let run = at_root(&["agent", "next", "profiles/phase_d/h200"]);
+    let answer: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(answer["space"]["K_TILE"], serde_json::json!([16, 32, 64]), "{answer}");
+    assert!(answer["extend"].as_array().unwrap().contains(&"extend K_TILE beyond 64".into()), "{answer}");
+}
+
+#[test]
 fn a_candidate_without_a_gpu_is_a_matter_of_the_environment_and_not_of_the_history() {
     let place = Place::new();
     place.copy("configs/softmax.toml");

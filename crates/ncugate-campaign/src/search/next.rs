@@ -6,9 +6,11 @@ use super::encoding::{AxisScale, Encoding};
 use super::proposer::Proposer;
 use super::trial::SearchTrial;
 use ncugate_judge::{JudgedRun, PhaseRun};
+use ncugate_model::stats::Resampler;
 use ncugate_model::{Better, Cell, SearchRecord, TriedOutcome, Verdict};
 use ncugate_phase::config::SearchStrategy;
 use ncugate_phase::plan::{Point, Space, VariantRole};
+use ncugate_report::sweep::analyse;
 use ncugate_report::{RunReport, text};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
@@ -30,6 +32,10 @@ pub struct NextAnswer {
     pub findings: Vec<AgentFinding>,
     /// Whether the rules had their counters.
     pub diagnosis: Option<AgentDiagnosis>,
+    /// The parameters of the sweep, and their values.
+    pub space: BTreeMap<String, Vec<ncugate_model::expr::Value>>,
+    /// Ranges to extend, because the best value is at their end: `extend K_TILE beyond 64`.
+    pub extend: Vec<String>,
     /// Untried points of the space: parameters, and the objective that the model expects.
     pub proposals: Vec<NextPoint>,
     /// Importance of each parameter, as a share of 1, if there are enough measurements.
@@ -65,6 +71,8 @@ pub fn next(run: &PhaseRun, session: &JudgedRun<'_>, report: &RunReport) -> Next
         false => proposer.propose(&trials, PROPOSED),
     };
     let names = space.axes().iter().map(|(name, _)| name.clone());
+    let swept = analyse(session, &phase.objective.shape, &[], &Resampler::default());
+    let edges = swept.map_or_else(|_| Vec::new(), |swept| swept.analysis.edges);
     let rounded = |share: f64| (share * 1000.0).round() / 1000.0;
     let shares = proposer.importance(&trials).unwrap_or_default().into_iter().map(rounded);
     NextAnswer {
@@ -75,6 +83,8 @@ pub fn next(run: &PhaseRun, session: &JudgedRun<'_>, report: &RunReport) -> Next
         value: report.objective.as_ref().and_then(ncugate_report::ObjectiveRow::text),
         findings: report.findings.iter().filter(|row| row.leading).take(2).map(AgentFinding::of).collect(),
         diagnosis: AgentDiagnosis::of(report),
+        space: space.axes().iter().cloned().collect(),
+        extend: edges.into_iter().map(|edge| edge.advice.to_string()).collect(),
         proposals: proposals
             .into_iter()
             .map(|proposal| NextPoint {
