@@ -202,6 +202,6 @@ mod tests {
         };
         assert_eq!((with("", ""), with("\"registers\"", "")), (false, false));
         assert!(with("\"eligible_warps\"", "") && with("\"sm__cycles_active.avg\"", ""));
-        assert!(with("", "[[gate]]\nrequire = \"sdpa_efficient.eligible_warps > 0.1\"\n"));
+        assert!(with("", "[[gate]]\nrequire = \"eligible_warps > sdpa_efficient.eligible_warps\"\n"));
     }
 }
