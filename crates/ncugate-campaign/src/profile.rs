@@ -88,7 +88,8 @@ impl Profiling<'_> {
             self.launched(&worker, cases(kernels.iter().copied(), shapes).into_iter().filter(is_launched).collect()),
             called(&worker, cases(functions.iter().copied(), shapes)),
         ];
-        subjects.extend(candidates.iter().map(|target| target.subject(shapes)));
+        let each = |target| shapes.iter().map(move |shape| CommandTarget::subject(target, std::slice::from_ref(shape)));
+        subjects.extend(candidates.iter().flat_map(each));
         collecting.collect(&subjects, &counters)?;
         let unseen: Vec<ShapeName> =
             required_metrics::timed_shapes(phase).into_iter().filter(|shape| !shapes.contains(shape)).collect();

@@ -61,6 +61,7 @@ impl Replay {
         let phase = ncugate_phase::config::parse(&path, &text).unwrap();
         let plan = unroll(&phase).unwrap();
         let mut manifest = crate::manifest(&phase, &plan, Fingerprint::default());
+        manifest.git = None;
         // A hash that differs from the current file: lines have to come from the report.
         manifest.sources = vec![(SOURCE.to_owned(), "0".to_owned())];
         let mut writer = RunWriter::open(&folder.path().join("run"), manifest, &text, &plan, &phase.workload).unwrap();
