@@ -254,6 +254,12 @@ fn a_stored_run_starts_no_program() {
     for path in ["configs/whole_kv.toml", "kernels/sdpa_scalar", "profiles/whole_kv/h200"] {
         place.copy(path);
     }
+    // `record` refuses a run from uncommitted files
+    let manifest = place.path().join("profiles/whole_kv/h200/manifest.json");
+    let mut committed: Value = serde_json::from_str(&fs::read_to_string(&manifest).unwrap()).unwrap();
+    committed["git"]["dirty"] = false.into();
+    fs::write(&manifest, committed.to_string()).unwrap();
+    crate::stored::reseal(&place.path().join("profiles/whole_kv/h200"));
     let log = place.path().join("started.txt");
     for name in ["git", "sh", "nvcc", "ncu", "python3", "nvdisasm", "cuobjdump", "nvidia-smi", "cc", "c++filt"] {
         let shim = format!("#!/bin/sh\necho \"{name} $*\" >> '{}'\nexit 1\n", log.display());
