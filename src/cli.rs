@@ -345,9 +345,9 @@ pub struct CheckArgs {
     /// Rewrite the baseline from the library
     #[arg(long, requires = "baseline")]
     pub update: bool,
-    /// Format of standard output
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
-    pub format: OutputFormat,
+    /// Format of standard output; csv is a row for each variant of a phase
+    #[arg(long, value_enum, default_value_t = RowFormat::Text)]
+    pub format: RowFormat,
     /// Architecture to build for [default: the phase's, else the GPU's, else sm_90]
     #[arg(long, value_name = "ARCH")]
     pub arch: Option<String>,

@@ -3,7 +3,7 @@
 use super::progress::Verbosity;
 use super::project::open_phase;
 use super::{CommandError, confinement, library, print, signal, verbosity};
-use crate::cli::{CheckArgs, OutputFormat};
+use crate::cli::{CheckArgs, RowFormat};
 use crate::console::Output;
 use crate::exit::Outcome;
 use crate::invocation::Invocation;
@@ -20,9 +20,10 @@ use ncugate_model::number::counted;
 use ncugate_model::{Level, NullTest, Verdict};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::{Plan, unroll};
-use ncugate_report::phase_check::{PhaseCheck, StaticVerdict};
-use ncugate_report::{mutants, static_check};
-use std::io::Write;
+use ncugate_report::mutants;
+use ncugate_report::phase_check::{PhaseCheck, StaticVerdict, csv};
+use ncugate_report::static_check::{self, FactRows};
+use std::io::{self, Write};
 use std::path::Path;
 
 /// Checks every phase, each from the root of its project; returns the worst outcome.
@@ -44,15 +45,17 @@ pub fn check(args: &CheckArgs, invocation: &Invocation, out: &mut Output) -> Res
     for config in &args.configs {
         let mut found = PhaseCheck { config: config.display().to_string(), ..PhaseCheck::default() };
         let ended = match args.format {
-            OutputFormat::Text => one(config, args, invocation, &mut found, out)?,
-            OutputFormat::Json => one(config, args, invocation, &mut found, &mut Output::nowhere())?,
+            RowFormat::Text => one(config, args, invocation, &mut found, out)?,
+            RowFormat::Json | RowFormat::Csv => one(config, args, invocation, &mut found, &mut Output::nowhere())?,
         };
         found.outcome = ended.words();
         checks.push(found);
         outcome = outcome.and(ended);
     }
-    if args.format == OutputFormat::Json {
-        print::json(&checks, out)?;
+    match args.format {
+        RowFormat::Text => {}
+        RowFormat::Json => print::json(&checks, out)?,
+        RowFormat::Csv => csv(&checks, &mut out.machine()).map_err(io::Error::other)?,
     }
     Ok(outcome)
 }
@@ -166,8 +169,13 @@ fn one(
     }
     let gates = static_gates(&phase, &plan, builds, target, today);
     found.take_gates(&gates);
-    if verbosity::volume() == Verbosity::Verbose {
-        write!(out, "{}", static_check::facts(&plan, &gates, &phase.objective.shape))?;
+    let rows = match verbosity::volume() {
+        Verbosity::Quiet => None,
+        Verbosity::Usual => Some(FactRows::Best),
+        Verbosity::Verbose => Some(FactRows::All),
+    };
+    if let Some(rows) = rows {
+        write!(out, "{}", static_check::facts(&plan, &gates, &phase.objective.shape, rows))?;
     }
     write!(out, "{}", static_check::gates(&gates))?;
     Ok(outcome.and(built.into()).and(gates.verdict().into()))

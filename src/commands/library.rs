@@ -1,7 +1,7 @@
 //! `ncugate check LIBRARY`: the resource use of a built file's kernels, compared with a baseline. Needs neither a GPU nor CUDA.
 
 use super::{CommandError, print};
-use crate::cli::{CheckArgs, OutputFormat};
+use crate::cli::{CheckArgs, RowFormat};
 use crate::console::Output;
 use crate::exit::Outcome;
 use memmap2::Mmap;
@@ -29,8 +29,9 @@ pub fn check(args: &CheckArgs, out: &mut Output) -> Result<Outcome, CommandError
     let library = read(&args.configs, args.arch.as_deref())?;
     let Some(path) = args.baseline.as_deref() else {
         match args.format {
-            OutputFormat::Json => print::json_text(&library_check::json(&library)?, out)?,
-            OutputFormat::Text => write!(out, "{}", library_check::kernels(&library))?,
+            RowFormat::Json => print::json_text(&library_check::json(&library)?, out)?,
+            RowFormat::Csv => return Err(CommandError::Usage("--format csv is only for phases".to_owned())),
+            RowFormat::Text => write!(out, "{}", library_check::kernels(&library))?,
         }
         // Nothing was compared.
         return Ok(Outcome::Inconclusive);
@@ -47,8 +48,9 @@ pub fn check(args: &CheckArgs, out: &mut Output) -> Result<Outcome, CommandError
     }
     let result = ratchet(&library, &Baseline::parse(&text(path)?)?);
     match args.format {
-        OutputFormat::Json => print::json_text(&library_check::result_json(&result)?, out)?,
-        OutputFormat::Text => write!(out, "{}", library_check::result(&library, &result, path))?,
+        RowFormat::Json => print::json_text(&library_check::result_json(&result)?, out)?,
+        RowFormat::Csv => return Err(CommandError::Usage("--format csv is only for phases".to_owned())),
+        RowFormat::Text => write!(out, "{}", library_check::result(&library, &result, path))?,
     }
     Ok(result.verdict.into())
 }

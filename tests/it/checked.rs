@@ -235,4 +235,28 @@ fn a_check_has_the_numbers_of_each_variant() {
     let row = text.stdout.lines().find(|line| line.trim_start().starts_with("copy_honest  ")).unwrap();
     let cells: Vec<&str> = row.split_whitespace().collect();
     assert_eq!((cells[1], cells[2], cells[4]), ("32", "0", "100"), "{row}");
+    let csv = check_built(gate, &["--format", "csv"]);
+    let lines: Vec<&str> = csv.stdout.lines().collect();
+    assert!(csv.status == Some(0) && lines.len() == 3, "{csv:?}");
+    assert!(lines[0].starts_with("config,arch,variant,outcome,shape,registers,spills,"), "{csv:?}");
+    let cells: Vec<&str> = lines[1].split(',').collect();
+    assert_eq!((cells[2], cells[3], cells[5], cells[6]), ("copy_honest", "built", "32", "0"), "{csv:?}");
+}
+
+#[test]
+fn a_check_of_many_variants_lists_the_ten_with_the_highest_occupancy() {
+    let wide = |n: u32| {
+        let kernel = format!("{{ entry = \"copy_honest\", dynamic_shared = {{ tile = {} }} }}", 8192 * n);
+        format!("[[variant]]\nname = \"wide_{n}\"\nparams = {{ THREADS = 128 }}\nkernel = {kernel}\n")
+    };
+    let variants: String = (1..=12).map(wide).collect();
+    let more = format!("{variants}[[gate]]\nrequire = \"registers <= 64\"\n");
+    let few = check_built(&more, &[]);
+    assert_eq!(few.status, Some(0), "{few:?}");
+    let limited = |line: &&str| line.ends_with("shared_mem") || line.ends_with("warps");
+    assert_eq!(few.stdout.lines().filter(limited).count(), 10, "{few:?}");
+    assert!(few.stdout.contains("wide_8 ") && !few.stdout.contains("wide_9 "), "{few:?}");
+    assert!(few.stdout.contains("the 10 with the highest occupancy; -v lists 4 more"), "{few:?}");
+    let all = check_built(&more, &["-v"]);
+    assert!(all.stdout.contains("wide_12") && !all.stdout.contains("highest occupancy"), "{all:?}");
 }

@@ -29,7 +29,7 @@ pub struct StaticCheck {
     pub impossible: Option<String>,
     /// Why the staged plan fails, if already known.
     pub stopped: Option<String>,
-    /// Facts of build, launch and chip for each variant of the plan at the objective's shape; empty if not requested.
+    /// Facts of build, launch and chip for each variant of the plan; empty if not requested.
     pub facts: Vec<VariantFacts>,
     /// Required gates that fewer than half of the candidates can hold, a sentence each.
     pub narrow: Vec<String>,

@@ -2,7 +2,8 @@
 
 use crate::frame::Quantities;
 use ncugate_model::{ShapeName, VariantId};
-use ncugate_phase::plan::Plan;
+use ncugate_phase::config::Shape;
+use ncugate_phase::plan::{Plan, Variant};
 use serde::Serialize;
 
 /// The metrics behind a variant's facts.
@@ -23,6 +24,8 @@ const LIMITS: &str = "occupancy_limit_";
 /// external command.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct VariantFacts {
+    /// The shape: the objective's, else the first one where the variant is launched.
+    pub shape: Option<ShapeName>,
     /// Registers per thread.
     pub registers: Option<f64>,
     /// Spill instructions.
@@ -37,20 +40,29 @@ pub struct VariantFacts {
     pub limiters: Vec<&'static str>,
 }
 
-/// The facts of every variant at a shape, in plan order.
-pub fn facts(plan: &Plan, table: &Quantities, shape: &ShapeName) -> Vec<VariantFacts> {
-    let of = |variant: &VariantId| {
-        let read = |metric: &str| table.read(variant, shape, metric).value();
-        VariantFacts {
-            registers: read("registers"),
-            spills: read("spills"),
-            shared_mem: read("shared_mem"),
-            theoretical_occupancy: read("theoretical_occupancy"),
-            blocks_per_sm: read("blocks_per_sm"),
-            limiters: occupancy_limiters(variant, table, shape),
-        }
+/// The facts of every variant in plan order.
+pub fn facts(plan: &Plan, table: &Quantities, (objective, shapes): (&ShapeName, &[Shape])) -> Vec<VariantFacts> {
+    let none = VariantFacts::default();
+    let facts = |variant: &Variant| {
+        let shapes = std::iter::once(objective).chain(shapes.iter().map(|shape| &shape.name));
+        let mut all = shapes.map(|shape| (shape, of(&variant.id, table, shape))).filter(|(_, facts)| *facts != none);
+        let first = all.next().map(|(shape, facts)| VariantFacts { shape: Some(shape.clone()), ..facts });
+        first.unwrap_or_default()
     };
-    plan.variants.iter().map(|variant| of(&variant.id)).collect()
+    plan.variants.iter().map(facts).collect()
+}
+
+fn of(variant: &VariantId, table: &Quantities, shape: &ShapeName) -> VariantFacts {
+    let read = |metric: &str| table.read(variant, shape, metric).value();
+    VariantFacts {
+        shape: None,
+        registers: read("registers"),
+        spills: read("spills"),
+        shared_mem: read("shared_mem"),
+        theoretical_occupancy: read("theoretical_occupancy"),
+        blocks_per_sm: read("blocks_per_sm"),
+        limiters: occupancy_limiters(variant, table, shape),
+    }
 }
 
 /// The resources that limit the blocks of a variant per multiprocessor; empty if the limits are unknown.

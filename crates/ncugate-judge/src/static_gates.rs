@@ -51,7 +51,7 @@ pub fn static_gates(
     metrics.extend(more);
     let table = static_facts(phase, plan, builds, target, &metrics);
     let context = Context { sms, ..Context::new(Some(capability), today) };
-    let facts = facts(plan, &table, &phase.objective.shape);
+    let facts = facts(plan, &table, (&phase.objective.shape, &phase.workload.shapes));
     StaticCheck { facts, ..static_check(phase, plan, &table, &refused, &context) }
 }
 

@@ -8,7 +8,7 @@ use super::joint_feasibility::JointFeasibility;
 use super::pending_gate::{PendingGate, unknown};
 use super::results::GateResult;
 use super::scope::ScopeRule;
-use ncugate_model::{VariantId, Verdict};
+use ncugate_model::{Level, VariantId, Verdict};
 use ncugate_phase::config::{Gate, OnStageFailure};
 use std::collections::BTreeSet;
 
@@ -95,12 +95,11 @@ impl Groups<'_, '_> {
     pub fn fallback(&self) -> Option<StaticGroup> {
         let fallback = self.context().phase.gate_plan.fallback.as_ref()?;
         let variants = self.context().matching(&fallback.variant).unwrap_or_default();
-        Some(self.group(
-            (GroupKind::Fallback, "fallback".to_owned()),
-            &fallback.gates,
-            &variants,
-            RequiredGates::Required,
-        ))
+        let name = (GroupKind::Fallback, "fallback".to_owned());
+        let group = self.group(name, &fallback.gates, &variants, RequiredGates::Required);
+        let none = fallback.gates.iter().all(|gate| gate.level != Level::Required);
+        let impossible = group.impossible.clone().or_else(|| none.then(|| "it has no required gate".to_owned()));
+        Some(StaticGroup { impossible, ..group })
     }
 
     fn group(

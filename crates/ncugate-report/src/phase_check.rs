@@ -4,6 +4,7 @@ use ncugate_judge::{GateResult, PendingGate, StaticCheck, VariantFacts};
 use ncugate_model::{BuildOutcome, BuildRecord, CleanText, Level, Verdict};
 use ncugate_phase::plan::{Plan, Variant, VariantRole};
 use serde::Serialize;
+use std::io;
 
 /// The result of `check` for a phase.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -49,7 +50,7 @@ pub struct VariantBuild {
     /// `built`, `failed`, `refused` or `not needed`.
     pub outcome: &'static str,
     pub reason: Option<String>,
-    /// Facts from build, launch and chip at the objective's shape.
+    /// Facts from build, launch and chip.
     #[serde(flatten)]
     pub facts: VariantFacts,
 }
@@ -79,6 +80,10 @@ impl PhaseCheck {
             let waits = |gate: &PendingGate| (format!("{}: {}", group.name, gate.name), gate.reason.clone());
             self.not_judged.extend(group.unjudged.iter().map(waits));
         }
+        let optional = gates.groups.iter().filter(|group| !group.required);
+        let out = optional
+            .filter_map(|group| Some(format!("{} is out of reach: {}", group.name, group.impossible.as_ref()?)));
+        self.notes.extend(out);
         self.notes.extend(gates.narrow.iter().cloned());
         self.problems.extend(gates.problems());
         self.notes.extend(gates.left());
@@ -87,6 +92,42 @@ impl PhaseCheck {
         }
     }
 }
+
+/// The variants of phases as CSV, a row each; a value that a variant does not have is empty.
+///
+/// # Errors
+/// The table cannot be written.
+pub fn csv(checks: &[PhaseCheck], out: &mut dyn io::Write) -> Result<(), csv::Error> {
+    let mut table = csv::Writer::from_writer(out);
+    table.write_record(HEAD)?;
+    for (check, build) in checks.iter().flat_map(|check| check.builds.iter().map(move |build| (check, build))) {
+        let VariantFacts { shape, registers, spills, shared_mem, theoretical_occupancy, blocks_per_sm, limiters } =
+            &build.facts;
+        let shape = shape.as_ref().map(ToString::to_string).unwrap_or_default();
+        let numbers = [registers, spills, shared_mem, theoretical_occupancy, blocks_per_sm];
+        let cell = |value: &&Option<f64>| value.map_or_else(String::new, |number| number.to_string());
+        let names = [&check.config, check.arch.as_deref().unwrap_or_default(), &build.variant, build.outcome];
+        let names = names.into_iter().map(str::to_owned);
+        let names = names.chain([shape]);
+        table.write_record(names.chain(numbers.iter().map(cell)).chain([limiters.join(" ")]))?;
+    }
+    table.flush()?;
+    Ok(())
+}
+
+const HEAD: [&str; 11] = [
+    "config",
+    "arch",
+    "variant",
+    "outcome",
+    "shape",
+    "registers",
+    "spills",
+    "shared_mem",
+    "theoretical_occupancy",
+    "blocks_per_sm",
+    "limiters",
+];
 
 fn row(gate: &GateResult, of: Option<&String>) -> StaticVerdict {
     StaticVerdict {

@@ -1,11 +1,13 @@
 //! The checks of a phase without a GPU, as text.
 
+use super::text_table::{Alignment, TextTable};
 use indexmap::IndexMap;
 use ncugate_judge::{GateResult, GroupKind, PendingGate, StaticCheck, StaticGroup, VariantFacts};
 use ncugate_model::compiler_warnings;
-use ncugate_model::number::{self, text};
+use ncugate_model::number;
 use ncugate_model::{BuildOutcome, BuildRecord, ShapeName, Verdict};
-use ncugate_phase::plan::{Plan, VariantRole};
+use ncugate_phase::plan::{Plan, Variant, VariantRole};
+use std::cmp::Ordering;
 use std::fmt::Write;
 
 /// A gate or a precondition in a line.
@@ -63,31 +65,60 @@ fn group(lead: &str, judged: &[GateResult], unjudged: &[PendingGate]) -> String 
     text
 }
 
-/// One line for each variant with the facts from build, launch and chip.
-pub fn facts(plan: &Plan, ahead: &StaticCheck, shape: &ShapeName) -> String {
+/// Most variants in a table that does not list all of them.
+const LISTED: usize = 10;
+
+/// The variants of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FactRows {
+    /// In the order of the plan.
+    All,
+    /// The ten with the highest theoretical occupancy; of equal ones those with fewer spills, then with fewer registers.
+    Best,
+}
+
+/// The facts of variants from build, launch and chip, a line each; empty if no variant has any.
+pub fn facts(plan: &Plan, ahead: &StaticCheck, shape: &ShapeName, rows: FactRows) -> String {
+    let all = plan.variants.iter().zip(&ahead.facts).filter(|(_, facts)| **facts != VariantFacts::default());
+    let mut listed: Vec<(&Variant, &VariantFacts)> = all.collect();
+    let left = listed.len().saturating_sub(LISTED);
+    if rows == FactRows::Best && left > 0 {
+        let most = |value: Option<f64>| value.unwrap_or(f64::INFINITY);
+        let key = |facts: &VariantFacts| {
+            [-facts.theoretical_occupancy.unwrap_or(-1.0), most(facts.spills), most(facts.registers)]
+        };
+        listed.sort_by(|(_, a), (_, b)| {
+            key(a).iter().zip(key(b)).map(|(a, b)| a.total_cmp(&b)).fold(Ordering::Equal, Ordering::then)
+        });
+        listed.truncate(LISTED);
+    }
+    if listed.is_empty() {
+        return String::new();
+    }
     let cell = |value: Option<f64>| value.map_or_else(|| "n/a".to_owned(), number::short);
-    let head = ["registers", "spills", "shared_mem", "occupancy %", "blocks/SM", "limited by"].map(str::to_owned);
-    let row = |facts: &VariantFacts| {
-        [
+    let mut alignments = vec![Alignment::Left];
+    alignments.extend([Alignment::Right; 5]);
+    let mut table = TextTable::new(alignments);
+    let head = ["registers", "spills", "shared_mem", "occupancy %", "blocks/SM", "limited by"];
+    table.push(std::iter::once(format!("  at shape {shape}")).chain(head.map(str::to_owned)).collect());
+    for (variant, facts) in listed {
+        table.push(vec![
+            match &facts.shape {
+                Some(other) if other != shape => format!("  {} (at {other})", variant.id),
+                _ => format!("  {}", variant.id),
+            },
             cell(facts.registers),
             cell(facts.spills),
             cell(facts.shared_mem),
             cell(facts.theoretical_occupancy),
             cell(facts.blocks_per_sm),
             facts.limiters.join(", "),
-        ]
-    };
-    let rows: Vec<[String; 6]> = std::iter::once(head).chain(ahead.facts.iter().map(row)).collect();
-    let names = std::iter::once(format!("at shape {shape}")).chain(plan.variants.iter().map(|v| v.id.0.to_string()));
-    let names: Vec<String> = names.collect();
-    let widest = names.iter().map(|name| name.chars().count()).max().unwrap_or_default();
+        ]);
+    }
     let mut text = String::new();
-    for (name, [registers, spills, shared, occupancy, blocks, limiters]) in names.iter().zip(&rows) {
-        let _ = writeln!(
-            text,
-            "  {}  {registers:>9}  {spills:>6}  {shared:>10}  {occupancy:>11}  {blocks:>9}  {limiters}",
-            text::left(name, widest)
-        );
+    table.write(&mut text, None);
+    if rows == FactRows::Best && left > 0 {
+        let _ = writeln!(text, "  the {LISTED} with the highest occupancy; -v lists {left} more");
     }
     text
 }
@@ -109,9 +140,14 @@ pub fn builds(plan: &Plan, builds: &[BuildRecord], arch: &str) -> (String, Verdi
             BuildOutcome::Built { left_out, .. } => {
                 standing += candidate;
                 built += candidate;
+                let mut by_reason: IndexMap<String, Vec<String>> = IndexMap::new();
                 for out in left_out {
-                    let what = format!("is not launched at shape {} on {arch}, and is judged where it is", out.shape);
-                    failures.add(&variant.id.0, what, out.reasons.join("\n"));
+                    by_reason.entry(out.reasons.join("\n")).or_default().push(out.shape.to_string());
+                }
+                for (why, shapes) in by_reason {
+                    let shapes = if shapes.len() == 1 { format!("shape {}", shapes[0]) } else { listed(&shapes, ", ") };
+                    let what = format!("is not launched at {shapes} on {arch}, and is judged where it is");
+                    failures.add(&variant.id.0, what, why);
                 }
             }
             BuildOutcome::Failed { message } => {
@@ -146,8 +182,17 @@ pub fn builds(plan: &Plan, builds: &[BuildRecord], arch: &str) -> (String, Verdi
 #[derive(Default)]
 struct Failures(IndexMap<(String, String), Vec<String>>);
 
-/// Most variants named for one cause.
+/// Most variants or shapes named for one cause.
 const NAMED: usize = 3;
+
+/// `a; b; c and 5 more`.
+fn listed(names: &[String], between: &str) -> String {
+    let named = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(between);
+    match names.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}
 
 impl Failures {
     fn add(&mut self, variant: &str, what: String, why: String) {
@@ -156,10 +201,7 @@ impl Failures {
 
     fn text(&self) -> String {
         let block = |((what, why), variants): (&(String, String), &Vec<String>)| {
-            let more = variants.len().saturating_sub(NAMED);
-            let named = variants.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            format!("  {named}{more}: {what}\n{}\n", indented(why))
+            format!("  {}: {what}\n{}\n", listed(variants, "; "), indented(why))
         };
         self.0.iter().map(block).collect()
     }
