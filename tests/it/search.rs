@@ -20,11 +20,27 @@ fn a_run_says_what_to_try_next_in_less_than_two_kilobytes() {
 }
 
 #[test]
-fn the_next_step_has_the_parameters_of_the_sweep_and_the_ranges_to_extend() {
-    let run = at_root(&["agent", "next", "profiles/phase_d/h200"]);
-    let answer: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
-    assert_eq!(answer["space"]["K_TILE"], serde_json::json!([16, 32, 64]), "{answer}");
-    assert!(answer["extend"].as_array().unwrap().contains(&"extend K_TILE beyond 64".into()), "{answer}");
+fn a_finished_sweep_is_continued_beyond_the_edges_that_its_best_variant_lies_on() {
+    let next = at_root(&["agent", "next", "profiles/phase_d/h200"]);
+    assert!(next.status == Some(0) && next.stdout.len() <= 2001, "{next:?}");
+    let answer: serde_json::Value = serde_json::from_str(&next.stdout).unwrap();
+    let space = serde_json::json!({
+        "REGCAP": { "values": [64, 72, 80, 88, 96], "extend_to": 104 },
+        "THREADS": { "values": [128, 192, 256], "extend_to": 320 },
+        "TILE_M": { "values": [32, 64], "extend_to": 16 },
+        "K_TILE": { "values": [16, 32, 64], "extend_to": 128 },
+    });
+    assert_eq!(answer["space"], space);
+    let best = |name: &str, value: i64| {
+        let mut params = serde_json::json!({ "REGCAP": 96, "THREADS": 256, "TILE_M": 32, "K_TILE": 64 });
+        params[name] = value.into();
+        serde_json::json!({ "params": params, "expected": null, "extends": name })
+    };
+    let beyond = [best("REGCAP", 104), best("THREADS", 320), best("TILE_M", 16), best("K_TILE", 128)];
+    assert_eq!(answer["proposals"], serde_json::json!(beyond));
+    let brief = at_root(&["explain", "profiles/phase_d/h200", "--for", "agent"]);
+    let brief: serde_json::Value = serde_json::from_str(&brief.stdout).unwrap();
+    assert_eq!(brief["task"]["space"], space);
 }
 
 #[test]

@@ -42,6 +42,7 @@ mod metric_change;
 pub mod metric_entry;
 mod model;
 pub mod mutants;
+pub mod mutation_space;
 mod ncu_advice;
 pub mod occupancy_table;
 mod page;

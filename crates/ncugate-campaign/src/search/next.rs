@@ -6,11 +6,12 @@ use super::encoding::{AxisScale, Encoding};
 use super::proposer::Proposer;
 use super::trial::SearchTrial;
 use ncugate_judge::{JudgedRun, PhaseRun};
+use ncugate_model::expr::Value;
 use ncugate_model::stats::Resampler;
 use ncugate_model::{Better, Cell, SearchRecord, TriedOutcome, Verdict};
 use ncugate_phase::config::SearchStrategy;
 use ncugate_phase::plan::{Point, Space, VariantRole};
-use ncugate_report::sweep::analyse;
+use ncugate_report::mutation_space::{MutationSpace, mutation_space};
 use ncugate_report::{RunReport, text};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
@@ -32,12 +33,11 @@ pub struct NextAnswer {
     pub findings: Vec<AgentFinding>,
     /// Whether the rules had their counters.
     pub diagnosis: Option<AgentDiagnosis>,
-    /// The parameters of the sweep, and their values.
-    pub space: BTreeMap<String, Vec<ncugate_model::expr::Value>>,
-    /// Ranges to extend, because the best value is at their end: `extend K_TILE beyond 64`.
-    pub extend: Vec<String>,
-    /// Untried points of the space: parameters, and the objective that the model expects.
+    /// Untried points of the space: parameters, and the objective that the model expects. If all points are tried, points
+    /// beyond the edges that the best variant lies on.
     pub proposals: Vec<NextPoint>,
+    /// Parameters with their values, and the next values beyond such edges.
+    pub space: MutationSpace,
     /// Importance of each parameter, as a share of 1, if there are enough measurements.
     pub importance: BTreeMap<String, f64>,
 }
@@ -45,9 +45,27 @@ pub struct NextAnswer {
 /// A point to try.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NextPoint {
-    pub params: BTreeMap<String, ncugate_model::expr::Value>,
+    pub params: BTreeMap<String, Value>,
     /// The objective that the model expects.
     pub expected: Option<f64>,
+    /// The parameter whose value is outside of the sweep.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extends: Option<String>,
+}
+
+/// The selected variant with one parameter beyond its range, for each range worth extending; none that the sweep's
+/// condition excludes.
+fn extensions(session: &JudgedRun<'_>, space: &MutationSpace) -> Vec<NextPoint> {
+    let measured = session.measurements();
+    let Some(best) = session.selected().and_then(|id| measured.plan().variant(id)) else { return Vec::new() };
+    let condition = measured.phase().sweep.condition.as_ref();
+    let extended = space.iter().filter_map(|(name, range)| {
+        let mut params: BTreeMap<String, Value> = best.params.iter().cloned().collect();
+        params.insert(name.clone(), range.extend_to.clone()?);
+        let is_excluded = condition.is_some_and(|condition| condition.eval_bool(&params) != Ok(true));
+        (!is_excluded).then(|| NextPoint { params, expected: None, extends: Some(name.clone()) })
+    });
+    extended.take(PROPOSED).collect()
 }
 
 /// The next step that a run suggests.
@@ -70,10 +88,18 @@ pub fn next(run: &PhaseRun, session: &JudgedRun<'_>, report: &RunReport) -> Next
         true => Vec::new(),
         false => proposer.propose(&trials, PROPOSED),
     };
-    let names = space.axes().iter().map(|(name, _)| name.clone());
-    let swept = analyse(session, &phase.objective.shape, &[], &Resampler::default());
-    let edges = swept.map_or_else(|_| Vec::new(), |swept| swept.analysis.edges);
     let rounded = |share: f64| (share * 1000.0).round() / 1000.0;
+    let mutable = mutation_space(session, &phase.objective.shape, &Resampler::default());
+    let points = proposals.into_iter().map(|proposal| NextPoint {
+        params: space.params(&proposal.point).into_iter().collect(),
+        expected: proposal.expected.map(rounded),
+        extends: None,
+    });
+    let mut proposals: Vec<NextPoint> = points.collect();
+    if proposals.is_empty() {
+        proposals = extensions(session, &mutable);
+    }
+    let names = space.axes().iter().map(|(name, _)| name.clone());
     let shares = proposer.importance(&trials).unwrap_or_default().into_iter().map(rounded);
     NextAnswer {
         verdict: report.headline.verdict,
@@ -83,15 +109,8 @@ pub fn next(run: &PhaseRun, session: &JudgedRun<'_>, report: &RunReport) -> Next
         value: report.objective.as_ref().and_then(ncugate_report::ObjectiveRow::text),
         findings: report.findings.iter().filter(|row| row.leading).take(2).map(AgentFinding::of).collect(),
         diagnosis: AgentDiagnosis::of(report),
-        space: space.axes().iter().cloned().collect(),
-        extend: edges.into_iter().map(|edge| edge.advice.to_string()).collect(),
-        proposals: proposals
-            .into_iter()
-            .map(|proposal| NextPoint {
-                params: space.params(&proposal.point).into_iter().collect(),
-                expected: proposal.expected.map(rounded),
-            })
-            .collect(),
+        proposals,
+        space: mutable,
         importance: names.zip(shares).collect(),
     }
 }

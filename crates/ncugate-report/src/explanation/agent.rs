@@ -29,6 +29,7 @@ pub fn brief(explanation: &Explanation) -> String {
         "bests",
         "task.open_gates",
         "task.params",
+        "task.space",
         "bottleneck.lines",
         "bottleneck.evidence",
         "bottleneck.measured",
@@ -72,6 +73,9 @@ fn whole(explanation: &Explanation) -> Value {
     }
     if !task.params.is_empty() {
         context.insert("params".into(), json!(task.params));
+    }
+    if !task.space.is_empty() {
+        context.insert("space".into(), json!(task.space));
     }
     let gates: Vec<String> = task.open_gates.iter().take(GATES).map(|gate| clip(gate)).collect();
     if !gates.is_empty() {

@@ -15,11 +15,13 @@ use super::diagnosis_row::{DiagnosisOutcome, DiagnosisRow, RuleCoverage};
 use super::finding_row::FindingRow;
 use super::in_use::subjects;
 use super::line_pairs::{PairedLines, SampledVariant, pair};
+use super::mutation_space::{MutationSpace, mutation_space};
 use super::number;
 use super::rule_answers::{answers, diagnose, diagnosis_row, unasked};
 use crate::explain::{DeepProfiles, DiagnosedLaunch, Finding, RuleAnswers, is_mostly_asked};
 use ncugate_judge::frame::Quantities;
 use ncugate_judge::{Correctness, JudgeError, JudgedRun};
+use ncugate_model::stats::Resampler;
 use ncugate_model::{CleanText, Level, ShapeName, VariantId, Verdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -78,6 +80,9 @@ pub struct TaskContext {
     pub kernel: Option<CleanText>,
     /// Parameters of the variant.
     pub params: BTreeMap<CleanText, CleanText>,
+    /// Parameters with their values, and the next values beyond the edges of the sweep.
+    #[serde(skip_serializing_if = "MutationSpace::is_empty")]
+    pub space: MutationSpace,
     /// Required gates that do not hold, with the reason.
     pub open_gates: Vec<CleanText>,
 }
@@ -153,6 +158,7 @@ impl<'s, 'a> Explainer<'s, 'a> {
         let subjects = self.subjects();
         let Some(((variant, shape), others)) = subjects.split_first() else { return Ok(None) };
         let mut first = self.explain(variant, shape)?;
+        first.task.space = mutation_space(self.session, shape, &Resampler::default());
         for (variant, shape) in others {
             let other = self.explain(variant, shape)?;
             first.elsewhere.push(ShapeCause {
@@ -219,6 +225,7 @@ impl<'s, 'a> Explainer<'s, 'a> {
                 .flat_map(|variant| &variant.params)
                 .map(|(name, value)| (name.into(), value.to_string().into()))
                 .collect(),
+            space: MutationSpace::default(),
             open_gates: open.map(|gate| format!("{}: {}", gate.name, gate.reason).into()).collect(),
         }
     }
