@@ -7,8 +7,8 @@ use ncugate_model::expr::Expr;
 use ncugate_model::{Better, Law};
 use ncugate_model::{ShapeName, Tolerance};
 use ncugate_phase::config::{
-    BenchSettings, Buffer, BuildSettings, CounterPolicy, DeepProfileTarget, GatePlan, L2State, Laws, Objective, Phase,
-    ProfileSettings, RowOrder, Shape, Sweep, Verification, Workload, WorkloadReference,
+    BenchSettings, Buffer, BufferType, BuildSettings, CounterPolicy, DeepProfileTarget, GatePlan, L2State, Laws,
+    Objective, Phase, ProfileSettings, RowOrder, Shape, Sweep, Verification, Workload, WorkloadReference,
 };
 use ncugate_phase::plan::{
     Arg, KernelCode, KernelPlan, Method, Plan, ShapeProgram, Step, Variant, VariantRole, reference_launch,
@@ -23,7 +23,7 @@ pub fn phase() -> Phase {
         .to_vec();
     let buffer = |name: &str, dtype, role| Buffer {
         name: name.to_owned(),
-        dtype,
+        dtype: BufferType::Fixed(dtype),
         shape: vec![Expr::parse("N").unwrap()],
         init: None,
         role,

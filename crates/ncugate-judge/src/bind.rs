@@ -71,8 +71,8 @@ impl<'a> Binder<'_, 'a> {
             return Operand::Fixed(self.shapes.iter().map(|s| fixed(of(s), name)).collect());
         }
         if let "cc" | "dtype" = name {
-            let value = || if name == "cc" { self.context.cc() } else { self.context.dtype() };
-            return Operand::Fixed(self.shapes.iter().map(|_| fixed(value(), name)).collect());
+            let value = |shape| if name == "cc" { self.context.cc() } else { self.context.dtype(shape) };
+            return Operand::Fixed(self.shapes.iter().map(|shape| fixed(value(shape), name)).collect());
         }
         match self.context.phase.workload.scalars.iter().find(|scalar| scalar.name == name) {
             Some(scalar) => self.scalar(scalar),

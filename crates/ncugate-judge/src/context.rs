@@ -7,7 +7,7 @@ use ncugate_model::expr::Value;
 use ncugate_model::metric::Catalogue;
 use ncugate_model::stats::{Resampler, Resampling, Statistic, level_of_a_look, looks};
 use ncugate_model::{Better, Cell, ComputeCapability, GlobError, ShapeName, VariantId, glob};
-use ncugate_phase::config::Phase;
+use ncugate_phase::config::{Phase, Shape};
 use ncugate_phase::plan::{Plan, Variant, VariantRole};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -244,9 +244,9 @@ impl<'a> EvalContext<'a> {
         self.given.cc.map(capability)
     }
 
-    /// Element type of the first input, by the name a phase uses.
-    pub fn dtype(&self) -> Option<Value> {
-        dtype(self.phase)
+    /// Element type of the first input at a shape, by the name a phase uses.
+    pub fn dtype(&self, shape: &ShapeName) -> Option<Value> {
+        dtype(self.phase, &self.phase.workload.shapes[*self.shapes.get(shape)?])
     }
 
     fn measured_objective(&self, at: usize) -> Option<f64> {
@@ -269,10 +269,10 @@ pub fn capability(cc: ComputeCapability) -> Value {
     Value::Float(f64::from(cc.major) + f64::from(cc.minor) / 10.0)
 }
 
-/// Element type of a phase's first input, by the name a phase uses.
-pub fn dtype(phase: &Phase) -> Option<Value> {
+/// Element type of a phase's first input at a shape, by the name a phase uses.
+pub fn dtype(phase: &Phase, shape: &Shape) -> Option<Value> {
     let input = phase.workload.buffers.iter().find(|b| b.role.is_read())?;
-    Some(Value::Text(input.dtype.name().to_owned()))
+    Some(Value::Text(input.dtype.at(shape).ok()?.name().to_owned()))
 }
 
 /// The value of a cell, or the reason for its absence.

@@ -2,7 +2,6 @@
 
 use super::context::{capability, dtype};
 use super::results::PreconditionResult;
-use ncugate_model::expr::{Names, Value};
 use ncugate_model::number::counted;
 use ncugate_model::{ComputeCapability, Verdict};
 use ncugate_phase::config::{Phase, Precondition, Shape};
@@ -31,9 +30,9 @@ fn at_shape(
     cc: Option<ComputeCapability>,
     shape: &Shape,
 ) -> (Verdict, String) {
-    let mut names: Names = shape.dims.iter().map(|(n, v)| (n.clone(), Value::Int(*v))).collect();
+    let mut names = shape.scope();
     names.extend(cc.map(|cc| ("cc".to_owned(), capability(cc))));
-    names.extend(dtype(phase).map(|dtype| ("dtype".to_owned(), dtype)));
+    names.extend(dtype(phase, shape).map(|dtype| ("dtype".to_owned(), dtype)));
     match precondition.condition.eval_bool(&names) {
         Ok(true) => (Verdict::Pass, String::new()),
         Ok(false) => (Verdict::Fail, format!("'{}' is false at shape '{}'", precondition.condition, shape.name)),

@@ -25,7 +25,7 @@ pub fn shape_facts(phase: &Phase) -> Vec<ShapeFacts> {
         let work = DeclaredWork {
             flops: number(&phase.workload.flops),
             bytes: number(&phase.workload.bytes),
-            has_f64_buffers: Some(phase.workload.buffers.iter().any(|buffer| buffer.dtype == Dtype::F64)),
+            has_f64_buffers: Some(phase.workload.buffers.iter().any(|buffer| buffer.dtype.at(shape) == Ok(Dtype::F64))),
         };
         ShapeFacts { name: shape.name.clone(), dims: shape.dims.clone(), work }
     };

@@ -342,7 +342,8 @@ fn passed(workload: Option<&Workload>, program: &ShapeProgram, about: &PythonKer
         let (workload, buffer) = (workload?, arg.buffer()?);
         let of = workload.buffers.iter().find(|known| known.name == buffer)?;
         let extents = extents(workload, &program.shape, &about.constants, buffer)?;
-        Some((extents, of.dtype.size() as u64))
+        let shape = workload.shapes.iter().find(|shape| shape.name == program.shape)?;
+        Some((extents, of.dtype.at(shape).ok()?.size() as u64))
     };
     let Some((extents, element_bytes)) = known() else {
         return ArgRequest { name, extents: None, element_bytes: 0, bytes: 0, value };

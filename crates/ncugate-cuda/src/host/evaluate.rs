@@ -7,7 +7,7 @@ use crate::python_environment::PythonEnvironment;
 use crate::time::{AuditEffort, HiddenSeeds, TimingSettings};
 use ncugate_model::cubin::{variable, variables};
 use ncugate_model::expr::{Expr, ExprError, Names, Value};
-use ncugate_model::{BuiltKernel, VariantId};
+use ncugate_model::{BuiltKernel, Dtype, VariantId};
 use ncugate_phase::config::{
     Buffer, Init, KernelTemplate, OwnBound, Phase, RowOrder, ScalarType, Shape, Verification, WorkloadReference,
 };
@@ -255,9 +255,17 @@ fn partial_buffer(buffer: &Buffer, plan: Option<&Plan>, shape: &Shape) -> Result
     }
     let extents = if buffer.reduce.is_some() { extents } else { vec![elements] };
     let partial = Some(PartialBuffer { reduce: buffer.reduce, axes, elements });
-    let (name, dtype, role) = (buffer.name.clone(), buffer.dtype, buffer.role);
+    let (name, dtype, role) = (buffer.name.clone(), job_dtype(buffer, shape)?, buffer.role);
     let init = job_init(buffer, shape, &[elements])?;
     Ok(BufferSpec { name, dtype, extents, init, role, partial, part: Vec::new(), order: RowOrder::AsExpected })
+}
+
+fn job_dtype(buffer: &Buffer, shape: &Shape) -> Result<Dtype, JobError> {
+    buffer.dtype.at(shape).map_err(|source| JobError::Expression {
+        what: format!("`dtype` of buffer `{}`", buffer.name),
+        shape: shape.name.clone(),
+        source,
+    })
 }
 
 /// Extents in elements.
@@ -268,8 +276,9 @@ fn sizes(buffer: &Buffer, exprs: &[Expr], shape: &Shape, scope: &Names) -> Resul
         shape: shape.name.clone(),
         source,
     })?;
+    let dtype = job_dtype(buffer, shape)?;
     let fits = || {
-        let mut bytes = buffer.dtype.size();
+        let mut bytes = dtype.size();
         let mut sizes = Vec::new();
         for &extent in &extents {
             let extent = usize::try_from(extent).ok().filter(|&e| e > 0)?;
@@ -290,7 +299,7 @@ fn job_buffer(buffer: &Buffer, shape: &Shape, scope: &Names) -> Result<BufferSpe
         return Err(JobError::Extents { buffer, shape, extents: Vec::new() });
     }
     let init = job_init(buffer, shape, &sizes)?;
-    let (name, dtype, role) = (buffer.name.clone(), buffer.dtype, buffer.role);
+    let (name, dtype, role) = (buffer.name.clone(), job_dtype(buffer, shape)?, buffer.role);
     let (part, order) = (part(buffer, shape, &sizes, scope)?, buffer.order);
     Ok(BufferSpec { name, dtype, extents: sizes, init, role, partial: None, part, order })
 }
@@ -384,7 +393,7 @@ pub(super) fn job_reference(
 
 fn extent3(exprs: &[Expr], shape: &ShapeSpec, entry: &str, what: &'static str) -> Result<[u32; 3], JobError> {
     let wrong = || JobError::ReferenceLaunch { entry: entry.to_owned(), what };
-    let scope: Names = shape.dims.iter().map(|(name, extent)| (name.clone(), Value::Int(*extent))).collect();
+    let scope = shape.scope();
     let failed = |source| JobError::Expression {
         what: format!("{what} of reference entry `{entry}`"),
         shape: shape.name.clone(),

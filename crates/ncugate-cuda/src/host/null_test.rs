@@ -158,7 +158,7 @@ mod tests {
     use super::*;
     use ncugate_fixtures::phase;
     use ncugate_model::Dtype;
-    use ncugate_phase::config::{Amount, Init};
+    use ncugate_phase::config::{Amount, BufferType, Init};
 
     #[test]
     fn a_tolerance_as_large_as_the_answer_is_refused() {
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn an_answer_that_is_zero_by_itself_is_not_held_against_the_tolerance() {
         let mut phase = phase();
-        phase.workload.buffers[0].dtype = Dtype::F32;
+        phase.workload.buffers[0].dtype = BufferType::Fixed(Dtype::F32);
         phase.workload.buffers[0].init = Some(Init::Constant { value: Amount::Number(0.0) });
         assert_eq!(null_test(&phase, &[]).unwrap(), NullTest::Held);
     }

@@ -187,7 +187,7 @@ mod tests {
     }
 
     fn drawn(law: Law) -> CaseInputs {
-        let reference = ReferenceSpec::Builtin(Builtin::Sdpa { causal: false });
+        let reference = ReferenceSpec::Builtin(Builtin::parse("sdpa", &[]).unwrap());
         CaseInputs::under(law, &reference, &attention_shape(), 3).unwrap()
     }
 
@@ -230,7 +230,7 @@ mod tests {
     fn what_a_phase_fixes_stays_fixed() {
         let mut shape = attention_shape();
         shape.buffers[1].init = Some(Init::Uniform { low: 0.5, high: 1.5 });
-        let reference = ReferenceSpec::Builtin(Builtin::Sdpa { causal: false });
+        let reference = ReferenceSpec::Builtin(Builtin::parse("sdpa", &[]).unwrap());
         let declared = CaseInputs::draw(&shape, 3).unwrap();
         assert!(Law::ALL.iter().all(|law| CaseInputs::under(*law, &reference, &shape, 3).unwrap() == declared));
         let plain = |law| {

@@ -276,7 +276,7 @@ mod tests {
         let extents = [1, 1, 128, 32];
         let input = |name| buffer(name, Dtype::F16, &extents, Role::Input);
         let shape = shape(vec![input("q"), input("k"), input("v"), buffer("o", Dtype::F16, &extents, Role::Output)]);
-        let reference = ReferenceSpec::Builtin(Builtin::Sdpa { causal: false });
+        let reference = ReferenceSpec::Builtin(Builtin::parse("sdpa", &[]).unwrap());
         let tolerance = Tolerance { max_abs: Some(max_abs), ..Tolerance::default() };
         let test = MutationTest::new(&reference, &shape, 0, laws, &tolerance).unwrap().unwrap();
         let cells = test.mutants().into_iter().map(|mutant| (mutant.name, test.judge(&mutant)));

@@ -47,14 +47,18 @@ impl ShapeSpec {
         self.bounds.get(&buffer).copied().or(tolerance.allclose)
     }
 
+    /// Its dimensions as the names of an expression.
+    pub fn scope(&self) -> Names {
+        self.dims.iter().map(|(name, extent)| (name.clone(), Value::Int(*extent))).collect()
+    }
+
     /// Names available in the path of a buffer's file: dimensions, `shape`, `seed` and `buffer`.
     pub fn file_names(&self, seed: u64, buffer: &str) -> Names {
-        let dims = self.dims.iter().map(|(name, extent)| (name.clone(), Value::Int(*extent)));
         let own = [
             ("shape".to_owned(), Value::Text(self.name.0.to_string())),
             ("seed".to_owned(), Value::Int(seed.cast_signed())),
             ("buffer".to_owned(), Value::Text(buffer.to_owned())),
         ];
-        dims.chain(own).collect()
+        self.scope().into_iter().chain(own).collect()
     }
 }

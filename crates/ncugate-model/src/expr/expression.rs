@@ -177,7 +177,7 @@ impl Expr {
     /// Those of [`Expr::eval`], and a value of another kind.
     pub fn eval_int(&self, names: &Names) -> Result<i64, ExprError> {
         let value = self.eval(names)?;
-        value.as_integer().ok_or_else(|| self.kind(&value, "a whole number"))
+        value.as_integer().ok_or_else(|| self.wrong_kind(&value, "a whole number"))
     }
 
     /// Evaluates to a finite number.
@@ -189,7 +189,7 @@ impl Expr {
         match self.eval(names)? {
             Value::Int(v) => Ok(v as f64),
             Value::Float(v) if v.is_finite() => Ok(v),
-            other => Err(self.kind(&other, "a finite number")),
+            other => Err(self.wrong_kind(&other, "a finite number")),
         }
     }
 
@@ -201,11 +201,12 @@ impl Expr {
     pub fn eval_bool(&self, names: &Names) -> Result<bool, ExprError> {
         match self.eval(names)? {
             Value::Bool(v) => Ok(v),
-            other => Err(self.kind(&other, "true or false")),
+            other => Err(self.wrong_kind(&other, "true or false")),
         }
     }
 
-    fn kind(&self, got: &Value, expected: &'static str) -> ExprError {
+    /// The error of a value that is not `expected`.
+    pub fn wrong_kind(&self, got: &Value, expected: &'static str) -> ExprError {
         ExprError::Kind { text: self.written(), got: format!("`{got}`").into(), expected }
     }
 

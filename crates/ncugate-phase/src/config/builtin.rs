@@ -18,7 +18,8 @@ const SCORES: &[Law] =
     &[Law::Declared, Law::Growing, Law::Shifted, Law::Large, Law::Outlier, Law::Ties, Law::Constant, Law::Zeros];
 const NUMBERS: &[Law] = &[Law::Declared, Law::Large, Law::Outlier, Law::Ties, Law::Constant, Law::Zeros];
 
-const BOOLS: &[&str] = &["true", "false"];
+/// The words of an option that is true or false; it can also be a condition on the dimensions.
+pub const BOOLS: &[&str] = &["true", "false"];
 pub const BUILTINS: [BuiltinSignature; 5] = [
     BuiltinSignature {
         name: "sdpa",

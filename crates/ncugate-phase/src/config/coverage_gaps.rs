@@ -24,6 +24,10 @@ impl Workload {
     fn unvaried(&self, name: &str) -> Option<String> {
         let extents = || self.shapes.iter().flat_map(|s| &s.dims).filter(|(dim, _)| dim == name).map(|(_, n)| *n);
         let first = extents().next()?;
+        // A dimension that is 0 somewhere is a flag, not an extent.
+        if extents().any(|n| n == 0) {
+            return None;
+        }
         if extents().all(|n| n == first) {
             return Some(format!("{name} (always {first})"));
         }

@@ -362,13 +362,13 @@ keys! {
         KeyKind::Whole(1),
         "A correctness case or a sample that takes longer (in seconds) is a hang.",
     ).default("30");
-    shapes = key(NAMES, "Shapes that are timed.").otherwise("the objective's, and those that gates name");
+    shapes = key(TEXTS, "Shapes that are timed, by name or glob.").otherwise("the objective's, and those that gates name");
 }
 
 keys! {
     PROFILE: ProfileKeys = "[profile]", "How counters are collected.";
     ncu = key(KeyKind::Text, "The profiler.").otherwise("`ncu` on `PATH`");
-    shapes = key(NAMES, "Shapes that are profiled.").otherwise("the objective's, and those that gates name");
+    shapes = key(TEXTS, "Shapes that are profiled, by name or glob.").otherwise("the objective's, and those that gates name");
     metrics = key(
         TEXTS,
         "Further metrics to collect: names of the catalogue or of ncu.",
@@ -458,8 +458,7 @@ keys! {
     ).otherwise("{}");
     r#where = key(
         KeyKind::Expr,
-        "Condition on the shape. If it is false, the variant is not launched at that shape, and its metrics are absent with \
-         this reason.",
+        "Condition on the shape. Where it is false, the variant is not launched and has no metrics.",
     ).otherwise("all shapes");
     args = key(
         ARGUMENTS,
@@ -542,8 +541,7 @@ keys! {
 /// A parameter of the sweep whose values are named lists of flags.
 pub static FLAG_VALUES: Spec = Spec {
     title: "[sweep] NAME = { ... }",
-    doc: "`FAST = { off = [], on = [\"-use_fast_math\"] }`: a parameter that chooses nvcc flags. Its values are the names, \
-          `FAST=on`; the flags of a value follow those of `[kernel]`.",
+    doc: "A parameter that chooses nvcc flags ([variants](#variants)).",
     keys: &[],
     free: Some(TEMPLATES),
 };

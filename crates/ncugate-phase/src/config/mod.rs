@@ -51,6 +51,6 @@ pub use rule::{Confidence, Rule, RuleCase, RuleKind};
 pub use schema::schema;
 pub use search::{ConditionalAxis, SearchBudget, SearchSettings, SearchStrategy, usual_batch};
 pub use workload::{
-    Buffer, Laws, OutputCheck, ProgramKind, Reduction, ReferenceProgram, RowOrder, Scalar, ScalarType, Shape, Slice,
-    UntestedTolerance, Workload, WorkloadReference,
+    Buffer, BufferType, Laws, OutputCheck, ProgramKind, Reduction, ReferenceProgram, RowOrder, Scalar, ScalarType,
+    Shape, Slice, UntestedTolerance, Workload, WorkloadReference,
 };

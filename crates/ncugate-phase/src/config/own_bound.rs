@@ -2,6 +2,7 @@
 
 use ncugate_model::{AllClose, ShapeName};
 use serde::Serialize;
+use std::fmt;
 
 /// An element bound of one output, or of all outputs at one shape.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -20,6 +21,15 @@ pub enum BoundOf {
     Output(String),
     /// A shape, for every output without a separate bound.
     Shape(ShapeName),
+}
+
+impl fmt::Display for BoundOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Output(name) => write!(f, "output `{name}`"),
+            Self::Shape(name) => write!(f, "shape `{name}`"),
+        }
+    }
 }
 
 impl OwnBound {

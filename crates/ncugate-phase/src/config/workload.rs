@@ -13,7 +13,7 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shape {
     pub name: ShapeName,
-    /// Dimension name to extent, all positive.
+    /// Dimension name to extent, which is at least 0.
     pub dims: Vec<(String, i64)>,
 }
 
@@ -29,7 +29,7 @@ impl Shape {
 pub struct Buffer {
     /// Its name, used in `args` and by the reference.
     pub name: String,
-    pub dtype: Dtype,
+    pub dtype: BufferType,
     /// Extent of each axis, an expression over the shape's dimensions; for outputs with `reduce` and for scratch also
     /// over the variant's parameters.
     pub shape: Vec<Expr>,
@@ -45,6 +45,43 @@ pub struct Buffer {
     pub compare: Vec<Slice>,
     #[serde(skip_serializing_if = "RowOrder::is_default")]
     pub order: RowOrder,
+}
+
+/// The type of a buffer's elements.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum BufferType {
+    /// The same at every shape.
+    Fixed(Dtype),
+    /// The name of a type, as an expression over the dimensions.
+    ByShape(Expr),
+}
+
+impl BufferType {
+    /// The type at a shape.
+    ///
+    /// # Errors
+    /// The expression cannot be evaluated, or its value is not the name of a type.
+    pub fn at(&self, shape: &Shape) -> Result<Dtype, ExprError> {
+        match self {
+            Self::Fixed(dtype) => Ok(*dtype),
+            Self::ByShape(expr) => {
+                let types = Dtype::ALL.map(|dtype| (dtype.name().to_owned(), Value::Text(dtype.name().to_owned())));
+                let scope: Names = types.into_iter().chain(shape.scope()).collect();
+                let value = expr.eval(&scope)?;
+                let named = Dtype::ALL.into_iter().find(|dtype| value == Value::Text(dtype.name().to_owned()));
+                named.ok_or_else(|| expr.wrong_kind(&value, "the name of a type"))
+            }
+        }
+    }
+
+    /// Whether the type has NaN at the shapes, where it is known.
+    pub fn has_nan(&self, shapes: &[Shape]) -> bool {
+        match self {
+            Self::Fixed(dtype) => dtype.has_nan(),
+            Self::ByShape(_) => shapes.iter().any(|shape| self.at(shape).is_ok_and(Dtype::has_nan)),
+        }
+    }
 }
 
 /// Elements of an axis, from `first` up to `end`: expressions over the dimensions.
@@ -350,7 +387,9 @@ impl Workload {
 
     /// The smallest shape: the first one with the smallest product of dimensions.
     pub fn smallest_shape(&self) -> Option<&Shape> {
-        let points = |shape: &&Shape| shape.dims.iter().fold(1i64, |product, (_, n)| product.saturating_mul(*n));
+        // A dimension that is 0 is a flag.
+        let points =
+            |shape: &&Shape| shape.dims.iter().fold(1i64, |product, (_, n)| product.saturating_mul((*n).max(1)));
         self.shapes.iter().min_by_key(points)
     }
 
@@ -398,7 +437,7 @@ impl Workload {
                 None => at(extent),
             };
             let elements: Option<f64> = buffer.shape.iter().enumerate().map(of_axis).product();
-            Some(elements? * buffer.dtype.size() as f64)
+            Some(elements? * buffer.dtype.at(shape).ok()?.size() as f64)
         };
         outputs.map(counted).sum()
     }
@@ -408,7 +447,7 @@ impl Workload {
         let scope = shape.scope();
         let buffer = self.buffers.iter().find(|buffer| buffer.name == name)?;
         let extents = buffer.shape.iter().map(|extent| extent.eval_number(&scope).ok());
-        Some(extents.product::<Option<f64>>()? * buffer.dtype.size() as f64)
+        Some(extents.product::<Option<f64>>()? * buffer.dtype.at(shape).ok()?.size() as f64)
     }
 
     /// Bytes at a shape of all buffers with a `wanted` role; none if an extent cannot be evaluated.
@@ -418,7 +457,7 @@ impl Workload {
         let size = |buffer: &Buffer| {
             let fixed = buffer.shape.iter().zip(buffer.varying_axes(&shape.dims)).filter(|(_, varies)| !varies);
             let extents = fixed.map(|(extent, _)| extent.eval_number(&scope).ok());
-            Some(extents.product::<Option<f64>>()? * buffer.dtype.size() as f64)
+            Some(extents.product::<Option<f64>>()? * buffer.dtype.at(shape).ok()?.size() as f64)
         };
         self.buffers.iter().filter(|buffer| wanted(buffer.role)).map(size).sum()
     }

@@ -49,7 +49,7 @@ impl StepContext<'_> {
             self.fault(faults, key, message, help);
             return None;
         }
-        let bytes = u64::from(before) * buffer.dtype.size() as u64;
+        let bytes = u64::from(before) * buffer.dtype.at(self.shape).ok()?.size() as u64;
         Some(BufferElement { buffer: name.to_owned(), bytes })
     }
 

@@ -80,7 +80,7 @@ impl StepContext<'_> {
     pub(super) fn own_bytes(&self, name: &str) -> Option<u64> {
         let buffer = self.workload.buffers.iter().find(|buffer| buffer.name == name)?;
         let extents = buffer.shape.iter().map(|extent| u64::try_from(extent.eval_int(self.scope).ok()?).ok());
-        Some(extents.product::<Option<u64>>()? * buffer.dtype.size() as u64)
+        Some(extents.product::<Option<u64>>()? * buffer.dtype.at(self.shape).ok()?.size() as u64)
     }
 
     /// Whether the extents of a buffer depend on the variant.

@@ -2,7 +2,7 @@
 
 use super::arg::{Arg, ScalarValue};
 use super::program::{LaunchKey, ShapeProgram};
-use crate::config::{KernelTemplate, Workload};
+use crate::config::{KernelTemplate, Shape, Workload};
 use ncugate_model::Dtype;
 use ncugate_model::expr::{Names, Value};
 use ncugate_model::{MAX_BLOCK_THREADS, ShapeName};
@@ -28,13 +28,32 @@ pub(super) const fn threads(warps: u32) -> u32 {
 pub(super) fn signature(workload: &Workload, programs: &[ShapeProgram]) -> Vec<String> {
     let launches: Vec<_> = programs.iter().flat_map(ShapeProgram::launches).collect();
     let Some(first) = launches.first() else { return Vec::new() };
+    let shape = launched_shapes(workload, programs).next();
     let each = first.args.iter().enumerate();
     each.map(|(at, arg)| {
         let divides = || launches.iter().all(|launch| launch.args.get(at).is_some_and(is_aligned));
-        let name = type_name(workload, arg);
+        let name = type_name(workload, shape, arg);
         if divides() { format!("{name}:{ALIGNMENT}") } else { name }
     })
     .collect()
+}
+
+/// The shapes that a kernel is launched at.
+fn launched_shapes<'w>(workload: &'w Workload, programs: &'w [ShapeProgram]) -> impl Iterator<Item = &'w Shape> {
+    let launched = programs.iter().filter(|program| program.launches().next().is_some());
+    launched.filter_map(|program| workload.shapes.iter().find(|shape| shape.name == program.shape))
+}
+
+/// The name of a buffer argument whose type differs between the shapes that the kernel is launched at: one cubin serves
+/// all of them.
+pub(super) fn mixed_argument<'p>(workload: &Workload, programs: &'p [ShapeProgram]) -> Option<&'p str> {
+    let names =
+        programs.iter().flat_map(ShapeProgram::launches).flat_map(|launch| &launch.args).filter_map(Arg::buffer);
+    names.into_iter().find(|name| {
+        let buffer = workload.buffers.iter().find(|buffer| buffer.name == **name);
+        let types = launched_shapes(workload, programs).filter_map(|shape| buffer?.dtype.at(shape).ok());
+        types.collect::<Vec<_>>().windows(2).any(|pair| pair[0] != pair[1])
+    })
 }
 
 /// The parts of a launch that the phase specifies.
@@ -75,11 +94,12 @@ fn is_aligned(arg: &Arg) -> bool {
     }
 }
 
-fn type_name(workload: &Workload, arg: &Arg) -> String {
+fn type_name(workload: &Workload, shape: Option<&Shape>, arg: &Arg) -> String {
     match arg {
         Arg::Buffer(_) | Arg::Element(_) => {
             let name = arg.buffer().unwrap_or_default();
-            let dtype = workload.buffers.iter().find(|buffer| buffer.name == name).map(|buffer| buffer.dtype);
+            let buffer = workload.buffers.iter().find(|buffer| buffer.name == name);
+            let dtype = buffer.zip(shape).and_then(|(buffer, shape)| buffer.dtype.at(shape).ok());
             format!("*{}", dtype.map_or("i8", element))
         }
         Arg::Scalar(ScalarValue::F32(_)) => "fp32".to_owned(),

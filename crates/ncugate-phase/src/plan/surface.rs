@@ -19,7 +19,7 @@ impl StepContext<'_> {
     /// A surface over a buffer; records faults and then returns none.
     pub(super) fn surface(&self, key: &str, surface: &SurfaceTemplate, faults: &mut Faults) -> Option<SurfaceView> {
         let (buffer, extents) = self.extents_of(&surface.buffer)?;
-        let view = view(buffer.dtype, &extents, surface);
+        let view = view(buffer.dtype.at(self.shape).ok()?, &extents, surface);
         if let Err((message, help)) = &view {
             let message = format!("is a surface over `{}`, {message}", buffer.name);
             self.fault(faults, key, message, help);

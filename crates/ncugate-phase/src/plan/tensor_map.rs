@@ -31,6 +31,7 @@ impl StepContext<'_> {
             self.fault(faults, &key("buffer"), message, "a tensor map needs one extent per axis of its buffer");
             return None;
         };
+        let dtype = buffer.dtype.at(self.shape).ok()?;
         let swizzle = self.bytes(&map.swizzle, &key("swizzle"), "a swizzle must be 0, 32, 64 or 128 bytes", faults);
         let help = "an L2 promotion must be 0, 64, 128 or 256 bytes";
         let l2_promotion = self.bytes::<L2Promotion>(&map.l2_promotion, &key("l2_promotion"), help, faults);
@@ -38,14 +39,14 @@ impl StepContext<'_> {
         let element_strides = self.element_strides(map, &key("element_strides"), faults);
         let before = faults.count();
         let layout = if map.shape.is_empty() && map.strides.is_empty() {
-            self.check_strides(buffer, &key("buffer"), faults);
+            self.check_strides((buffer, dtype), &key("buffer"), faults);
             None
         } else {
-            Some(self.layout(map, buffer, &key, faults)?)
+            Some(self.layout(map, (buffer, dtype), &key, faults)?)
         };
-        self.check_fill(map, buffer, &key("oob_fill"), faults);
+        self.check_fill(map, dtype, &key("oob_fill"), faults);
         let (swizzle, box_dims) = (swizzle?, box_dims?);
-        self.check_row(buffer, &box_dims, swizzle, &key("box"), faults);
+        self.check_row(dtype, &box_dims, swizzle, &key("box"), faults);
         let map = TensorMap {
             name: map.name.clone(),
             buffer: map.buffer.clone(),
@@ -86,7 +87,7 @@ impl StepContext<'_> {
     fn layout(
         &self,
         map: &TensorMapTemplate,
-        buffer: &Buffer,
+        (buffer, dtype): (&Buffer, Dtype),
         key: &dyn Fn(&str) -> String,
         faults: &mut Faults,
     ) -> Option<MapLayout> {
@@ -95,7 +96,7 @@ impl StepContext<'_> {
         let help = "an axis must have from 1 to 2^32 elements";
         let shape = self.numbers(extents, &key(of_shape), EXTENT, help, faults);
         let help = "a stride must be a multiple of 16 bytes, at least 16 and less than 2^40";
-        let size = buffer.dtype.size() as u64;
+        let size = dtype.size() as u64;
         let written = self.numbers(&map.strides, &key("strides"), (STRIDE - 1) / size, help, faults);
         let (shape, written) = (shape?, written?);
         let strides: Vec<u64> = if map.strides.is_empty() {
@@ -150,10 +151,10 @@ impl StepContext<'_> {
         all.into_iter().collect()
     }
 
-    fn check_fill(&self, map: &TensorMapTemplate, buffer: &Buffer, key: &str, faults: &mut Faults) {
-        let is_real = matches!(buffer.dtype, Dtype::F64 | Dtype::F32 | Dtype::F16 | Dtype::Bf16);
+    fn check_fill(&self, map: &TensorMapTemplate, dtype: Dtype, key: &str, faults: &mut Faults) {
+        let is_real = matches!(dtype, Dtype::F64 | Dtype::F32 | Dtype::F16 | Dtype::Bf16);
         if map.oob_fill == OutOfBoundsFill::NanRequestZeroFma && !is_real {
-            let message = format!("asks for NaN in `{}` of {}", buffer.name, buffer.dtype.name());
+            let message = format!("asks for NaN in `{}` of {}", map.buffer, dtype.name());
             self.fault(faults, key, message, "only maps of f64, f32, f16 and bf16 can be filled with NaN");
         }
     }
@@ -166,12 +167,12 @@ impl StepContext<'_> {
     }
 
     /// Checks the innermost row of a box: whole chunks, no wider than the swizzle.
-    fn check_row(&self, buffer: &Buffer, box_dims: &[u32], swizzle: Swizzle, key: &str, faults: &mut Faults) {
+    fn check_row(&self, dtype: Dtype, box_dims: &[u32], swizzle: Swizzle, key: &str, faults: &mut Faults) {
         let Some(&elements) = box_dims.last() else { return };
-        let bytes = u64::from(elements) * buffer.dtype.size() as u64;
+        let bytes = u64::from(elements) * dtype.size() as u64;
         let span = u64::from(u32::from(swizzle));
         let key = format!("{key}[{}]", box_dims.len() - 1);
-        let row = format!("gives a row of {elements} {} = {bytes} bytes", buffer.dtype.name());
+        let row = format!("gives a row of {elements} {} = {bytes} bytes", dtype.name());
         if !bytes.is_multiple_of(CHUNK) {
             self.fault(faults, &key, row, "the innermost row of a box must be a multiple of 16 bytes");
         } else if swizzle != Swizzle::None && bytes > span {
@@ -181,8 +182,8 @@ impl StepContext<'_> {
     }
 
     /// Checks the extents of the buffer, and the strides of every axis except the innermost.
-    fn check_strides(&self, buffer: &Buffer, key: &str, faults: &mut Faults) {
-        let mut apart = buffer.dtype.size() as u64;
+    fn check_strides(&self, (buffer, dtype): (&Buffer, Dtype), key: &str, faults: &mut Faults) {
+        let mut apart = dtype.size() as u64;
         for (at, expr) in buffer.shape.iter().enumerate().rev() {
             let of = format!("is `{}`, whose axis {at}", buffer.name);
             let is_outer = at + 1 < buffer.shape.len();

@@ -21,7 +21,7 @@ impl StepContext<'_> {
     /// A texture over a buffer; records faults and then returns none.
     pub(super) fn texture(&self, key: &str, texture: &TextureTemplate, faults: &mut Faults) -> Option<TextureView> {
         let (buffer, extents) = self.extents_of(&texture.buffer)?;
-        let view = view(buffer.dtype, &extents, texture);
+        let view = view(buffer.dtype.at(self.shape).ok()?, &extents, texture);
         if let Err((message, help)) = &view {
             let message = format!("is a texture over `{}`, {message}", buffer.name);
             self.fault(faults, key, message, help);

@@ -8,7 +8,8 @@ use super::reference::{check_reference_args, check_reference_params};
 use super::space::{ConditionError, Point, Space, Walk};
 use super::variants::{CommandPlan, FunctionPlan, HostCode, Method, Plan, Variant, VariantRole};
 use crate::config::{
-    CodeForm, KernelTemplate, KeyPlaces, LoopTemplate, Phase, StepAction, StepTemplate, VariantSpec, VariantSpecKind,
+    BufferType, CodeForm, KernelTemplate, KeyPlaces, LoopTemplate, Phase, StepAction, StepTemplate, VariantSpec,
+    VariantSpecKind,
 };
 use ncugate_model::expr::{Names, Template, Value};
 use ncugate_model::{KernelName, Scope, VariantId, glob};
@@ -177,7 +178,14 @@ impl Unroller<'_> {
             }
             VariantSpecKind::Command(command) => {
                 let scope: Names = spec.params.iter().cloned().collect();
-                let argv = self.rendered(&command.argv, &format!("{table}.command"), &scope, &id)?;
+                let key = format!("{table}.command");
+                let output = self.phase.workload.buffers.iter().find(|buffer| buffer.role.is_compared());
+                if let Some(output) = output.filter(|output| matches!(output.dtype, BufferType::ByShape(_))) {
+                    let message = format!("is told one type, but the type of `{}` depends on the shape", output.name);
+                    let help = "use a Python function, which gets buffers of the shape's type";
+                    self.faults.add(&key, message, help, &format!("variant {id}"));
+                }
+                let argv = self.rendered(&command.argv, &key, &scope, &id)?;
                 let method = Method::Command(CommandPlan { argv, kernel_filter: command.kernel_filter.clone() });
                 Some(Variant { id, standing, params: spec.params.clone(), method })
             }
@@ -213,7 +221,7 @@ impl Unroller<'_> {
             .collect();
         let mut programs = Vec::with_capacity(self.phase.workload.shapes.len());
         for shape in &self.phase.workload.shapes {
-            scope.extend(shape.dims.iter().map(|(dim, extent)| (dim.clone(), Value::Int(*extent))));
+            scope.extend(shape.scope());
             let subject = format!("variant {id} at shape {}", shape.name);
             match self.left_out(kernel, key, &scope, &subject) {
                 Ok(None) => {}
@@ -267,11 +275,19 @@ impl Unroller<'_> {
                 let method = Method::Function(FunctionPlan { file, function, kernel_filter: None, host: Some(host) });
                 return whole.then_some(Variant { id, standing, params, method });
             }
-            CodeForm::Python => KernelCode::Python(PythonKernel {
-                signature: python::signature(&self.phase.workload, &programs),
-                constants: params.clone(),
-                given: python::given(kernel),
-            }),
+            CodeForm::Python => {
+                if let Some(buffer) = python::mixed_argument(&self.phase.workload, &programs) {
+                    let message = format!("passes `{buffer}`, whose type differs between shapes");
+                    let help =
+                        "one compiled kernel has one type: limit the variant to its shapes with `where` of [kernel]";
+                    self.faults.add(&key("args"), message, help, &format!("variant {id}"));
+                }
+                KernelCode::Python(PythonKernel {
+                    signature: python::signature(&self.phase.workload, &programs),
+                    constants: params.clone(),
+                    given: python::given(kernel),
+                })
+            }
         };
         let source = match kernel.code {
             CodeForm::Python => self.phase.build.python_file(&source?),

@@ -61,13 +61,15 @@ impl Request {
     /// that it launches.
     pub fn new(phase: &Phase, variant: &VariantId, mode: RequestMode, result: PathBuf) -> Option<Self> {
         let output = phase.workload.buffers.iter().find(|b| b.role.is_compared())?;
+        // A phase with external commands has one type at all shapes.
+        let dtype = output.dtype.at(phase.workload.shapes.first()?).ok()?;
         let shape =
             |shape: &Shape| RequestShape { name: shape.name.clone(), dims: shape.dims.iter().cloned().collect() };
         Some(Self {
             version: PROTOCOL,
             mode,
             variant: variant.clone(),
-            dtype: output.dtype,
+            dtype,
             shapes: phase.workload.shapes.iter().map(shape).collect(),
             seeds: phase.workload.seeds.clone(),
             tolerance: phase.workload.tolerance,

@@ -7,23 +7,23 @@ use super::gemm::Gemm;
 use super::rows::{Identity, Reduce, ReduceOp, Softmax};
 use super::sdpa::Sdpa;
 use crate::prove::shape::ShapeSpec;
-use ncugate_model::Dtype;
-use ncugate_model::nearest;
+use ncugate_model::expr::Expr;
+use ncugate_model::{Dtype, nearest};
 use serde::{Deserialize, Serialize};
 
 /// A built-in reference with its options.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "snake_case")]
 pub enum Builtin {
     /// Scaled dot-product attention: `q`, `k`, `v` -> `o`.
     Sdpa {
         /// Row `i` sees keys `0..=i` only.
-        causal: bool,
+        causal: BuiltinOption,
     },
     /// Matrix product: `a`, `b` -> `c`.
     Gemm {
         /// `b` is `[N, K]`.
-        transpose_b: bool,
+        transpose_b: BuiltinOption,
     },
     /// Softmax over the last axis: `x` -> `y`.
     Softmax,
@@ -31,6 +31,37 @@ pub enum Builtin {
     Reduce { op: ReduceOp },
     /// The identity: `x` -> `y`.
     Copy,
+}
+
+/// An option that is true or false.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum BuiltinOption {
+    /// The same at every shape.
+    Fixed(bool),
+    /// A condition on the dimensions.
+    ByShape(Expr),
+}
+
+impl BuiltinOption {
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            "true" => Some(Self::Fixed(true)),
+            "false" => Some(Self::Fixed(false)),
+            _ => Expr::parse(text).ok().map(Self::ByShape),
+        }
+    }
+
+    fn at(&self, fit: &Fit<'_>) -> Result<bool, ReferenceError> {
+        match self {
+            Self::Fixed(value) => Ok(*value),
+            Self::ByShape(expr) => expr.eval_bool(&fit.shape.scope()).map_err(|error| ReferenceError::Shape {
+                builtin: fit.builtin,
+                shape: fit.shape.name.clone(),
+                what: error.to_string(),
+            }),
+        }
+    }
 }
 
 /// A built-in fitted to the buffers of one shape.
@@ -98,8 +129,8 @@ impl Builtin {
 
     pub fn parse(name: &str, options: &[(String, String)]) -> Result<Self, ReferenceError> {
         let mut builtin = match name {
-            "sdpa" => Self::Sdpa { causal: false },
-            "gemm" => Self::Gemm { transpose_b: false },
+            "sdpa" => Self::Sdpa { causal: BuiltinOption::Fixed(false) },
+            "gemm" => Self::Gemm { transpose_b: BuiltinOption::Fixed(false) },
             "softmax" => Self::Softmax,
             "reduce" => Self::Reduce { op: ReduceOp::Sum },
             "copy" => Self::Copy,
@@ -115,10 +146,13 @@ impl Builtin {
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), ReferenceError> {
         let (taken, allowed) = match self {
-            Self::Sdpa { causal } => (key == "causal" && set_bool(causal, value), "expected causal = true or false"),
-            Self::Gemm { transpose_b } => {
-                (key == "transpose_b" && set_bool(transpose_b, value), "expected transpose_b = true or false")
+            Self::Sdpa { causal } => {
+                (key == "causal" && set_option(causal, value), "expected causal = true or false, or a condition")
             }
+            Self::Gemm { transpose_b } => (
+                key == "transpose_b" && set_option(transpose_b, value),
+                "expected transpose_b = true or false, or a condition",
+            ),
             Self::Reduce { op } => (key == "op" && set_op(op, value), "expected op = sum, max, min or mean"),
             Self::Softmax | Self::Copy => (false, "it has no options"),
         };
@@ -143,23 +177,18 @@ impl Builtin {
     /// Fits it to a shape: finds its buffers and checks their extents.
     pub fn bind(&self, shape: &ShapeSpec) -> Result<BoundBuiltin, ReferenceError> {
         let fit = Fit { builtin: self.name(), shape };
-        match *self {
-            Self::Sdpa { causal } => Sdpa::bind(&fit, causal).map(BoundBuiltin::Sdpa),
-            Self::Gemm { transpose_b } => Gemm::bind(&fit, transpose_b).map(BoundBuiltin::Gemm),
+        match self {
+            Self::Sdpa { causal } => Sdpa::bind(&fit, causal.at(&fit)?).map(BoundBuiltin::Sdpa),
+            Self::Gemm { transpose_b } => Gemm::bind(&fit, transpose_b.at(&fit)?).map(BoundBuiltin::Gemm),
             Self::Softmax => Softmax::bind(&fit).map(BoundBuiltin::Softmax),
-            Self::Reduce { op } => Reduce::bind(&fit, op).map(BoundBuiltin::Reduce),
+            Self::Reduce { op } => Reduce::bind(&fit, *op).map(BoundBuiltin::Reduce),
             Self::Copy => Identity::bind(&fit).map(BoundBuiltin::Copy),
         }
     }
 }
 
-fn set_bool(flag: &mut bool, value: &str) -> bool {
-    match value {
-        "true" => *flag = true,
-        "false" => *flag = false,
-        _ => return false,
-    }
-    true
+fn set_option(option: &mut BuiltinOption, value: &str) -> bool {
+    BuiltinOption::parse(value).map(|value| *option = value).is_some()
 }
 
 fn set_op(op: &mut ReduceOp, value: &str) -> bool {

@@ -1,6 +1,6 @@
 //! Keys of requirements: gates, tiers, stages, fallback, preconditions and waivers.
 
-use super::{KeyKind, NAMES, key, words};
+use super::{KeyKind, TEXTS, key, words};
 use crate::config::OnStageFailure;
 use ncugate_model::{Level, OnInconclusive};
 
@@ -10,15 +10,14 @@ keys! {
     require = key(KeyKind::Requirement, "The requirement.").required();
     on = key(
         KeyKind::Text,
-        "The judged variants: `selected` (the best candidate by the objective), `each` candidate, `any` (at least one), a glob of ids (each that matches), or `best:GLOB` (the best that matches, by the objective). For launches of ncu reports the default is `each`.",
+        "The judged variants ([scope](#scope-of-a-gate)). For launches of ncu reports the default is `each`.",
     ).default("\"selected\"");
     level = key(KeyKind::OneOf(&words(&Level::WORDS)), "Whether the phase fails if the gate fails.").default("\"required\"");
-    shapes = key(NAMES, "Shapes at which it is judged.").otherwise("the objective's");
+    shapes = key(TEXTS, "Shapes at which it is judged, by name or glob (`\"grid_*\"`).").otherwise("the objective's");
     at_least = key(KeyKind::Whole(1), "Number of shapes at which it must pass.").otherwise("all");
     inconclusive = key(
         KeyKind::OneOf(&words(&OnInconclusive::WORDS)),
-        "Effect of an inconclusive verdict. `warn` excuses noise only, if the measured value satisfies the requirement after \
-         all rounds.",
+        "Effect of an inconclusive verdict; `warn` [excuses noise only](#scope-of-a-gate).",
     ).default("\"inconclusive\"");
 }
 
@@ -46,7 +45,7 @@ keys! {
     require = key(GATES, "Exit gates; `previous.` is the last accepted stage.").default("[]");
     on_failure = key(
         KeyKind::OneOf(&words(&OnStageFailure::WORDS)),
-        "`revert` ends the plan there, before its final gates, so that the phase fails; `skip` goes on from the last accepted stage.",
+        "Effect of a rejection ([staged plans](#staged-plans)).",
     ).default("\"revert\"");
 }
 

@@ -63,7 +63,7 @@ keys! {
 keys! {
     REFERENCE: ReferenceKeys = "reference = { ... }", "Exactly one of `builtin`, `entry`, `npy`, `python` and `command`, described in [references.md](references.md). \
          Options of a built-in are further keys: `causal` (sdpa), `transpose_b` (gemm), `op` = sum, max, min or mean \
-         (reduce).", Some(KeyKind::Param);
+         (reduce). The first two can be [conditions](#shapes) on dimensions.", Some(KeyKind::Param);
     builtin = key(KeyKind::OneOf(&BUILTIN_NAMES), "A built-in reference with options.");
     entry = key(KeyKind::Name, "Another kernel, launched with the same arguments, or with `args`.");
     source = key(
@@ -134,7 +134,7 @@ keys! {
     ).default("{}");
     shapes = key(
         KeyKind::Table(&OWN_TOLERANCES),
-        "Shapes with separate `atol` and `rtol`, for outputs without their own.",
+        "Shapes, by name or glob, with separate `atol` and `rtol`, for outputs without their own.",
     ).default("{}");
     check = key(
         KeyKind::Text,
@@ -163,7 +163,7 @@ keys! {
     SCALAR: ScalarKeys = "[workload.scalars] NAME = { ... }", "A scalar with its type.";
     r#type = key(
         KeyKind::OneOf(&words(&ScalarType::WORDS)),
-        "C type: `float`, `double`, `__half`, `__nv_bfloat16`, `long long`, `unsigned long long`, `int`, `unsigned`, `short`, `unsigned short`, `signed char`, `unsigned char`, `bool`.",
+        "Its C type: `int` for i32, `long long` for i64, `__half` for f16.",
     ).default("\"f32\"");
     value = key(KeyKind::Expr, "Its value.").required();
 }
@@ -177,9 +177,9 @@ pub static SHAPES: Spec = Spec {
 
 pub static DIMS: Spec = Spec {
     title: "[workload.shapes] NAME = { ... }",
-    doc: "Dimension and extent.",
+    doc: "Dimension and extent, or a [list](#shapes) of extents. 0 is for flags.",
     keys: &[],
-    free: Some(KeyKind::Whole(1)),
+    free: Some(KeyKind::Either(&[KeyKind::Whole(0), KeyKind::List(&KeyKind::Whole(0))])),
 };
 
 pub static BUFFERS: Spec = Spec {
@@ -192,8 +192,9 @@ pub static BUFFERS: Spec = Spec {
 keys! {
     BUFFER: BufferKeys = "[workload.buffers] NAME = { ... }", "A device buffer.";
     dtype = key(
-        KeyKind::OneOf(&words(&DTYPES)),
-        "Type of an element. `complex64` is f32 with a last axis of 2, real and imaginary part.",
+        KeyKind::Either(&[KeyKind::OneOf(&words(&DTYPES)), KeyKind::Expr]),
+        "Type of an element. `complex64` is f32 with a last axis of 2, real and imaginary part. An expression over the \
+         dimensions chooses it [by shape](#shapes); `'fp8-e4m3'` is quoted in it.",
     ).required();
     shape = key(
         EXPRS,
@@ -214,8 +215,7 @@ keys! {
     ).otherwise("as the reference has them");
     role = key(
         KeyKind::OneOf(&words(&Role::WORDS)),
-        "An `input` is filled and must not be written. An `output` must be fully written and is compared. `inout` is filled, \
-         written and compared. `scratch` is cleared and not compared.",
+        "Its content before and after a launch ([buffers](#buffers)).",
     ).default("\"input\"");
     init = key(
         KeyKind::Either(&[KeyKind::OneOf(INIT_WORDS), KeyKind::Table(&INIT.spec)]),

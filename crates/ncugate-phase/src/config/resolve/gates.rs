@@ -1,6 +1,6 @@
 //! `[[gate]]`, `[[tier]]`, `[[stage]]`, `[fallback]`, `[[precondition]]`, `[[waiver]]`.
 
-use super::names::{no_duplicates, suggest};
+use super::names::{is_glob, matching, no_duplicates, suggest};
 use super::scope::NameScope;
 use crate::config::keys::{FALLBACK, GATE, Key, PRECONDITION, ROOT, STAGE, TIER, WAIVER};
 use crate::config::reader::{Item, Table};
@@ -37,10 +37,21 @@ struct GroupDefaults {
 impl Vocabulary<'_> {
     /// Reads an array of shape names.
     pub fn shape_list(&self, item: &Item<'_>) -> Vec<ShapeName> {
-        let named: Vec<ShapeName> = item.some_list().iter().filter_map(|item| self.shape(item)).collect();
-        for (at, name) in named.iter().enumerate() {
-            if named[..at].contains(name) {
-                item.report(format!("`{}` names the shape `{name}` twice", item.place.key), None);
+        let mut named: Vec<ShapeName> = Vec::new();
+        for item in &item.some_list() {
+            let Some(text) = item.text().filter(|text| is_glob(text)) else {
+                let Some(name) = self.shape(item) else { continue };
+                if named.contains(&name) {
+                    item.report(format!("`{}` names the shape `{name}` twice", item.place.key), None);
+                }
+                named.push(name);
+                continue;
+            };
+            let declared: Vec<&str> = self.shapes.iter().map(|shape| shape.name.0.as_str()).collect();
+            for name in matching(item, &text, &declared).into_iter().map(|name| ShapeName(name.into())) {
+                if !named.contains(&name) {
+                    named.push(name);
+                }
             }
         }
         named

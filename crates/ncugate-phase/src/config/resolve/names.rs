@@ -2,6 +2,7 @@
 
 use crate::config::Buffer;
 use crate::config::reader::{Item, PlacedValue};
+use ncugate_model::glob;
 
 /// The names that kernels are checked against.
 pub struct KernelNames<'n> {
@@ -44,6 +45,28 @@ pub fn no_duplicates<'a>(what: &str, names: impl Iterator<Item = (&'a str, Item<
             item.report(format!("{what} `{name}` is declared twice"), Some("give each a different name".to_owned()));
         }
     }
+}
+
+/// Whether a text is a glob, and not the name of a shape.
+pub fn is_glob(text: &str) -> bool {
+    text.contains(['*', '?', '[', '{'])
+}
+
+/// The names that a glob matches; none is an error.
+pub fn matching<'n>(item: &Item<'_>, text: &str, names: &[&'n str]) -> Vec<&'n str> {
+    let matcher = match glob(text) {
+        Ok(matcher) => matcher,
+        Err(error) => {
+            item.expected("a glob of shape names", Some(error.reason));
+            return Vec::new();
+        }
+    };
+    let found: Vec<&str> = names.iter().copied().filter(|name| matcher.is_match(name)).collect();
+    if found.is_empty() {
+        let help = suggest(text, names.iter().copied());
+        item.report(format!("`{}` has \"{text}\", which matches no shape", item.place.key), Some(help));
+    }
+    found
 }
 
 /// `did you mean ...?` and the list of permitted names.

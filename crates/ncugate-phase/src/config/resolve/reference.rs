@@ -2,16 +2,17 @@
 
 use super::names::suggest;
 use super::scope::NameScope;
-use crate::config::builtin::{BUILTINS, BuiltinSignature};
+use super::workload::shapes_with;
+use crate::config::builtin::{BOOLS, BUILTINS, BuiltinSignature};
 use crate::config::keys::{LAWS, REFERENCE, WORKLOAD};
 use crate::config::reader::{Item, PlacedValue, Table};
-use crate::config::{Buffer, Init, ProgramKind, ReferenceProgram, WorkloadReference};
+use crate::config::{Buffer, Init, ProgramKind, ReferenceProgram, Shape, WorkloadReference};
 use ncugate_model::Law;
 use ncugate_model::Role;
 use ncugate_model::expr::{Expr, Value};
 
 /// Reads `workload.reference`; `params` are all parameters of variants.
-pub fn reference(item: &Item<'_>, dims: &NameScope, params: &[String]) -> Option<WorkloadReference> {
+pub fn reference(item: &Item<'_>, dims: &NameScope, shapes: &[Shape], params: &[String]) -> Option<WorkloadReference> {
     let table = item.table_or(&REFERENCE.builtin)?;
     let (kind, inner) = table.exactly_one([
         &REFERENCE.builtin,
@@ -52,7 +53,8 @@ pub fn reference(item: &Item<'_>, dims: &NameScope, params: &[String]) -> Option
     }
     let name = inner.word();
     let takes = BUILTINS.iter().find(|takes| Some(takes.name) == name);
-    let options = options.into_iter().filter_map(|(key, item)| Some((option(takes, &key, &item)?, key.value)));
+    let options =
+        options.into_iter().filter_map(|(key, item)| Some((option(takes, &key, &item, (dims, shapes))?, key.value)));
     let options = options.map(|(value, key)| (key, value)).collect();
     Some(WorkloadReference::Builtin { name: name?.to_owned(), options })
 }
@@ -87,8 +89,17 @@ fn command(item: &Item<'_>) -> Option<ProgramKind> {
     Some(ProgramKind::Command { argv: argv.iter().map(Item::text).collect::<Option<_>>()? })
 }
 
-/// An option of a built-in as text: `true`, `false`, a number or a word.
-fn option(takes: Option<&BuiltinSignature>, name: &PlacedValue<String>, item: &Item<'_>) -> Option<String> {
+/// An option of a built-in as text: `true`, `false`, a number, a word, or a condition on the dimensions.
+fn option(
+    takes: Option<&BuiltinSignature>,
+    name: &PlacedValue<String>,
+    item: &Item<'_>,
+    (dims, shapes): (&NameScope, &[Shape]),
+) -> Option<String> {
+    let flag = takes.and_then(|takes| takes.options.iter().find(|(option, _)| *option == name.value));
+    if flag.is_some_and(|(_, values)| *values == BOOLS) && item.is_text() {
+        return condition(item, dims, shapes);
+    }
     let text = match item.param()? {
         Value::Bool(v) => v.to_string(),
         other => other.to_string(),
@@ -103,6 +114,19 @@ fn option(takes: Option<&BuiltinSignature>, name: &PlacedValue<String>, item: &I
         }
     }
     Some(text)
+}
+
+/// A condition that is true or false at every shape.
+fn condition(item: &Item<'_>, dims: &NameScope, shapes: &[Shape]) -> Option<String> {
+    let expr = dims.expr(item)?.value;
+    for shape in shapes_with(&expr, shapes) {
+        if let Err(e) = expr.eval_bool(&shape.scope()) {
+            let message = format!("`{}` at shape `{}`: {e}", item.place.key, shape.name);
+            item.report_within(expr.text(), e.span(), message, Some("such as \"CAUSAL == 1\"".to_owned()));
+            return None;
+        }
+    }
+    Some(expr.text().to_owned())
 }
 
 /// Reports a built-in whose inputs and output are not among the buffers.

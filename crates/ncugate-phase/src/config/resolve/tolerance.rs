@@ -1,6 +1,6 @@
 //! `tolerance`: the permitted difference of outputs from the reference.
 
-use super::names::suggest;
+use super::names::{is_glob, matching, suggest};
 use super::reference;
 use crate::config::keys::{Key, OWN_TOLERANCE, TOLERANCE};
 use crate::config::reader::{Item, PlacedValue, Table};
@@ -39,7 +39,7 @@ pub fn tolerance(item: &Item<'_>, buffers: &[Buffer], shapes: &[Shape]) -> Optio
     let has_own = !own.is_empty();
     if either {
         let bounded = buffers.iter().filter(|buffer| !checks.iter().any(|check| check.outputs.contains(&buffer.name)));
-        own.extend(exact_integers(&own, &bounded.collect::<Vec<_>>()));
+        own.extend(exact_integers(&own, &bounded.collect::<Vec<_>>(), shapes));
     }
     let allclose = mismatches.filter(|_| either).map(|mismatches| AllClose {
         atol: atol.unwrap_or(0.0),
@@ -113,11 +113,22 @@ impl OwnTolerances {
         for (name, item) in own.free() {
             let Some(table) = item.table() else { continue };
             let check = table.given(&OWN_TOLERANCE.check);
-            let bound = own_bound(&name, (&item, &table), (known, what), of);
+            let globbed = *key == TOLERANCE.shapes && is_glob(&name.value);
+            let names = if globbed { matching(&item, &name.value, known) } else { vec![name.value.as_str()] };
+            let Some(first) = names.first() else { continue };
+            let bound = own_bound((&name, first), (&item, &table), (known, what), of);
             match (check, bound) {
-                (None, bound) => self.bounds.extend(bound),
+                (None, None) => {}
+                (None, Some(bound)) => {
+                    for of in names.iter().map(|name| of(name)) {
+                        if let Some(twice) = self.bounds.iter().find(|known| known.of == of) {
+                            item.report(format!("{} has two bounds", twice.of), Some("give it one".to_owned()));
+                        }
+                        self.bounds.push(OwnBound { of, ..bound });
+                    }
+                }
                 (Some(check), Some(OwnBound { of: BoundOf::Output(name), .. })) => self.add(&check, name),
-                (Some(check), _) if known.contains(&name.value.as_str()) => {
+                (Some(check), _) if known.contains(first) => {
                     check.report(format!("`{}` judges outputs, not shapes", check.place.key), None);
                 }
                 (Some(_), _) => {}
@@ -135,15 +146,16 @@ impl OwnTolerances {
     }
 }
 
+/// The bound of `name`, which is written under the key `written`.
 fn own_bound(
-    name: &PlacedValue<String>,
+    (written, name): (&PlacedValue<String>, &str),
     (item, table): (&Item<'_>, &Table<'_>),
     (known, what): (&[&str], &str),
     of: &dyn Fn(&str) -> BoundOf,
 ) -> Option<OwnBound> {
-    if !known.contains(&name.value.as_str()) {
-        let help = suggest(&name.value, known.iter().copied());
-        item.report(format!("`{}` is not {what}", name.place.key), Some(help));
+    if !known.contains(&name) {
+        let help = suggest(name, known.iter().copied());
+        item.report(format!("`{}` is not {what}", written.place.key), Some(help));
         return None;
     }
     let has_bound = table.has(&OWN_TOLERANCE.atol) || table.has(&OWN_TOLERANCE.rtol);
@@ -151,7 +163,7 @@ fn own_bound(
         item.expected("`atol`, `rtol` or both, or `check` alone", Some("{ atol = 0 } requires equality".to_owned()));
     }
     let (atol, rtol) = (table.read(&OWN_TOLERANCE.atol, bound), table.read(&OWN_TOLERANCE.rtol, bound));
-    Some(OwnBound { of: of(&name.value), atol: atol?, rtol: rtol? })
+    Some(OwnBound { of: of(name), atol: atol?, rtol: rtol? })
 }
 
 fn bound(item: &Item<'_>) -> Option<f64> {
@@ -159,13 +171,14 @@ fn bound(item: &Item<'_>) -> Option<f64> {
 }
 
 /// Integer outputs next to float outputs are exact, unless the phase gives a bound for them.
-fn exact_integers(own: &[OwnBound], buffers: &[&Buffer]) -> Vec<OwnBound> {
+fn exact_integers(own: &[OwnBound], buffers: &[&Buffer], shapes: &[Shape]) -> Vec<OwnBound> {
     let compared = || buffers.iter().filter(|buffer| buffer.role.is_compared());
-    if !compared().any(|buffer| buffer.dtype.has_nan()) {
+    // A buffer has floats at every shape, or integers at every shape.
+    let is_float = |buffer: &Buffer| buffer.dtype.has_nan(shapes);
+    if !compared().any(|buffer| is_float(buffer)) {
         return Vec::new();
     }
-    let integers =
-        compared().filter(|buffer| !buffer.dtype.has_nan()).map(|buffer| BoundOf::Output(buffer.name.clone()));
+    let integers = compared().filter(|buffer| !is_float(buffer)).map(|buffer| BoundOf::Output(buffer.name.clone()));
     let unsaid = integers.filter(|of| !own.iter().any(|bound| bound.of == *of));
     unsaid.map(|of| OwnBound { of, atol: 0.0, rtol: 0.0 }).collect()
 }

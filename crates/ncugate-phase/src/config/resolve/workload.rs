@@ -9,8 +9,10 @@ use super::scope::NameScope;
 use super::{reference, tolerance};
 use crate::config::keys::{BUFFER, DTYPES, SCALAR, WORKLOAD};
 use crate::config::reader::{Item, PlacedValue, Table};
-use crate::config::{Buffer, Laws, Reduction, RowOrder, Scalar, ScalarType, Shape, Slice, Workload, WorkloadReference};
-use ncugate_model::expr::Expr;
+use crate::config::{
+    Buffer, BufferType, Laws, Reduction, RowOrder, Scalar, ScalarType, Shape, Slice, Workload, WorkloadReference,
+};
+use ncugate_model::expr::{Expr, ExprError};
 use ncugate_model::{Dtype, Role, ShapeName};
 use std::collections::HashSet;
 
@@ -25,7 +27,7 @@ pub fn workload(table: &Table<'_>, params: &[String]) -> Workload {
     let buffers = table.get(&WORKLOAD.buffers).map(|item| buffers(&item, &scopes, &shapes)).unwrap_or_default();
     let buffers_right = table.problems() == before;
     let scalars = table.get(&WORKLOAD.scalars).map(|item| scalars(&item, &scalar_scope)).unwrap_or_default();
-    let reference = table.read(&WORKLOAD.reference, |item| reference::reference(item, &dims, params));
+    let reference = table.read(&WORKLOAD.reference, |item| reference::reference(item, &dims, &shapes, params));
     let tolerance = table.read(&WORKLOAD.tolerance, |item| tolerance::tolerance(item, &buffers, &shapes));
     let seeds = table.get(&WORKLOAD.seeds).map(|item| seeds(&item)).unwrap_or_default();
     let over_shapes = |key| table.read(key, |item| evaluated(item, &dims, &shapes));
@@ -111,28 +113,29 @@ fn shapes(item: &Item<'_>) -> Vec<Shape> {
     for (name, dims) in table.free() {
         let Some(name) = plain_name(&name, &dims) else { continue };
         let Some(entries) = dims.table() else { continue };
-        let dims: Vec<(String, i64)> = entries
-            .free()
-            .into_iter()
-            .filter_map(|(dim, extent)| Some((identifier(&dim, &extent)?, extent.integer().unwrap_or(1))))
-            .collect();
+        let (products, right) = products(&name, &entries);
         if entries.free().is_empty() {
             entries.report(format!("shape `{name}` has no dimensions"), None);
         }
-        if let Some(first) = shapes.first()
-            && !same_names(&first.dims, &dims)
-            && dims.len() == entries.free().len()
+        if let (Some(first), Some(Shape { dims, .. })) = (shapes.first(), products.first())
+            && !same_names(&first.dims, dims)
+            && right
         {
             let list = |dims: &[(String, i64)]| dims.iter().map(|(n, _)| n.as_str()).collect::<Vec<_>>().join(", ");
             let message = format!(
                 "shape `{name}` has the dimensions {}, but shape `{}` has {}",
-                list(&dims),
+                list(dims),
                 first.name,
                 list(&first.dims)
             );
             entries.report(message, Some("give all shapes the same dimensions".to_owned()));
         }
-        shapes.push(Shape { name: ShapeName(name.into()), dims });
+        for shape in products {
+            if shapes.iter().any(|known| known.name == shape.name) {
+                entries.report(format!("two shapes have the name `{}`", shape.name), Some("rename one".to_owned()));
+            }
+            shapes.push(shape);
+        }
     }
     if table.free().is_empty() {
         table.report("`workload.shapes` declares no shape", Some("small = { B = 1, S = 128 }".to_owned()));
@@ -140,8 +143,54 @@ fn shapes(item: &Item<'_>) -> Vec<Shape> {
     shapes
 }
 
+/// Most shapes of a product.
+const MOST_SHAPES: usize = 1000;
+
+/// The shapes of an entry: one, or with lists every combination of their values, the last list fastest. The name of a
+/// combination ends with the dimensions that are lists and their values: `grid_b1_h8`. Also whether all dimensions are
+/// valid.
+fn products(name: &str, entries: &Table<'_>) -> (Vec<Shape>, bool) {
+    let mut shapes = vec![(name.to_owned(), Vec::new())];
+    let mut right = true;
+    for (dim, item) in entries.free() {
+        let Some(dim) = identifier(&dim, &item) else {
+            right = false;
+            continue;
+        };
+        let is_list = item.is_list();
+        let mut values: Vec<i64> = match is_list {
+            true => item.some_list().iter().filter_map(Item::integer).collect(),
+            false => vec![item.integer().unwrap_or(1)],
+        };
+        if let Some(twice) = values.iter().enumerate().find(|(at, value)| values[..*at].contains(value)) {
+            item.report(format!("`{}` has {} twice", item.place.key, twice.1), Some("remove one".to_owned()));
+        }
+        if shapes.len().saturating_mul(values.len()) > MOST_SHAPES {
+            item.report(format!("shape `{name}` is a product of more than {MOST_SHAPES} shapes"), None);
+            shapes.truncate(1);
+            values.truncate(1);
+        }
+        if values.is_empty() {
+            // A placeholder keeps the dimension known.
+            values.push(1);
+        }
+        // `k2_8` is not the dimension `k28` without a value.
+        let between = if dim.ends_with(|c: char| c.is_ascii_digit()) { "_" } else { "" };
+        let with = |(name, dims): &(String, Vec<(String, i64)>), value: i64| {
+            let name = match is_list {
+                true => format!("{name}_{}{between}{value}", dim.to_ascii_lowercase()),
+                false => name.clone(),
+            };
+            (name, dims.iter().cloned().chain([(dim.clone(), value)]).collect())
+        };
+        shapes = shapes.iter().flat_map(|shape| values.iter().map(|value| with(shape, *value))).collect();
+    }
+    let shape = |(name, dims): (String, Vec<(String, i64)>)| Shape { name: ShapeName(name.into()), dims };
+    (shapes.into_iter().map(shape).collect(), right)
+}
+
 /// The shapes that have every dimension of an expression; the others have a separate error.
-fn shapes_with<'s>(expr: &Expr, shapes: &'s [Shape]) -> impl Iterator<Item = &'s Shape> {
+pub fn shapes_with<'s>(expr: &Expr, shapes: &'s [Shape]) -> impl Iterator<Item = &'s Shape> {
     let names = expr.names();
     shapes.iter().filter(move |shape| names.iter().all(|(name, _)| shape.dims.iter().any(|(dim, _)| dim == name)))
 }
@@ -208,7 +257,7 @@ fn buffers(item: &Item<'_>, scopes: &BufferScopes<'_>, shapes: &[Shape]) -> Vec<
 fn buffer(name: &PlacedValue<String>, item: &Item<'_>, scopes: &BufferScopes<'_>, shapes: &[Shape]) -> Option<Buffer> {
     let name = identifier(name, item)?;
     let table = item.table()?;
-    let dtype = table.read(&BUFFER.dtype, |item| item.one_of(&DTYPES));
+    let dtype = table.read(&BUFFER.dtype, |item| dtype(item, scopes.dims, shapes));
     let role = table.read(&BUFFER.role, |item| item.one_of(&Role::WORDS));
     let reduce = table.get(&BUFFER.reduce);
     let reduction = reduce.as_ref().and_then(|item| item.one_of(&Reduction::WORDS));
@@ -218,7 +267,7 @@ fn buffer(name: &PlacedValue<String>, item: &Item<'_>, scopes: &BufferScopes<'_>
         .get(&BUFFER.shape)
         .map(|item| item.some_list().iter().filter_map(|axis| extent(axis, dims, shapes)).collect())
         .unwrap_or_default();
-    let (dtype, parts) = dtype.unwrap_or((Dtype::F32, None));
+    let (dtype, parts) = dtype.unwrap_or((BufferType::Fixed(Dtype::F32), None));
     shape.extend(parts.and_then(|parts| Expr::parse(parts).ok()));
     let has_init = table.has(&BUFFER.init);
     let is_filled = has_init || role.is_some_and(Role::is_read);
@@ -236,6 +285,40 @@ fn buffer(name: &PlacedValue<String>, item: &Item<'_>, scopes: &BufferScopes<'_>
         buffer.compare = slices(&item, &buffer, scopes.dims, shapes);
     }
     Some(buffer)
+}
+
+/// The type of an element, and the last axis that it adds: a word, or an expression of several words.
+fn dtype(item: &Item<'_>, dims: &NameScope, shapes: &[Shape]) -> Option<(BufferType, Option<&'static str>)> {
+    if !item.is_text() || !item.text()?.trim().contains(char::is_whitespace) {
+        return item.one_of(&DTYPES).map(|(dtype, parts)| (BufferType::Fixed(dtype), parts));
+    }
+    let types = Dtype::ALL.map(|dtype| dtype.name().to_owned());
+    let scope = NameScope::new("the types and the dimensions", dims.names.iter().cloned().chain(types));
+    let expr = scope.expr(item)?.value;
+    let dtype = BufferType::ByShape(expr.clone());
+    let mut floats = Vec::new();
+    for shape in shapes {
+        match dtype.at(shape) {
+            Ok(found) => floats.push(found.has_nan()),
+            // The name has an error already.
+            Err(ExprError::Unknown { .. }) => return None,
+            Err(e) => {
+                let message = format!("`{}` at shape `{}`: {e}", item.place.key, shape.name);
+                item.report_within(
+                    expr.text(),
+                    e.span(),
+                    message,
+                    Some("such as \"bf16 if BF == 1 else f16\"".to_owned()),
+                );
+                return None;
+            }
+        }
+    }
+    if floats.contains(&true) && floats.contains(&false) {
+        let help = "declare two buffers".to_owned();
+        item.report(format!("`{}` has floats at some shapes and integers at others", item.place.key), Some(help));
+    }
+    Some((dtype, None))
 }
 
 /// Reports `compare` or `order` of a buffer that is not compared element by element.

@@ -4,6 +4,7 @@ mod code_forms;
 mod declared;
 mod errors;
 mod fuzz;
+mod products;
 mod shipped;
 mod tables;
 mod tensor_maps;

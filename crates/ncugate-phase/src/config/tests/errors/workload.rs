@@ -80,13 +80,13 @@ fn no_output() {
 }
 
 #[test]
-fn dimension_not_positive() {
-    assert_snapshot!(shown(&[("tiny = { N = 64 }", "tiny = { N = 0 }")]), @r##"
-    error: `workload.shapes.tiny.N` is `0`, expected a whole number of at least 1
+fn dimension_negative() {
+    assert_snapshot!(shown(&[("tiny = { N = 64 }", "tiny = { N = -1 }")]), @r##"
+    error: `workload.shapes.tiny.N` is `-1`, expected a whole number of at least 0
       --> phase.toml:10:14
        |
-    10 | tiny = { N = 0 }
-       |              ^
+    10 | tiny = { N = -1 }
+       |              ^^
     "##);
 }
 
