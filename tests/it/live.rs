@@ -127,6 +127,45 @@ fn a_latency_of_launches_that_were_not_verified_does_not_pass() {
 }
 
 #[test]
+fn every_shape_of_a_product_is_checked_in_its_type_and_a_variant_runs_where_it_fits() {
+    let (place, variables) = machine_that_counts(&["copy_honest", "copy_slow"], "rounds = 6");
+    let text = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    let shapes_start = text.find("[workload.shapes]").unwrap();
+    let buffers_start = text.find("[workload.buffers]").unwrap();
+    let kernel_start = text.find("[kernel]").unwrap();
+    let shapes = "[workload.shapes]\nall = { S = 512, WIDE = [1, 0], P = [1, 2] }\n";
+    let buffer =
+        |more: &str| format!("{{ dtype = \"f32 if WIDE == 1 else f16\", shape = [\"S * (4 - 2 * WIDE)\"], {more} }}");
+    let buffers =
+        format!("[workload.buffers]\nx = {}\ny = {}\n", buffer("init = \"normal\""), buffer("role = \"output\""));
+    let honest = "kernel = { entry = \"copy_honest\"";
+    // the report of the double has no launch at these shapes
+    let latency = "[[gate]]\nname = \"latency\"\nrequire = \"latency_p50 <= 10.5\"\n";
+    let kernel = text[kernel_start..].replace(latency, "");
+    let kernel = kernel.replace(honest, &format!("{honest}, where = \"WIDE == 0\""));
+    let gate =
+        "[[gate]]\nname = \"correct\"\nrequire = \"correct == 1\"\non = \"copy_honest\"\nshapes = [\"all_wide0_*\"]\n";
+    assert!(shapes_start < buffers_start && buffers_start < kernel_start, "{text}");
+    place.write("phase.toml", &[&text[..shapes_start], shapes, &buffers, &kernel, gate].concat());
+    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+    let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    let run = fs::read_dir(place.path().join("profiles/copy")).unwrap().next().unwrap().unwrap().path();
+    let checks = fs::read_to_string(run.join("checks.jsonl")).unwrap();
+    let checks = checks.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let mut proven: Vec<(String, String)> = checks
+        .map(|check| (check["variant"].as_str().unwrap().to_owned(), check["shape"].as_str().unwrap().to_owned()))
+        .collect();
+    proven.sort();
+    proven.dedup();
+    let of = |variant: &str, shapes: &[&str]| {
+        shapes.iter().map(|shape| (variant.to_owned(), (*shape).to_owned())).collect::<Vec<_>>()
+    };
+    let (narrow, wide) = (["all_wide0_p1", "all_wide0_p2"], ["all_wide1_p1", "all_wide1_p2"]);
+    assert_eq!(proven, [of("copy_honest", &narrow), of("copy_slow", &[narrow, wide].concat())].concat());
+}
+
+#[test]
 fn a_kernel_of_two_sources_is_linked_and_measured() {
     let (place, variables) = machine_that_counts(&["copy_honest"], "rounds = 60");
     place.write("table.cu", ".section .nv.constant3,\"a\"\n.globl values\n.size values, 8\nvalues: .zero 8\n");
