@@ -2,12 +2,13 @@
 //! process, host code in shared objects too, and the functions queue copies through the driver API.
 
 use crate::command::{Finished, Place};
-use crate::live::{latencies, machine};
+use crate::live::{latencies, machine, machine_that_counts};
 use crate::stored::report_of_variants;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -198,6 +199,45 @@ fn functions_are_timed_where_a_graph_has_their_work_and_found_out_where_it_has_n
     assert!(manifest["inputs"]["functions.py"].is_string(), "{manifest}");
 }
 
+/// The jobs of programs that waited under ncu, at the paths of their former pipes.
+fn waiting(run: &Path, beginning: &str) -> Vec<PathBuf> {
+    let paths = fs::read_dir(run.join("logs")).unwrap().map(|entry| entry.unwrap().path());
+    let is_job = |path: &PathBuf| {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        name.starts_with(beginning) && name.ends_with(".json") && !name.ends_with(".preload.json") && path.is_file()
+    };
+    paths.filter(is_job).collect()
+}
+
+#[test]
+fn ncu_waits_over_kernels_functions_and_the_deep_profile_of_one_phase() {
+    if !has_shared_python() {
+        return;
+    }
+    let (place, variables) = machine_that_counts(&["copy_honest"], "rounds = 10");
+    place.write("functions.py", FUNCTIONS);
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    place.write("phase.toml", &format!("{phase}[[baseline]]\nname = \"other\"\npython = \"functions.py:honest\"\n"));
+    let launches = [("copy_honest", "copy_honest", 10_000.0), ("a_kernel_of_a_library", "other", 10_000.0)];
+    fs::write(place.path().join("counted.ncu-rep"), report_of_variants(&launches)).unwrap();
+    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+    let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    let run = fs::read_dir(place.path().join("profiles/copy")).unwrap().next().unwrap().unwrap().path();
+    let launched = |job: &PathBuf| {
+        let job: Value = serde_json::from_str(&fs::read_to_string(job).unwrap()).unwrap();
+        assert_eq!(job["mode"]["mode"], "profile", "{job}");
+        let kernels = job["kernels"].as_array().unwrap().iter();
+        kernels.map(|kernel| kernel["variant"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    for (beginning, variant) in [("launched-", "copy_honest"), ("called-", "other"), ("deep-early", "copy_honest")] {
+        let jobs = waiting(&run, beginning);
+        assert_eq!(jobs.iter().map(launched).collect::<Vec<_>>(), [[variant]], "{beginning} {jobs:?}");
+    }
+    let deep = fs::read_to_string(run.join("deep_profiles.jsonl")).unwrap();
+    assert!(deep.contains("deep-early-1.ncu-rep"), "{deep}");
+}
+
 /// Two processes import modules before any call: one checks and times, the other re-times the selected variant.
 #[test]
 fn modules_load_ahead_in_a_fresh_process_for_each_measurement() {
@@ -221,12 +261,12 @@ fn modules_load_ahead_in_a_fresh_process_for_each_measurement() {
     let names = |job: &str| serde_json::from_str::<Value>(job).unwrap()["kernels"].as_array().unwrap().len();
     assert_eq!(jobs.map(|job| names(&job)).into_iter().max(), Some(2), "{log}");
     // and for ncu, which started a program that waited
-    let profiled = fs::read_to_string(run.join("logs/called.json")).unwrap();
+    let [job] = &waiting(&run, "called-")[..] else { panic!("{log}") };
+    let profiled = fs::read_to_string(job).unwrap();
     assert_eq!(
         (names(&profiled), serde_json::from_str::<Value>(&profiled).unwrap()["mode"]["mode"].as_str()),
         (2, Some("profile"))
     );
-    assert!(run.join("logs/called-1.log").is_file() && run.join("logs/called-1.out").is_file());
     let callers: BTreeSet<&str> =
         lines.iter().filter(|(_, what)| *what == "called").map(|(process, _)| *process).collect();
     let imports = lines.iter().filter(|(process, what)| *what == "imported" && callers.contains(process)).count();

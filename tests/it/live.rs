@@ -929,7 +929,7 @@ fn a_deep_profile_requests_the_counters_of_its_chip() {
 
 #[test]
 fn the_selected_variant_gets_a_deep_profile_unless_the_phase_wants_none() {
-    for (deep_profile, report) in [("selected", Some("deep-1.ncu-rep")), ("none", None)] {
+    for (deep_profile, report) in [("selected", Some("deep-early-1.ncu-rep")), ("none", None)] {
         let (place, mut variables) = machine_that_counts(&["copy_honest"], "rounds = 60");
         let starts = place.path().join("starts.txt");
         variables.push(("NCUGATE_DOUBLE_STARTS", starts.display().to_string()));

@@ -5,6 +5,7 @@
 
 use super::cubins::cubins;
 use super::error::CampaignError;
+use super::prestart::PrestartedProcesses;
 use super::profile::expected;
 use super::progress::Progress;
 use super::reference_cubin::reference_cubin;
@@ -33,6 +34,8 @@ use std::time::Instant;
 
 /// Name prefix of its reports and logs.
 const STEM: &str = "deep";
+/// Name prefix if it was started before its turn.
+pub(super) const EARLY_STEM: &str = "deep-early";
 /// Unknown metrics to drop before the deep profile fails.
 const MAX_UNKNOWN: usize = 8;
 /// Most kernels of an evaluation whose instructions are listed: a disassembler runs for each.
@@ -43,6 +46,7 @@ pub struct DeepProfiler<'a> {
     pub phase: &'a Phase,
     pub plan: &'a Plan,
     pub tools: &'a Tools,
+    pub early: &'a PrestartedProcesses<'a>,
     pub writer: &'a mut RunWriter,
     pub progress: &'a (dyn Progress + Sync),
 }
@@ -126,7 +130,7 @@ impl DeepProfiler<'_> {
             scratch_folder(self.tools.device.uuid.as_deref()).map_err(io("create a folder for ncu's locks"))?;
         let folders = ProfilingFolders { reports: run.folder.join("reports"), logs, scratch };
         let ncu = self.tools.ncu.as_ref().map_err(Clone::clone)?;
-        let runner = folders.runner(ncu, self.phase, "");
+        let runner = Runner { prestarted: Some(self.early.sessions()), ..folders.runner(ncu, self.phase, "") };
         let phase = self.once();
         let commands: Vec<CommandTarget> = self
             .plan

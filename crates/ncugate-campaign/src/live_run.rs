@@ -91,7 +91,7 @@ impl<'a> LiveRun<'a> {
         let ended = ended
             .map_err(LiveError::from)
             .and_then(|()| self.confirm(&mut writer, &mut session, &early))
-            .and_then(|()| self.deep_profile(&mut writer, &session))
+            .and_then(|()| self.deep_profile(&mut writer, &session, &early))
             .and_then(|()| self.seal(&mut writer));
         drop(early);
         if let Err(why) = &ended {
@@ -239,10 +239,15 @@ impl<'a> LiveRun<'a> {
     }
 
     /// Takes the deep profiles of the selected variant and of other requested ones, after all measurements.
-    fn deep_profile(&self, writer: &mut RunWriter, session: &JudgedRun<'_>) -> Result<(), LiveError> {
+    fn deep_profile(
+        &self,
+        writer: &mut RunWriter,
+        session: &JudgedRun<'_>,
+        early: &PrestartedProcesses<'_>,
+    ) -> Result<(), LiveError> {
         let Self { phase, plan, tools, progress, .. } = *self;
         let asked = self.deep_variants(session);
-        Ok(DeepProfiler { phase, plan, tools, writer, progress }.run(session.selected(), &asked)?)
+        Ok(DeepProfiler { phase, plan, tools, early, writer, progress }.run(session.selected(), &asked)?)
     }
 
     /// Variants requested in addition to the selected one.

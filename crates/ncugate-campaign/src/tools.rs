@@ -36,12 +36,31 @@ pub struct Tools {
     pub machine: Machine,
 }
 
+/// Programs that print their versions while the driver is asked for devices.
+#[derive(Debug, Clone)]
+struct Programs {
+    nvcc: Nvcc,
+    ncu: Result<Ncu, ToolError>,
+}
+
+impl Programs {
+    fn find(phase: &Phase) -> Result<Self, CampaignError> {
+        let nvcc = || Nvcc::find(phase.build.nvcc.as_deref());
+        let (nvcc, ncu) = rayon::join(nvcc, || Ncu::find(phase.profile.ncu.as_deref()));
+        match (ncu, phase.counting) {
+            (Err(absent), CounterPolicy::Required) => nvcc.map_err(CampaignError::from).and(Err(absent.into())),
+            (ncu, _) => Ok(Self { nvcc: nvcc?, ncu }),
+        }
+    }
+}
+
 impl Tools {
     /// Finds all tools, or reports the missing ones.
     pub fn find(phase: &Phase) -> Result<Self, CampaignError> {
         let worker = worker()?;
-        match find_device(&worker, PROBE_TIMEOUT)? {
-            DeviceProbe::Present(device) => Self::around(phase, worker, device, Vec::new()),
+        let (device, programs) = rayon::join(|| find_device(&worker, PROBE_TIMEOUT), || Programs::find(phase));
+        match device? {
+            DeviceProbe::Present(device) => Self::around(programs?, worker, device, Vec::new()),
             DeviceProbe::Absent { reason } => Err(CampaignError::NoGpu { reason }),
         }
     }
@@ -55,10 +74,13 @@ impl Tools {
         // An earlier phase may have been measured on other GPUs.
         process::show_gpu(None);
         let mut kinds = Vec::new();
-        for kind in choose(gpus, &phase.groups, &worker, PROBE_TIMEOUT)? {
+        let chosen = || choose(gpus, &phase.groups, &worker, PROBE_TIMEOUT);
+        let (chosen, programs) = rayon::join(chosen, || Programs::find(phase));
+        let (chosen, programs) = (chosen?, programs?);
+        for kind in chosen {
             let mut lanes = kind.into_iter();
             if let Some(home) = lanes.next() {
-                let tools = Self::around(phase, worker.clone(), home.device, lanes.collect())?;
+                let tools = Self::around(programs.clone(), worker.clone(), home.device, lanes.collect())?;
                 kinds.push(Self { home: Some(home.name), ..tools });
             }
         }
@@ -76,16 +98,11 @@ impl Tools {
     }
 
     fn around(
-        phase: &Phase,
+        Programs { nvcc, ncu }: Programs,
         worker: WorkerCommand,
         device: DeviceAttributes,
         others: Vec<Lane>,
     ) -> Result<Self, CampaignError> {
-        let nvcc = Nvcc::find(phase.build.nvcc.as_deref())?;
-        let ncu = match (Ncu::find(phase.profile.ncu.as_deref()), phase.counting) {
-            (Err(absent), CounterPolicy::Required) => return Err(absent.into()),
-            (found, _) => found,
-        };
         let measured_on = machine(&device);
         let other_machines: Vec<Machine> = others.iter().map(|lane| machine(&lane.device)).collect();
         for (lane, other) in others.iter().zip(&other_machines) {

@@ -63,21 +63,33 @@ impl<'a> Profiler<'a> {
         sink: Sink,
     ) -> Result<ProfilingSummary, ProfileError> {
         let mut collected = ProfilingSummary::default();
-        let launches_of = |subject: &Subject| {
-            self.pending(subject, metrics).iter().map(|case| subject.expect.least(case) as usize).sum::<usize>()
-        };
-        let launches: usize = subjects.iter().map(launches_of).sum();
-        if launches == 0 {
-            return Ok(collected);
-        }
-        let mut groups = self.plan(subjects, metrics, launches, book, &mut collected)?;
+        let outcome =
+            subjects.iter().try_for_each(|subject| self.profile_program(subject, metrics, book, sink, &mut collected));
         keep(book, &mut collected);
-        let outcome = groups.iter_mut().try_for_each(|group| {
-            subjects.iter().try_for_each(|subject| self.collect(subject, group, book, sink, &mut collected))
-        });
-        keep(book, &mut collected);
-        collected.groups = groups;
         outcome.map(|()| collected)
+    }
+
+    /// Profiles one program. Its groups follow from its own launches: for few launches, another process, which may import
+    /// libraries, takes longer than replays.
+    fn profile_program(
+        &self,
+        subject: &Subject,
+        metrics: &[NcuMetric],
+        book: &mut PassBook,
+        sink: Sink,
+        collected: &mut ProfilingSummary,
+    ) -> Result<(), ProfileError> {
+        let known: Vec<NcuMetric> = metrics.iter().filter(|name| !collected.unknown.contains(name)).cloned().collect();
+        let pending = self.pending(subject, &known);
+        let launches = pending.iter().map(|case| subject.expect.least(case) as usize).sum();
+        if launches == 0 {
+            return Ok(());
+        }
+        let mut groups = self.plan(subject, &known, launches, book, collected)?;
+        keep(book, collected);
+        let outcome = groups.iter_mut().try_for_each(|group| self.collect(subject, group, book, sink, collected));
+        collected.groups.extend(groups);
+        outcome
     }
 
     /// Measures the passes that the plan for `launches` launches of `metrics` needs, and stores them in the book.
@@ -92,7 +104,7 @@ impl<'a> Profiler<'a> {
         book: &mut PassBook,
     ) -> Result<ProfilingSummary, ProfileError> {
         let mut collected = ProfilingSummary::default();
-        let planned = self.plan(std::slice::from_ref(subject), metrics, launches, book, &mut collected);
+        let planned = self.plan(subject, metrics, launches, book, &mut collected);
         keep(book, &mut collected);
         collected.groups = planned?;
         Ok(collected)
@@ -105,7 +117,7 @@ impl<'a> Profiler<'a> {
     /// Groups from the book and, if it knows too little, from probes. Leaves out metrics that ncu does not know.
     fn plan(
         &self,
-        subjects: &[Subject],
+        subject: &Subject,
         metrics: &[NcuMetric],
         launches: usize,
         book: &mut PassBook,
@@ -120,7 +132,7 @@ impl<'a> Profiler<'a> {
                 effort,
                 &mut |set| {
                     left = left.saturating_sub(1);
-                    self.probe(subjects, set, collected)
+                    self.probe(subject, set, collected)
                 },
                 book,
             );
@@ -143,13 +155,12 @@ impl<'a> Profiler<'a> {
     /// Replay passes of `set`, measured on one launch of the first case that can be profiled.
     fn probe(
         &self,
-        subjects: &[Subject],
+        subject: &Subject,
         set: &[NcuMetric],
         collected: &mut ProfilingSummary,
     ) -> Result<u32, ProbeFailure> {
         let runner = Runner { reports: self.runner.logs, ..self.runner };
-        let candidates = subjects.iter().flat_map(|subject| subject.cases.iter().map(move |case| (subject, case)));
-        for (subject, case) in candidates.take(PROBED_CASES) {
+        for case in subject.cases.iter().take(PROBED_CASES) {
             let io = |error| ProbeFailure::Error(ProfileError::Io(error));
             let cases = std::slice::from_ref(case);
             let ran = start(&runner, subject, "probe", set, cases).map_err(io)?;

@@ -97,6 +97,8 @@ impl LifeSampling {
     const SHORTEST: u32 = 1500;
     /// Microseconds that are sampled around a launch: on an H200, 150 to 260 before it and 75 to 260 after it.
     const AROUND: f64 = 500.0;
+    /// A launch for which the shortest interval suffices, in microseconds.
+    const SHORTEST_LAUNCH: f64 = 1.0;
     /// How much longer a launch can take under the profiler, with cold caches.
     const LONGER: f64 = 1.5;
 
@@ -113,6 +115,11 @@ impl LifeSampling {
             .into_iter()
             .find(|ns| f64::from(*ns) >= wanted)
             .map_or(Self::Automatic, |nanoseconds| Self::Every { nanoseconds })
+    }
+
+    /// The settings for short launches, whose number of samples certainly fits at the shortest interval.
+    pub fn shortest(version: NcuVersion, capability: ComputeCapability) -> Self {
+        Self::for_launches(Some(Self::SHORTEST_LAUNCH), version, capability)
     }
 
     fn options(self) -> Vec<(&'static str, String)> {
@@ -415,6 +422,8 @@ mod tests {
         }
         assert_eq!(every(f64::NAN), LifeSampling::Automatic);
         assert_eq!(every(1e12), LifeSampling::Automatic);
+        let shortest = LifeSampling::shortest(version, hopper);
+        assert!(shortest == every(20.0) && shortest != every(200.0), "{shortest:?}");
         assert_eq!(LifeSampling::for_launches(None, version, hopper), LifeSampling::Automatic);
         let ada = LifeSampling::for_launches(Some(20.0), version, ComputeCapability::new(8, 9));
         assert_eq!(ada, LifeSampling::Automatic);

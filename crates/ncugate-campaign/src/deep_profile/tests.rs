@@ -1,8 +1,9 @@
 //! Deep profiles with an ncu double that replays a real report (`tests/data/deep.ncu-rep.zst`).
 
 use super::*;
-use crate::NoProgress;
 use crate::fixtures::{self, script};
+use crate::gpu_turn::GpuTurn;
+use crate::{GpuWait, NoProgress};
 use ncugate_cuda::host::{WorkerCommand, WorkerEvent};
 use ncugate_judge::store::{Fingerprint, record};
 use ncugate_model::{BuildOutcome, BuildRecord, CheckOutcome, CheckRecord, Differences, Resources, ShapeName};
@@ -100,7 +101,10 @@ impl Replay {
     fn deep_profile_of(&mut self, selected: Option<&str>, asked: &[&str]) -> Run {
         let id = |id: &str| VariantId(id.into());
         let (phase, plan, tools) = (&self.phase, &self.plan, &self.tools);
-        let mut profiler = DeepProfiler { phase, plan, tools, writer: &mut self.writer, progress: &NoProgress };
+        let turn = GpuTurn::of(std::iter::empty(), GpuWait::Endless, &NoProgress);
+        let early = PrestartedProcesses::new((phase, plan, tools), &turn, &NoProgress, self.writer.folder());
+        let (early, writer) = (&early, &mut self.writer);
+        let mut profiler = DeepProfiler { phase, plan, tools, early, writer, progress: &NoProgress };
         profiler.run(selected.map(id).as_ref(), &asked.iter().map(|asked| id(asked)).collect::<Vec<_>>()).unwrap();
         Run::load(self.writer.folder()).unwrap()
     }

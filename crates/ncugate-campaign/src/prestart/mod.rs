@@ -67,7 +67,7 @@ impl<'a> PrestartedProcesses<'a> {
     }
 
     /// Starts programs that import libraries: Python workers, external commands for which `is_open` returns true, and
-    /// ncu over both. Takes the GPU for commands, which may load on it.
+    /// ncu over baselines of the latter. Takes the GPU for commands, which may load on it.
     ///
     /// # Errors
     /// Those of [`GpuTurn::take`].
@@ -95,15 +95,16 @@ impl<'a> PrestartedProcesses<'a> {
         }
     }
 
-    /// Runs `build`, which calls its argument for every built variant. Meanwhile measures replay passes, and starts
-    /// ncu over kernels during the last builds: until then other runs may measure on the GPU.
+    /// Runs `build`, which calls its argument for every built variant. Meanwhile measures replay passes, starts ncu over
+    /// functions, and during the last builds ncu over kernels: until then other runs may measure on the GPU.
     pub fn beside_builds<T>(&self, build: impl FnOnce(&mut (dyn FnMut() + Send)) -> T) -> T {
         let last = self.plan.variants.len().saturating_sub(process::cores());
         std::thread::scope(|scope| {
             let (last_began, await_last) = channel();
-            if self.is_allowed() && self.launches_kernels() {
+            if self.is_allowed() {
                 scope.spawn(move || {
                     self.find_passes();
+                    self.start_over_functions();
                     if await_last.recv().is_ok() {
                         self.start_over_kernels();
                     }
@@ -165,8 +166,16 @@ impl<'a> PrestartedProcesses<'a> {
         self.tools.gpus().all(|gpu| gpu.device().compute_mode == ComputeMode::Default)
     }
 
-    /// Starts workers that import the modules of Python functions, and ncu over another one.
+    /// Starts workers that import the modules of Python functions.
     fn load_functions(&self) {
+        let Some(preload) = self.functions() else { return };
+        let logs = self.folder.join("logs");
+        let start = |number| PrestartedWorker::start(&self.tools.worker, &preload, &logs, number).ok();
+        locked(&self.workers).extend((0..WORKERS).filter_map(start));
+    }
+
+    /// The Python functions of the plan; `None` if it has none.
+    fn functions(&self) -> Option<Preload> {
         let functions = self.plan.variants.iter().filter_map(|variant| match &variant.method {
             Method::Function(function) if function.host.is_none() => {
                 Some((function.file.clone(), function.function.clone()))
@@ -174,20 +183,8 @@ impl<'a> PrestartedProcesses<'a> {
             Method::Function(_) | Method::Kernel(_) | Method::Command(_) | Method::Captured(_) => None,
         });
         let functions: Vec<_> = functions.collect();
-        if functions.is_empty() {
-            return;
-        }
-        let preload = Preload::Functions { python: PythonEnvironment::of(&self.phase.build), functions };
-        let logs = self.folder.join("logs");
-        let start = |number| PrestartedWorker::start(&self.tools.worker, &preload, &logs, number).ok();
-        locked(&self.workers).extend((0..WORKERS).filter_map(start));
-        self.start_over_functions(&preload);
-    }
-
-    /// Whether this program's worker launches kernels and no functions.
-    fn launches_kernels(&self) -> bool {
-        let has = |is_such: fn(&Method) -> bool| self.plan.variants.iter().any(|variant| is_such(&variant.method));
-        has(|method| matches!(method, Method::Kernel(_))) && !has(|method| matches!(method, Method::Function(_)))
+        let python = PythonEnvironment::of(&self.phase.build);
+        (!functions.is_empty()).then_some(Preload::Functions { python, functions })
     }
 }
 

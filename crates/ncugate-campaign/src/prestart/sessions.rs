@@ -3,6 +3,7 @@
 use super::PrestartedProcesses;
 use super::passes;
 use crate::counter_collection::book;
+use crate::deep_profile::EARLY_STEM;
 use crate::profile::{cases, counters};
 use crate::targets::{self, ProfilingFolders, launches_of_kernels};
 use crate::tools::RunGpu;
@@ -10,29 +11,37 @@ use ncugate_cuda::host::Preload;
 use ncugate_cuda::host::external;
 use ncugate_judge::frame::required_metrics;
 use ncugate_model::disk::scratch_folder;
-use ncugate_model::process::{RequestPipe, VISIBLE_GPUS};
+use ncugate_model::process::{self, RequestPipe, VISIBLE_GPUS};
 use ncugate_model::{ShapeName, VariantId};
-use ncugate_ncu::{Effort, Group, Job, LaunchSelection, Ncu, Processes, ProfileDetail, plan_groups};
+use ncugate_ncu::{
+    Effort, Group, Job, LaunchSelection, LifeSampling, Ncu, Processes, ProfileDetail, ProfiledCase, plan_groups,
+};
+use ncugate_phase::config::DeepProfileTarget;
 use ncugate_phase::plan::{CommandPlan, Method};
 use std::io;
 use std::process::Command;
 
-/// Limit on sessions over kernels on a GPU: a phase has one to three groups of counters, and a fourth for shapes that
-/// are only timed.
+/// Limit on sessions of a kind on a GPU: a phase has one to three groups of counters, and a fourth for shapes that are
+/// only timed.
 const MOST_SESSIONS: usize = 4;
 /// Approximate device memory of a waiting process, in bytes.
 const CONTEXT_BYTES: u64 = 1 << 29;
 /// Waiting processes may take one part in this many of a GPU's memory.
 const SHARE: u64 = 16;
+/// Processor cores for each interpreter that imports under ncu.
+const CORES: usize = 4;
+
+/// A group of counters to collect, and the launches to collect them of.
+type PlannedSession = (Group, LaunchSelection);
 
 impl PrestartedProcesses<'_> {
     /// Measures the replay passes for the counters of kernels, if they are not known for this chip. The GPU is held
     /// meanwhile; if another run measures on it, profiling measures the passes later.
     pub(super) fn find_passes(&self) {
         let Ok(ncu) = &self.tools.ncu else { return };
-        let gpu = self.tools.timing_gpu();
+        let (gpu, kernels) = (self.tools.timing_gpu(), self.variants(is_kernel).len());
         let unknown: Vec<_> = (self.counted().into_iter())
-            .filter(|(counters, shapes)| passes::are_unknown(ncu, gpu, counters, self.launches(shapes)))
+            .filter(|(counters, shapes)| passes::are_unknown(ncu, gpu, counters, kernels * shapes.len()))
             .collect();
         if unknown.is_empty() {
             return;
@@ -40,32 +49,33 @@ impl PrestartedProcesses<'_> {
         let (Some(_hold), Ok(folders)) = (self.turn.hold(), self.folders(gpu)) else { return };
         for (counters, shapes) in &unknown {
             let runner = folders.runner(ncu, self.phase, "early-");
-            passes::find(runner, gpu, counters, self.launches(shapes));
+            passes::find(runner, gpu, counters, kernels * shapes.len());
         }
     }
 
-    /// Starts ncu over a worker with an open device, for each group of counters on each GPU; fewer on GPUs with
-    /// little memory. Nothing is started if another run measures on a GPU. The GPUs are held until everything has
-    /// loaded.
+    /// Starts ncu over a worker with an open device, for each group of counters on each GPU, and for the deep profile
+    /// on the first; fewer on GPUs with little memory. Nothing is started if another run measures on a GPU. The GPUs
+    /// are held until everything has loaded.
     pub(super) fn start_over_kernels(&self) {
         let Ok(ncu) = &self.tools.ncu else { return };
+        let kernels = self.variants(is_kernel);
         let most = usize::try_from(self.tools.device.memory / SHARE / CONTEXT_BYTES).unwrap_or(usize::MAX);
-        let (Some(hold), true) = (self.turn.hold(), most > 0) else { return };
-        let kernels = self.plan.variants.iter().filter(|variant| matches!(variant.method, Method::Kernel(_)));
-        let kernels: Vec<_> = kernels.map(|variant| &variant.id).collect();
-        let mut groups: Vec<(Group, LaunchSelection)> = Vec::new();
-        for (counters, shapes) in self.counted() {
-            let selection = launches_of_kernels(self.phase, &cases(kernels.iter().copied(), &shapes));
-            groups.extend(
-                self.groups(ncu, &counters, self.launches(&shapes)).into_iter().map(|group| (group, selection.clone())),
-            );
+        if kernels.is_empty() || most == 0 {
+            return;
         }
+        let Some(hold) = self.turn.hold() else { return };
+        let sessions = self.planned(ncu, &kernels, |cases| launches_of_kernels(self.phase, cases));
+        let sessions = &sessions[..sessions.len().min(MOST_SESSIONS).min(most)];
         for gpu in self.tools.gpus() {
-            for (number, (group, selection)) in groups.iter().take(MOST_SESSIONS.min(most)).enumerate() {
+            for (number, (group, selection)) in sessions.iter().enumerate() {
                 // Groups of different shapes share a name, and each session waits on a separate pipe.
                 let stem = format!("launched-{number}-{}", group.name);
-                let _ = self.start_over_worker(ncu, gpu, &stem, (&group.metrics, selection), &Preload::Device);
+                let wanted = (&group.metrics[..], ProfileDetail::Counters, selection);
+                let _ = self.start_over_worker(ncu, gpu, &stem, wanted, &Preload::Device);
             }
+        }
+        if sessions.len() < most {
+            self.start_deep_profile(ncu, &kernels);
         }
         // A loaded process disturbs nobody: other runs may measure until the builds have ended.
         let sessions = self.sessions.clone();
@@ -75,15 +85,34 @@ impl PrestartedProcesses<'_> {
         });
     }
 
-    /// Starts ncu over Python functions, if one session collects all of their counters.
-    pub(super) fn start_over_functions(&self, preload: &Preload) {
+    /// Starts ncu for the deep profile of a kernel. Latencies are not known yet: the session serves a kernel whose
+    /// launches are sampled at the shortest interval.
+    fn start_deep_profile(&self, ncu: &Ncu, kernels: &[&VariantId]) {
+        if self.phase.profile.deep_profile == DeepProfileTarget::None {
+            return;
+        }
+        let capability = self.tools.device.compute_capability;
+        let metrics = required_metrics::deep_counters(Some(capability));
+        let detail = ProfileDetail::Deep(LifeSampling::shortest(ncu.version, capability));
+        let selection = launches_of_kernels(
+            self.phase,
+            &cases(kernels.iter().copied(), std::slice::from_ref(&self.phase.objective.shape)),
+        );
+        let wanted = (&metrics[..], detail, &selection);
+        let _ = self.start_over_worker(ncu, self.tools.timing_gpu(), EARLY_STEM, wanted, &Preload::Device);
+    }
+
+    /// Starts ncu over functions if some are in Python, for each group of their counters; for fewer if cores are few.
+    pub(super) fn start_over_functions(&self) {
         let Ok(ncu) = &self.tools.ncu else { return };
-        let (counted, _) = counters(&self.metrics, &self.tools.device);
-        let launches = self.launches(&self.phase.profile.shapes);
-        let [group] = &self.groups(ncu, &counted, launches)[..] else { return };
-        let functions = self.plan.variants.iter().filter(|variant| matches!(variant.method, Method::Function(_)));
-        let selection = targets::in_ranges(&cases(functions.map(|variant| &variant.id), &self.phase.profile.shapes));
-        let _ = self.start_over_worker(ncu, self.tools.timing_gpu(), "called", (&group.metrics, &selection), preload);
+        let Some(preload) = self.functions() else { return };
+        let most = (process::cores() / CORES).clamp(1, MOST_SESSIONS);
+        let sessions = self.planned(ncu, &self.variants(is_function), targets::in_ranges);
+        for (number, (group, selection)) in sessions.iter().take(most).enumerate() {
+            let stem = format!("called-{number}-{}", group.name);
+            let wanted = (&group.metrics[..], ProfileDetail::Counters, selection);
+            let _ = self.start_over_worker(ncu, self.tools.timing_gpu(), &stem, wanted, &preload);
+        }
     }
 
     /// Starts ncu over external baselines, if one session collects all counters of one. The turn is already taken.
@@ -114,7 +143,8 @@ impl PrestartedProcesses<'_> {
             target.env(VISIBLE_GPUS, &name.0);
         }
         let selection = targets::launches_of(plan, &cases(std::iter::once(variant), &self.phase.profile.shapes));
-        self.start(ncu, gpu, (&stem, metrics, &selection), (&target, Processes::All), pipe)
+        let wanted = (metrics, ProfileDetail::Counters, &selection);
+        self.start(ncu, gpu, (&stem, wanted), (&target, Processes::All), pipe)
     }
 
     fn start_over_worker(
@@ -122,7 +152,7 @@ impl PrestartedProcesses<'_> {
         ncu: &Ncu,
         gpu: RunGpu<'_>,
         stem: &str,
-        (metrics, selection): (&[String], &LaunchSelection),
+        wanted: (&[String], ProfileDetail, &LaunchSelection),
         preload: &Preload,
     ) -> io::Result<()> {
         let place = self.folder.join("logs").join(format!("{}{stem}", gpu.prefix()));
@@ -131,7 +161,7 @@ impl PrestartedProcesses<'_> {
         let pipe = RequestPipe::make(&place.with_extension("json"))?;
         let mut target = gpu.worker().command();
         target.arg("--preload").arg(&about).arg(pipe.path());
-        self.start(ncu, gpu, (stem, metrics, selection), (&target, Processes::Application), pipe)
+        self.start(ncu, gpu, (stem, wanted), (&target, Processes::Application), pipe)
     }
 
     /// Starts ncu over a program that receives its job through the pipe.
@@ -139,11 +169,11 @@ impl PrestartedProcesses<'_> {
         &self,
         ncu: &Ncu,
         gpu: RunGpu<'_>,
-        (stem, metrics, selection): (&str, &[String], &LaunchSelection),
+        (stem, (metrics, detail, selection)): (&str, (&[String], ProfileDetail, &LaunchSelection)),
         (target, processes): (&Command, Processes),
         pipe: RequestPipe,
     ) -> io::Result<()> {
-        let job = Job { stem, metrics, detail: ProfileDetail::Counters, target, selection, processes };
+        let job = Job { stem, metrics, detail, target, selection, processes };
         self.folders(gpu)?.runner(ncu, self.phase, &gpu.prefix()).prestart(&self.sessions, &job, pipe)
     }
 
@@ -158,8 +188,20 @@ impl PrestartedProcesses<'_> {
         all.into_iter().filter(|(_, shapes)| !shapes.is_empty()).collect()
     }
 
-    fn launches(&self, shapes: &[ShapeName]) -> usize {
-        self.plan.variants.len() * shapes.len()
+    /// The sessions over the worker that launches some variants, as far as they are known before the first session.
+    fn planned(
+        &self,
+        ncu: &Ncu,
+        variants: &[&VariantId],
+        select: impl Fn(&[ProfiledCase]) -> LaunchSelection,
+    ) -> Vec<PlannedSession> {
+        let mut sessions = Vec::new();
+        for (counters, shapes) in self.counted().into_iter().filter(|_| !variants.is_empty()) {
+            let groups = self.groups(ncu, &counters, variants.len() * shapes.len());
+            let selection = select(&cases(variants.iter().copied(), &shapes));
+            sessions.extend(groups.into_iter().map(|group| (group, selection.clone())));
+        }
+        sessions
     }
 
     /// The groups of counters to collect, as far as they are known before the first session.
@@ -169,6 +211,10 @@ impl PrestartedProcesses<'_> {
         plan_groups(counters, effort, &mut unasked, &mut book(ncu, &self.tools.device)).unwrap_or_default()
     }
 
+    fn variants(&self, is_such: impl Fn(&Method) -> bool) -> Vec<&VariantId> {
+        self.plan.variants.iter().filter(|variant| is_such(&variant.method)).map(|variant| &variant.id).collect()
+    }
+
     fn folders(&self, gpu: RunGpu<'_>) -> io::Result<ProfilingFolders> {
         Ok(ProfilingFolders {
             reports: self.folder.join("reports"),
@@ -176,4 +222,12 @@ impl PrestartedProcesses<'_> {
             scratch: scratch_folder(gpu.device().uuid.as_deref())?,
         })
     }
+}
+
+fn is_kernel(method: &Method) -> bool {
+    matches!(method, Method::Kernel(_))
+}
+
+fn is_function(method: &Method) -> bool {
+    matches!(method, Method::Function(_))
 }
