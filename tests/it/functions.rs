@@ -209,19 +209,63 @@ fn waiting(run: &Path, beginning: &str) -> Vec<PathBuf> {
     paths.filter(is_job).collect()
 }
 
-#[test]
-fn ncu_waits_over_kernels_functions_and_the_deep_profile_of_one_phase() {
-    if !has_shared_python() {
-        return;
-    }
+/// A run of a kernel, with a function as its baseline in a module that begins with `text`.
+fn run_with_a_function(text: &str) -> (Place, Finished) {
     let (place, variables) = machine_that_counts(&["copy_honest"], "rounds = 10");
-    place.write("functions.py", FUNCTIONS);
+    place.write("functions.py", &format!("{text}{FUNCTIONS}"));
     let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
     place.write("phase.toml", &format!("{phase}[[baseline]]\nname = \"other\"\npython = \"functions.py:honest\"\n"));
     let launches = [("copy_honest", "copy_honest", 10_000.0), ("a_kernel_of_a_library", "other", 10_000.0)];
     fs::write(place.path().join("counted.ncu-rep"), report_of_variants(&launches)).unwrap();
     let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
     let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+    (place, finished)
+}
+
+/// A module that takes until a check is recorded, 10 s at most.
+const SLOW: &str = r#"
+import glob, os, time
+
+def checked():
+    runs = glob.glob(os.path.join(os.path.dirname(__file__), "profiles/copy/*/checks.jsonl"))
+    return any(os.path.getsize(run) for run in runs)
+
+began = time.monotonic()
+while not checked() and time.monotonic() - began < 10:
+    time.sleep(0.02)
+with open(os.path.join(os.path.dirname(__file__), "log.txt"), "a") as file:
+    file.write("meanwhile\n" if checked() else "late\n")
+"#;
+
+#[test]
+fn kernels_are_checked_while_functions_are_imported() {
+    if !has_shared_python() {
+        return;
+    }
+    let (place, finished) = run_with_a_function(SLOW);
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    let log = fs::read_to_string(place.path().join("log.txt")).unwrap();
+    assert!(log.lines().count() >= 2 && !log.contains("late"), "{log}");
+}
+
+#[test]
+fn a_library_that_crashes_while_it_is_imported_is_held_against_no_kernel() {
+    if !has_shared_python() {
+        return;
+    }
+    let crash = "import os, threading\nif threading.current_thread() is not threading.main_thread():\n    os.abort()\n";
+    let (place, finished) = run_with_a_function(crash);
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    let timed: Vec<String> = outcomes(&place).into_iter().map(|(_, status, _)| status).collect();
+    assert_eq!(timed, ["timed"; 2], "{finished:?}");
+}
+
+#[test]
+fn ncu_waits_over_kernels_functions_and_the_deep_profile_of_one_phase() {
+    if !has_shared_python() {
+        return;
+    }
+    let (place, finished) = run_with_a_function("");
     assert_eq!(finished.status, Some(0), "{finished:?}");
     let run = fs::read_dir(place.path().join("profiles/copy")).unwrap().next().unwrap().unwrap().path();
     let launched = |job: &PathBuf| {

@@ -25,7 +25,7 @@ use ncugate_phase::config::Phase;
 use ncugate_phase::plan::{KernelCode, Method, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// One execution of a plan.
 pub struct Campaign<'a> {
@@ -226,12 +226,16 @@ impl Campaign<'_> {
     fn kernels(&mut self, job: WorkerJob, totals: &mut BenchTotals) -> Result<(), CampaignError> {
         let (logs, timeout) = (self.writer.folder().join("logs"), self.phase.bench.timeout);
         let first = self.early.worker(&job);
+        let mut waited = Duration::ZERO;
         let finish = measure(job, &self.tools.worker, first, timeout, &logs, &mut |event| {
             if event == WorkerEvent::Proven {
+                let began = Instant::now();
                 self.early.settle();
+                waited += began.elapsed();
             }
             self.keep(event, totals)
         })?;
+        self.writer.spent("bench: imports and ncu", waited.as_secs_f64())?;
         match finish {
             JobOutcome::Complete => Ok(()),
             JobOutcome::Interrupted => Err(CampaignError::Interrupted),

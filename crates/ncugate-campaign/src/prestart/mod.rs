@@ -12,7 +12,7 @@ use super::targets::command_folder;
 use super::tools::Tools;
 use ncugate_cuda::PythonEnvironment;
 use ncugate_cuda::host::external::PrestartedCommand;
-use ncugate_cuda::host::{Preload, PrestartedWorker, WorkerJob};
+use ncugate_cuda::host::{ImportTime, Preload, PrestartedWorker, WorkerJob};
 use ncugate_judge::frame::required_metrics;
 use ncugate_model::process::{self, LOAD_TIMEOUT};
 use ncugate_model::{ComputeMode, VariantId};
@@ -24,8 +24,8 @@ use std::sync::mpsc::channel;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Workers that load Python functions: one checks and times, one confirms.
-const WORKERS: usize = 2;
+/// Workers that load Python functions: the first checks and times, and the second, idle by then, confirms.
+const WORKERS: [ImportTime; 2] = [ImportTime::DuringJob, ImportTime::BeforeJob];
 
 /// Processes of a run that were started before their turn. A process that cannot be started now reports why at its
 /// turn. Drop terminates the unused ones.
@@ -168,14 +168,15 @@ impl<'a> PrestartedProcesses<'a> {
 
     /// Starts workers that import the modules of Python functions.
     fn load_functions(&self) {
-        let Some(preload) = self.functions() else { return };
         let logs = self.folder.join("logs");
-        let start = |number| PrestartedWorker::start(&self.tools.worker, &preload, &logs, number).ok();
-        locked(&self.workers).extend((0..WORKERS).filter_map(start));
+        let start = |(number, imports)| {
+            PrestartedWorker::start(&self.tools.worker, &self.functions(imports)?, &logs, number).ok()
+        };
+        locked(&self.workers).extend(WORKERS.into_iter().enumerate().filter_map(start));
     }
 
     /// The Python functions of the plan; `None` if it has none.
-    fn functions(&self) -> Option<Preload> {
+    fn functions(&self, imports: ImportTime) -> Option<Preload> {
         let functions = self.plan.variants.iter().filter_map(|variant| match &variant.method {
             Method::Function(function) if function.host.is_none() => {
                 Some((function.file.clone(), function.function.clone()))
@@ -184,7 +185,7 @@ impl<'a> PrestartedProcesses<'a> {
         });
         let functions: Vec<_> = functions.collect();
         let python = PythonEnvironment::of(&self.phase.build);
-        (!functions.is_empty()).then_some(Preload::Functions { python, functions })
+        (!functions.is_empty()).then_some(Preload::Functions { python, functions, imports })
     }
 }
 

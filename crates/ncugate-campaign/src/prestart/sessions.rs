@@ -9,6 +9,7 @@ use crate::targets::{self, ProfilingFolders, launches_of_kernels};
 use crate::tools::RunGpu;
 use ncugate_cuda::host::Preload;
 use ncugate_cuda::host::external;
+use ncugate_cuda::host::{ImportTime, Preload};
 use ncugate_judge::frame::required_metrics;
 use ncugate_model::disk::scratch_folder;
 use ncugate_model::process::{self, RequestPipe, VISIBLE_GPUS};
@@ -105,7 +106,7 @@ impl PrestartedProcesses<'_> {
     /// Starts ncu over functions if some are in Python, for each group of their counters; for fewer if cores are few.
     pub(super) fn start_over_functions(&self) {
         let Ok(ncu) = &self.tools.ncu else { return };
-        let Some(preload) = self.functions() else { return };
+        let Some(preload) = self.functions(ImportTime::BeforeJob) else { return };
         let most = (process::cores() / CORES).clamp(1, MOST_SESSIONS);
         let sessions = self.planned(ncu, &self.variants(is_function), targets::in_ranges);
         for (number, (group, selection)) in sessions.iter().take(most).enumerate() {

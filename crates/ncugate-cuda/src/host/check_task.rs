@@ -89,6 +89,10 @@ impl Worker<'_> {
         (draws, nulls): (&[CaseDraw], u32),
     ) -> Result<ControlFlow<DeviceLoss>, WorkError> {
         let variant = self.job.kernels[index].variant.clone();
+        if self.job.kernels[index].function.is_some() {
+            // Imports take no time of the variant.
+            self.report_software()?;
+        }
         self.started(&variant, shape.spec, WorkerTask::Check { seed })?;
         let (outcome, crash) = match self.launch_case(index, shape, draws) {
             Ok(outcome) => (outcome, None),

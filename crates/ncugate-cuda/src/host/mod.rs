@@ -38,7 +38,7 @@ pub use job::{CheckCase, JobFunction, JobKernel, JobMode, WorkerJob};
 pub use job_error::JobError;
 pub use null_test::{NullTestError, mutant_table, null_test};
 pub use phase_job::{JobPurpose, cases};
-pub use prestarted::{Preload, PrestartedWorker};
+pub use prestarted::{ImportTime, Preload, PrestartedWorker};
 pub use reference_check::check_reference;
 pub use supervisor::{
     ActivityLibrary, DeviceProbe, HUNG, JobOutcome, MeasureError, SinkError, exclude, find_activity, find_device,

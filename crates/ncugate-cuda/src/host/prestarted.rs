@@ -11,6 +11,17 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+/// When a worker imports the modules of functions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ImportTime {
+    /// It is idle only after the imports.
+    BeforeJob,
+    /// It takes its job at once, and checks kernels meanwhile. Imports end before its first call of a function and before
+    /// it times anything.
+    DuringJob,
+}
+
 /// A worker's preparation before it knows its job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "preload", rename_all = "snake_case")]
@@ -23,13 +34,14 @@ pub enum Preload {
         python: PythonEnvironment,
         /// Modules, and the function of each.
         functions: Vec<(PathBuf, String)>,
+        imports: ImportTime,
     },
 }
 
 impl Preload {
     /// Whether it loads everything that the functions of a job need.
     fn serves(&self, job: &WorkerJob) -> bool {
-        let Self::Functions { python, functions } = self else { return false };
+        let Self::Functions { python, functions, .. } = self else { return false };
         let mut needed = job.functions(FunctionLanguage::Python);
         // CUPTI traces only contexts that are created after it has started.
         let is_open_to_it = !matches!(job.mode, JobMode::Activity { .. });
@@ -70,6 +82,11 @@ impl PrestartedWorker {
     /// Whether it has loaded what this job needs.
     pub fn serves(&self, job: &WorkerJob) -> bool {
         self.preload.serves(job)
+    }
+
+    /// Whether libraries may still load while it does its job.
+    pub(super) fn imports_during_job(&self) -> bool {
+        matches!(self.preload, Preload::Functions { imports: ImportTime::DuringJob, .. })
     }
 
     /// Waits until it is idle, at most until `deadline`; returns whether it is.

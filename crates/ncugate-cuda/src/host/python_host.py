@@ -14,6 +14,7 @@ import inspect
 import json
 import os
 import sys
+import threading
 import traceback
 
 from ncugate_import import place, unloaded
@@ -105,6 +106,8 @@ class Host:
 
     def __init__(self, path):
         self.path = path
+        # Imports during the job.
+        self.importing = None
         self.read = None
         self.loaded = {}
         self.tensors = {}
@@ -113,6 +116,11 @@ class Host:
         self.open_pool = None
         # The last result for each output. Results of a graph must keep their address; results of earlier calls are free.
         self.kept = {}
+
+    def finish_imports(self):
+        if self.importing is not None:
+            self.importing.join()
+            self.importing = None
 
     @property
     def job(self):
@@ -278,10 +286,8 @@ def said(error):
     return f"{text} ({os.path.basename(own[-1].filename)}:{own[-1].lineno})" if own else text
 
 
-def preload(path):
+def preload(functions):
     """Imports modules early. A failed import fails again at the call, and is reported then."""
-    with open(path) as file:
-        functions = json.load(file)["functions"]
     for where, name in functions:
         try:
             call = getattr(module(where), name, None)
@@ -298,10 +304,18 @@ def main(job, entry, path, ahead=None):
         sys.path[1:1] = path.split(os.pathsep)
     host = Host(job)
     if ahead is not None:
-        preload(ahead)
+        with open(ahead) as file:
+            ahead = json.load(file)
+        if ahead["imports"] == "during_job":
+            # The foreign function below releases the interpreter's lock.
+            host.importing = threading.Thread(target=preload, args=(ahead["functions"],), daemon=True)
+            host.importing.start()
+        else:
+            preload(ahead["functions"])
 
     def answer(work, message, capacity):
         try:
+            host.finish_imports()
             text = work()
             status = 0
         except (Absent, ImportError) as error:

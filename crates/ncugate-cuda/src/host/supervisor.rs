@@ -240,6 +240,8 @@ struct WorkerEvents {
     lost: Option<(VariantId, String)>,
     failed: Option<String>,
     refused: Option<String>,
+    /// Whether libraries may still load.
+    importing: bool,
     done: bool,
 }
 
@@ -251,13 +253,14 @@ impl Supervisor<'_> {
     /// Runs one worker to its end.
     fn attempt(&mut self, number: u32) -> Result<WorkerOutcome, MeasureError> {
         let errors = self.folder.join(format!("worker-{number}.stderr"));
+        let importing = self.prestarted.as_ref().is_some_and(PrestartedWorker::imports_during_job);
         let (mut child, said) = self.spawn(&self.folder.join(format!("worker-{number}.json")))?;
         let Some(stdout) = child.child().stdout.take() else {
             let source = io::Error::other("no pipe");
             return Err(MeasureError::Io { what: "read the worker".to_owned(), source });
         };
         let lines = read_lines(stdout);
-        let mut events = WorkerEvents::default();
+        let mut events = WorkerEvents { importing, ..WorkerEvents::default() };
         let ending = self.listen(&mut child, &lines, &mut events)?;
         let stderr = self.keep(&errors, said)?;
         self.conclude(ending, events, stderr)
@@ -343,11 +346,10 @@ impl Supervisor<'_> {
             WorkerEvent::Device(_)
             | WorkerEvent::NoDevice { .. }
             | WorkerEvent::Activity { .. }
-            | WorkerEvent::Uses { .. }
             | WorkerEvent::Preparing { .. }
-            | WorkerEvent::Proven
             | WorkerEvent::Sanitized { .. }
             | WorkerEvent::Launched { .. } => {}
+            WorkerEvent::Uses { .. } | WorkerEvent::Proven => events.importing = false,
         }
         (self.sink)(event).map_err(MeasureError::Sink)
     }
@@ -375,8 +377,11 @@ impl Supervisor<'_> {
             return Ok(WorkerOutcome::Done { stderr });
         }
         // No kernel sends this signal: it comes from a person or from the out-of-memory killer. If it happens twice during the
-        // same task, the task is the likelier cause.
-        if ending == ProcessExit::Signaled(Signal::SIGKILL as i32) && !self.killed.contains(&events.activity) {
+        // same task, the task is the likelier cause. A crash may also come from a library that loads; the next worker loads
+        // none during its checks.
+        let was_killed = ending == ProcessExit::Signaled(Signal::SIGKILL as i32);
+        let crashed = matches!(ending, ProcessExit::NonZero(_) | ProcessExit::Signaled(_));
+        if (was_killed || (crashed && events.importing)) && !self.killed.contains(&events.activity) {
             self.killed.push(events.activity);
             return Ok(WorkerOutcome::Killed);
         }

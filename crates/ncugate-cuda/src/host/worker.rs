@@ -4,7 +4,8 @@
 
 use super::event::{WorkerEvent, WorkerTask};
 use super::hidden_draws::HiddenCases;
-use super::job::WorkerJob;
+use super::job::{FunctionLanguage, WorkerJob};
+use super::python::PythonFunctions;
 use crate::gpu::{ActivityError, ArenaLayout, CudaDevice, DeviceError, LoadedProgram};
 use crate::prove::{ExpectedOutputError, ShapeSpec};
 use ncugate_model::{ShapeName, VariantId};
@@ -87,6 +88,8 @@ pub(super) struct Worker<'a> {
     pub(super) device: CudaDevice,
     pub(super) reporter: &'a mut Reporter,
     pub(super) job: WorkerJob,
+    /// Python functions until their software is reported.
+    pub(super) unreported: Option<PythonFunctions>,
     /// Cases of hidden seeds that were computed during the checks.
     pub(super) hidden: HashMap<ShapeName, HiddenCases>,
 }
@@ -100,6 +103,19 @@ impl Worker<'_> {
         let load = || function.map_or_else(|| device.load(&kernel.cubin, &kernel.entries(), &kernel.symbols), Ok);
         let loaded = self.loaded.entry(kernel.variant.clone()).or_insert_with(load);
         loaded.as_ref().map_err(Clone::clone)
+    }
+
+    /// Waits for the imports of Python functions, and reports their software, once. A function that cannot be imported is
+    /// left out: its cases report the reason.
+    pub(super) fn report_software(&mut self) -> Result<(), WorkError> {
+        let Some(functions) = self.unreported.take() else { return Ok(()) };
+        for (number, _) in self.job.functions(FunctionLanguage::Python) {
+            if let Ok(software) = functions.software(number) {
+                let variant = self.job.kernels[number].variant.clone();
+                self.reporter.report(&WorkerEvent::Uses { variant, software })?;
+            }
+        }
+        Ok(())
     }
 
     /// The variant's program at a shape.

@@ -5,7 +5,7 @@
 use super::event::WorkerEvent;
 use super::functions::Functions;
 use super::hidden_draws::{HiddenCases, HiddenDraws};
-use super::job::{FunctionLanguage, JobMode, WorkerJob};
+use super::job::{JobMode, WorkerJob};
 use super::prestarted::Preload;
 use super::python::{PythonFunctions, run_in_python};
 use super::worker::{DeviceLoss, Reporter, WorkError, Worker, chain};
@@ -131,17 +131,6 @@ impl Worker<'_> {
         }
         Ok(draws.wait())
     }
-
-    /// Reports the software that functions use. A function that cannot be imported is left out: its cases report the reason.
-    fn report_software(&mut self, functions: &PythonFunctions) -> Result<(), WorkError> {
-        for (number, _) in self.job.functions(FunctionLanguage::Python) {
-            if let Ok(software) = functions.software(number) {
-                let variant = self.job.kernels[number].variant.clone();
-                self.reporter.report(&WorkerEvent::Uses { variant, software })?;
-            }
-        }
-        Ok(())
-    }
 }
 
 fn read<T: DeserializeOwned>(path: &Path) -> Result<T, WorkError> {
@@ -171,16 +160,15 @@ fn run_on(
 ) -> Result<ControlFlow<DeviceLoss>, WorkError> {
     let device = device.with_functions(Functions::of(&job, functions));
     reporter.report(&WorkerEvent::Device(device.attributes().clone()))?;
-    let mut worker = Worker { device, loaded: HashMap::new(), reporter, job, hidden: HashMap::new() };
-    if let Some(functions) = &functions {
-        worker.report_software(functions)?;
-    }
+    let (loaded, hidden) = (HashMap::new(), HashMap::new());
+    let mut worker = Worker { device, loaded, reporter, job, unreported: functions, hidden };
     match worker.job.mode.clone() {
         JobMode::Bench(timing) => {
             let draws = HiddenDraws::begin(worker.job.hidden(&timing, worker.device.attributes().l2_bytes));
             if let lost @ ControlFlow::Break(_) = worker.check()? {
                 return Ok(lost);
             }
+            worker.report_software()?;
             worker.hidden = worker.wait_for(draws)?;
             // Unloading the modules discards state that kernels keep in module variables between launches.
             worker.loaded.clear();
@@ -188,9 +176,16 @@ fn run_on(
             io::copy(&mut io::stdin(), &mut io::sink())?;
             worker.time(&timing)
         }
-        JobMode::Profile { repeat, seed } => worker.trace(repeat, seed),
-        JobMode::Sanitize { seed } => worker.sanitize(seed),
+        JobMode::Profile { repeat, seed } => {
+            worker.report_software()?;
+            worker.trace(repeat, seed)
+        }
+        JobMode::Sanitize { seed } => {
+            worker.report_software()?;
+            worker.sanitize(seed)
+        }
         JobMode::Activity { repeat, seed, .. } => {
+            worker.report_software()?;
             tracer.map_or(Ok(ControlFlow::Continue(())), |tracer| worker.trace_activity(tracer, (repeat, seed)))
         }
     }
