@@ -7,7 +7,6 @@ use crate::deep_profile::EARLY_STEM;
 use crate::profile::{cases, counters};
 use crate::targets::{self, ProfilingFolders, launches_of_kernels};
 use crate::tools::RunGpu;
-use ncugate_cuda::host::Preload;
 use ncugate_cuda::host::external;
 use ncugate_cuda::host::{ImportTime, Preload};
 use ncugate_judge::frame::required_metrics;
