@@ -226,6 +226,36 @@ fn counters_that_a_recorded_run_did_not_request_say_so() {
     assert_eq!(reason("small"), "not collected at shape 'small': `[profile] shapes` does not list it");
 }
 
+/// The recording has the counters of PyTorch's kernels.
+#[test]
+fn a_recorded_library_has_counters_for_gates_and_for_the_comparison() {
+    let place = Place::new();
+    let config = "configs/triton_attention.toml";
+    for path in [config, "kernels/triton", "kernels/sdpa_fast", "profiles/triton_attention/h200"] {
+        place.copy(path);
+    }
+    let gate = |name: &str, factor: &str| {
+        format!("[[gate]]\nname = \"{name}\"\nrequire = \"eligible_warps > {factor} * torch_flash.eligible_warps\"\n")
+    };
+    let text = fs::read_to_string(place.path().join(config)).unwrap();
+    place.write(config, &format!("{text}\n{}{}", gate("some", "0.01"), gate("many", "100")));
+    let judged = place.run(&["run", config, "--source", "recorded", "--format", "json"]);
+    let results: Value = serde_json::from_str(&judged.stdout).unwrap();
+    let named = |list: &str, key: &str, name: &str| {
+        results[list].as_array().unwrap().iter().find(|item| item[key] == name).unwrap().clone()
+    };
+    assert_eq!(named("gates", "name", "some")["verdict"], "pass", "{judged:?}");
+    assert_eq!(named("gates", "name", "many")["verdict"], "fail");
+    let values = &named("variants", "id", "torch_flash")["shapes"]["large"]["values"];
+    for counter in ["theoretical_occupancy", "achieved_occupancy", "eligible_warps", "issue_slot_utilisation"] {
+        assert!(values[counter].is_number(), "{counter}: {values}");
+    }
+    let report = fs::read_dir(place.path().join("reports/triton_attention")).unwrap().next().unwrap().unwrap().path();
+    let report = fs::read_to_string(report.join("report.md")).unwrap();
+    let limited = report.lines().find(|line| line.starts_with("| Blocks per SM limited by")).unwrap();
+    assert!(limited.contains("registers, shared_mem"), "{limited}");
+}
+
 #[test]
 fn gates_may_change_after_the_measurement() {
     let place = phase_d();
