@@ -6,6 +6,7 @@ use crate::console::Output;
 use crate::exit::Outcome;
 use ncugate_campaign as campaign;
 use ncugate_cuda::build::Nvcc;
+use ncugate_cuda::gpu::GpuMonitor;
 use ncugate_model::number::counted;
 use ncugate_model::number::text::{self, escaped_json};
 use ncugate_ncu::Ncu;
@@ -16,8 +17,10 @@ use std::io::{self, Write};
 /// Examines the machine and prints every check.
 pub fn doctor(args: &DoctorArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     signal::watch();
+    let mut uuid = None;
     let device = match campaign::device() {
         Ok(Ok(facts)) => {
+            uuid.clone_from(&facts.uuid);
             let (gpu, compute_mode) = (campaign::gpu(&facts), facts.compute_mode);
             Ok(VisibleGpu { gpu, count: 1, cuda: facts.cuda, compute_mode })
         }
@@ -34,7 +37,8 @@ pub fn doctor(args: &DoctorArgs, out: &mut Output) -> Result<Outcome, CommandErr
         _ => None,
     };
     let cupti = facts.device.is_ok().then(|| campaign::cupti(args.probe));
-    let facts = Facts { trial, cupti, ..facts };
+    let nvml = uuid.map(|uuid| GpuMonitor::open(&uuid).and_then(|monitor| monitor.read()));
+    let facts = Facts { trial, cupti, nvml, ..facts };
     Ok(if args.format == OutputFormat::Json { write_json(&facts, &mut out.machine())? } else { say(&facts, out)? })
 }
 

@@ -8,6 +8,7 @@ mod captures;
 mod checked;
 mod checks;
 mod ci;
+mod clocked;
 mod command;
 mod completion;
 mod concurrent;

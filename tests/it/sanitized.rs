@@ -55,7 +55,8 @@ fn clean_variants_pass_and_the_time_is_told() {
     // one process a tool
     let logs = fs::read_dir(folders(&place).remove(0).join("logs/sanitizer")).unwrap();
     assert_eq!(logs.filter(|file| file.as_ref().unwrap().path().extension().unwrap() == "log").count(), 4);
-    assert!(printed(&finished).contains("compute-sanitizer"), "{finished:?}");
+    let clean = "compute-sanitizer 2025.3.1.0 (memcheck, racecheck, synccheck, initcheck): 2 variants clean.";
+    assert!(printed(&finished).contains(clean), "{finished:?}");
     let spent = &manifest(&folders(&place).remove(0))["stage_seconds"];
     assert!(spent.to_string().contains("bench: compute-sanitizer"), "{spent}");
 }

@@ -230,15 +230,19 @@ fn grown(
 fn joined(before: LatencyOutcome, after: LatencyOutcome) -> LatencyOutcome {
     match (before, after) {
         (
-            LatencyOutcome::Timed { mut samples, launches, audit },
-            LatencyOutcome::Timed { samples: more, launches: least, audit: later },
+            LatencyOutcome::Timed { mut samples, launches, audit, gpu },
+            LatencyOutcome::Timed { samples: more, launches: least, audit: later, gpu: after },
         ) => {
             samples.extend(more);
             let audit = match (audit, later) {
                 (Some(audit), Some(later)) => Some(audit.and(&later)),
                 (_, None) | (None, _) => None,
             };
-            LatencyOutcome::Timed { samples, launches: launches.min(least), audit }
+            let gpu = gpu.zip(after).map(|(mut gpu, after)| {
+                gpu.extend(&after);
+                gpu
+            });
+            LatencyOutcome::Timed { samples, launches: launches.min(least), audit, gpu }
         }
         (cheats @ LatencyOutcome::Cheats { .. }, _) | (_, cheats @ LatencyOutcome::Cheats { .. }) => cheats,
         (wrong @ LatencyOutcome::Wrong { .. }, _) | (_, wrong @ LatencyOutcome::Wrong { .. }) => wrong,

@@ -3,7 +3,7 @@
 use super::error::CampaignError;
 use super::lanes::{GpuChoice, GpuName, Lane, choose};
 use ncugate_cuda::build::{Arch, Nvcc};
-use ncugate_cuda::gpu::DeviceAttributes;
+use ncugate_cuda::gpu::{DeviceAttributes, GpuMonitor};
 use ncugate_cuda::host::{DeviceProbe, WorkerCommand, find_device};
 use ncugate_judge::store::{Fingerprint, Machine};
 use ncugate_model::Gpu;
@@ -11,7 +11,6 @@ use ncugate_model::digest::sha256;
 use ncugate_model::process;
 use ncugate_ncu::{Knobs, Ncu, ToolError};
 use ncugate_phase::config::{CounterPolicy, Phase};
-use std::process::Command;
 use std::time::Duration;
 
 /// Opening a device takes a second; this limit catches a driver that hangs.
@@ -192,13 +191,9 @@ fn machine(device: &DeviceAttributes) -> Machine {
     }
 }
 
-/// The power limit of a GPU in watts, if `nvidia-smi` reports it.
+/// The power limit of a GPU in watts, if NVML reports it.
 fn power_limit(uuid: &str) -> Option<u32> {
-    let mut ask = Command::new("nvidia-smi");
-    ask.args(["--query-gpu=power.limit", "--format=csv,noheader,nounits", "-i", uuid]);
-    let output = process::run(&mut ask, PROBE_TIMEOUT).ok().filter(|output| output.ending.completed())?;
-    let watts: f64 = output.stdout.trim().parse().ok()?;
-    (watts > 0.0).then_some(watts.round() as u32)
+    GpuMonitor::open(uuid).ok()?.power_limit()
 }
 
 /// A device in the form that a run stores.

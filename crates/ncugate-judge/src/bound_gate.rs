@@ -5,7 +5,7 @@ use super::case_outcome::{CaseOutcome, holds, margin};
 use super::compiled_requirement::{CompiledForm, CompiledRequirement, CompiledSide};
 use super::context::{EvalContext, ProofPolicy, finite};
 use super::launches::Launches;
-use super::operand::{Absence, CaseSamples, Operand, SPEED};
+use super::operand::{Absence, CaseSamples, Operand, SPEED, SampleSeries};
 use super::results::{Correctness, InconclusiveKind};
 use super::step_bounds::StepBounds;
 use crate::frame::MetricCells;
@@ -58,7 +58,7 @@ fn over_shapes(gate: &Gate, cases: &[CaseOutcome]) -> Verdict {
 pub struct BoundGate<'a> {
     pub gate: &'a Gate,
     pub(super) context: &'a EvalContext<'a>,
-    requirement: CompiledRequirement,
+    pub(super) requirement: CompiledRequirement,
     pub(super) operands: Vec<Operand<'a>>,
     /// Variants of this run that it compares with, by index; `None` for stored runs.
     compared: Vec<Option<usize>>,
@@ -171,6 +171,7 @@ impl<'a> BoundGate<'a> {
         let steps = StepBounds::new(&self.operands, self.references(), &values, row, shape);
         let is_timed = samples.timed.iter().any(|timed| timed.own.is_some() || timed.other.is_some());
         let doubt = is_timed.then(|| self.doubt(variant, shape)).flatten();
+        let measured = samples.all().any(SampleSeries::is_throttled).then(|| values.clone());
         let outcome = match &self.requirement.form {
             CompiledForm::Compare { left, comparison, right } => {
                 let sides = Sides { left, comparison: *comparison, right, values: &mut values, samples: &samples, row };
@@ -179,6 +180,10 @@ impl<'a> BoundGate<'a> {
             CompiledForm::Condition(side) => self.condition(side, &mut values, &samples, shape),
         };
         let outcome = CaseOutcome { origin: samples.origin, ..outcome };
+        let outcome = match measured {
+            Some(values) => self.unless_throttled(outcome, values, &samples, shape),
+            None => outcome,
+        };
         let outcome = match launches {
             Some(launches) => launches.judge(&self.requirement.form, outcome),
             None => outcome,

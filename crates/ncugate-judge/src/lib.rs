@@ -57,6 +57,7 @@ mod step_bounds;
 mod tally;
 #[cfg(test)]
 mod tests;
+mod throttled;
 mod tiers;
 mod traced_values;
 mod unlikely_limits;

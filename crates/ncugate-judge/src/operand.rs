@@ -3,6 +3,7 @@
 use super::context::EvalContext;
 use super::results::SampleOrigin;
 use crate::frame::{Bounds, FreshSamples, MetricCells, Program, Quantities};
+use ncugate_model::Throttle;
 use ncugate_model::expr::Value;
 use ncugate_model::metric::{Catalogue, LatencyForm};
 use ncugate_model::stats::{Statistic, StatsError, Stream, Variance};
@@ -78,6 +79,8 @@ pub struct SampleSeries {
     pub launches: u32,
     /// Number of samples of each process, in order; `None` if one process took all samples.
     pub processes: Option<Arc<[u32]>>,
+    /// Throttling of the GPU in the round of each sample, if it was read.
+    pub throttle: Option<Arc<[Throttle]>>,
 }
 
 /// The run whose rounds the samples belong to.
@@ -209,7 +212,8 @@ impl SampleSeries {
             return Err("confirmation samples carry no process id".into());
         }
         let (rounds, launches) = (Rounds::Own, fresh.launches);
-        Ok(Self { samples, timing, rounds, program, launches, processes: Some(processes.into()) })
+        let throttle = fresh.throttle.as_ref().and_then(|throttle| Some(throttle.get(..samples.len())?.into()));
+        Ok(Self { samples, timing, rounds, program, launches, processes: Some(processes.into()), throttle })
     }
 
     /// Number of processes that took the samples.
@@ -281,7 +285,8 @@ pub fn timed(quantities: &Quantities, row: usize, timing: Timing, rounds: Rounds
     let sampling = quantities.sampling_at(row);
     let program = sampling.map_or(Program::Kernel, |sampling| sampling.program);
     let launches = sampling.map_or(1, |sampling| sampling.launches);
-    Some(SampleSeries { samples, timing, rounds, program, launches, processes: None })
+    let throttle = sampling.and_then(|sampling| sampling.throttle.clone());
+    Some(SampleSeries { samples, timing, rounds, program, launches, processes: None, throttle })
 }
 
 impl FixedValue {

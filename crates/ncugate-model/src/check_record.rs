@@ -1,6 +1,7 @@
 //! The result of checking and timing a variant.
 
 use super::audit::Audit;
+use super::gpu_state::GpuStates;
 use super::id::{ShapeName, VariantId};
 use super::law::Law;
 use super::tolerance::{Differences, Tolerance};
@@ -122,6 +123,9 @@ pub enum LatencyOutcome {
         /// self-reported latency.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         audit: Option<Audit>,
+        /// The GPU's clocks in the round of each sample; `None` if they were not read.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        gpu: Option<GpuStates>,
     },
     /// Its checks were right, but timed launches gave wrong outputs or none: the timed code is not the proven code.
     /// Its samples are meaningless and are not kept.

@@ -3,6 +3,7 @@
 use super::tool::{Ncu, NcuVersion, ToolError};
 use ncugate_model::ComputeMode;
 use ncugate_model::Gpu;
+use ncugate_model::GpuReading;
 use serde::Serialize;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -113,6 +114,8 @@ pub struct Facts {
     pub trial: Option<Result<f64, String>>,
     /// The CUPTI that traces launches if ncu has no counter permission, or why none was found. Not searched for without a GPU.
     pub cupti: Option<Result<String, String>>,
+    /// The GPU's state by NVML, or why it is not available. Not read without a GPU.
+    pub nvml: Option<Result<GpuReading, String>>,
     /// Environment variables that affect measurements, with their values.
     pub environment: Vec<(String, String)>,
 }
@@ -149,6 +152,7 @@ impl Facts {
             locks: locks_in(&std::env::temp_dir()),
             trial: None,
             cupti: None,
+            nvml: None,
             environment: environment.collect(),
         }
     }
@@ -198,6 +202,7 @@ pub fn doctor(facts: &Facts) -> Vec<Check> {
         Some(check_permission(facts)),
         check_trial(facts),
         check_cupti(facts),
+        check_nvml(facts),
         Some(check_scratch(facts)),
         check_locks(facts),
         Some(check_environment(facts)),
@@ -396,6 +401,28 @@ fn check_cupti(facts: &Facts) -> Option<Check> {
         Err(reason) if counts => ok(name, format!("{reason}; not needed, because ncu has counter permission")),
         Err(reason) => {
             let advice = "install libcupti from the CUDA toolkit (extras/CUPTI) or the package nvidia-cuda-cupti; without counter permission it is the witness of latencies";
+            warning(name, reason.clone(), advice)
+        }
+    })
+}
+
+/// The witness of the GPU's clocks.
+fn check_nvml(facts: &Facts) -> Option<Check> {
+    let name = "NVML";
+    Some(match facts.nvml.as_ref()? {
+        Ok(GpuReading { sm_mhz, celsius, watts, throttle, .. }) => {
+            let found = format!("SMs at {sm_mhz} MHz, {celsius} degrees, {watts} W");
+            match throttle.is_unusual() {
+                true => warning(
+                    name,
+                    format!("{found}, {throttle}"),
+                    "the GPU lowers its clocks now: latencies would be longer",
+                ),
+                false => ok(name, found),
+            }
+        }
+        Err(reason) => {
+            let advice = "latencies are measured without a reading of clocks and throttling; libnvidia-ml.so.1 comes with the driver";
             warning(name, reason.clone(), advice)
         }
     })

@@ -63,6 +63,7 @@ mod steps;
 pub mod sweep;
 pub mod terminal;
 mod text_table;
+mod timed_clocks;
 mod trust;
 mod variant_row;
 mod variants;

@@ -2,7 +2,7 @@
 
 use super::inputs::{ReportInputs, RunSource};
 use super::number::{self, Number};
-use super::text;
+use super::{text, timed_clocks};
 use jiff::Timestamp;
 use ncugate_judge::store::{Fingerprint, Git, Manifest, RunState, is_commit};
 use ncugate_model::{BuildOutcome, CheckOutcome, CleanText, LatencyOutcome, ProfileOutcome, ShapeName};
@@ -136,6 +136,7 @@ pub fn provenance(inputs: &ReportInputs<'_>) -> Provenance {
         facts: facts
             .into_iter()
             .map(|(label, value)| (CleanText::from(label), value))
+            .chain(timed_clocks::words(inputs).map(|words| ("clocks while timed".into(), words.into())))
             .chain(continuations(manifest))
             .chain(manifest.software.iter().filter(|(_, versions)| !versions.is_empty()).map(software))
             .chain(inputs.phase.base.iter().map(base))

@@ -1,11 +1,12 @@
 //! Evidence behind the numbers: cheating variants, self-reported latencies, launches verified while timed.
 
 use super::inputs::{ReportInputs, RunSource};
-use super::number;
+use super::{number, timed_clocks};
 use ncugate_judge::witness::durations::WitnessBand;
 use ncugate_judge::{CapturedVariant, Correctness, VariantResult};
 use ncugate_model::{
-    Audit, Better, CleanText, LatencyOutcome, ProfileOutcome, ProfileRecord, ProfiledOutputs, ShapeName, VariantId,
+    Audit, Better, CleanText, LatencyOutcome, ProfileOutcome, ProfileRecord, ProfiledOutputs, SanitizerOutcome,
+    SanitizerTool, ShapeName, VariantId,
 };
 use ncugate_phase::plan::{Method, Variant, VariantRole};
 use schemars::JsonSchema;
@@ -106,7 +107,8 @@ pub fn trust(inputs: &ReportInputs<'_>) -> Trust {
     let cheats = cheats(inputs);
     let found = [said(&cheats), passed_over(inputs), self_reported(inputs)];
     let lines = found.into_iter().chain([verified(inputs), witnessed(inputs), not_recorded(inputs)]);
-    let lines = lines.flatten().chain(captured(inputs)).map(CleanText::from).collect();
+    let lines = lines.flatten().chain(sanitized(inputs)).chain(timed_clocks::cautions(inputs)).chain(captured(inputs));
+    let lines = lines.map(CleanText::from).collect();
     Trust { cheats, lines }
 }
 
@@ -254,6 +256,33 @@ fn witnessed(inputs: &ReportInputs<'_>) -> Option<String> {
         shapes => format!("at shape '{shape}', the nearest to its limit of {shapes}"),
     };
     Some(format!("Duration of the selected variant {place}: {band}."))
+}
+
+/// `compute-sanitizer 2025.3.1.0 (memcheck, racecheck): 5 variants clean, 1 variant with findings.`
+fn sanitized(inputs: &ReportInputs<'_>) -> Option<String> {
+    let records = &inputs.run.sanitizer;
+    let version = records.iter().find_map(|record| record.version.as_deref()).unwrap_or("not found");
+    let mut tools: Vec<SanitizerTool> = records.iter().map(|record| record.tool).collect();
+    tools.sort_unstable();
+    tools.dedup();
+    let tools: Vec<&str> = tools.into_iter().map(SanitizerTool::as_str).collect();
+    let mut worst: HashMap<&VariantId, u8> = HashMap::new();
+    for record in records {
+        let gravity = match record.outcome {
+            SanitizerOutcome::Clean => 0,
+            SanitizerOutcome::Failed { .. } => 1,
+            SanitizerOutcome::Found { .. } => 2,
+        };
+        let known = worst.entry(&record.variant).or_default();
+        *known = gravity.max(*known);
+    }
+    let count = |gravity: u8, words: &str| {
+        let variants = worst.values().filter(|known| **known == gravity).count();
+        (variants > 0).then(|| format!("{} {words}", number::counted(variants, "variant")))
+    };
+    let counts = [count(0, "clean"), count(1, "without a result"), count(2, "with findings")];
+    let counts: Vec<String> = counts.into_iter().flatten().collect();
+    (!counts.is_empty()).then(|| format!("compute-sanitizer {version} ({}): {}.", tools.join(", "), counts.join(", ")))
 }
 
 /// Evidence missing from a recording by an earlier version.

@@ -3,6 +3,7 @@
 use super::model::Measure;
 use super::ncu_advice::NcuAdvice;
 use super::number::Number;
+use super::timed_clocks::ClockRow;
 use super::trust::AuditRow;
 use ncugate_judge::witness::durations::WitnessBand;
 use ncugate_model::{CleanText, Verdict};
@@ -166,6 +167,9 @@ pub struct ShapeValues {
     /// Audit of the launches behind the samples; absent if their outputs were not verified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit: Option<AuditRow>,
+    /// Clocks of the GPU while it was timed; absent if they were not read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clocks: Option<ClockRow>,
     /// Durations without and with a profiler, and how far apart they may be; absent if one of them is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub witness: Option<WitnessBand>,

@@ -4,6 +4,7 @@ use super::inputs::{ReportInputs, RunSource};
 use super::model::{Measure, MetricColumn};
 use super::ncu_advice::advice;
 use super::number::{self, Number};
+use super::timed_clocks::{self, ClockRow};
 use super::trust::{Audits, is_self_reported, launches};
 use super::variant_row::{BuildRow, CheckRow, CorrectnessRow, GateCell, ShapeValues, VariantRow};
 use super::{steps, text};
@@ -24,6 +25,7 @@ struct VariantIndex<'a> {
     gates: Vec<HashMap<&'a VariantId, &'a Case>>,
     said: HashMap<&'a VariantId, Vec<&'a NcuObservations>>,
     audits: Audits<'a>,
+    clocks: HashMap<(&'a VariantId, &'a ShapeName), ClockRow>,
 }
 
 impl<'a> VariantIndex<'a> {
@@ -43,11 +45,19 @@ impl<'a> VariantIndex<'a> {
         Self {
             said,
             audits: Audits::of(inputs),
+            clocks: timed_clocks::rows(inputs),
             builds: inputs.run.builds.iter().map(|b| (&b.variant, b)).collect(),
             checks,
             results: inputs.judgement.variants.iter().map(|r| (&r.variant, r)).collect(),
             gates: inputs.judgement.gates.iter().map(worst_cases).collect(),
         }
+    }
+}
+
+impl VariantIndex<'_> {
+    /// The variant whose measurements are used for this one.
+    fn measured_as<'b>(&'b self, variant: &'b VariantId) -> &'b VariantId {
+        self.builds.get(variant).and_then(|build| build.shares.as_ref()).unwrap_or(variant)
     }
 }
 
@@ -300,6 +310,7 @@ fn values(
         values: metrics.iter().map(measure).collect(),
         samples: inputs.quantities.samples(&variant.id, shape).map_or_else(Vec::new, |s| s.to_vec()),
         audit: index.audits.at(&variant.id, shape),
+        clocks: index.clocks.get(&(index.measured_as(&variant.id), shape)).cloned(),
         witness: index.results.get(&variant.id).and_then(|result| result.bands.get(shape)).copied(),
     }
 }

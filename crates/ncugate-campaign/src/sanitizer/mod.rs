@@ -23,6 +23,8 @@ const USUAL_PLACE: &str = "/usr/local/cuda/bin/compute-sanitizer";
 const FOUND: i32 = 86;
 /// Reports that the tool prints; it counts the others.
 const MOST_REPORTS: &str = "100";
+/// Bytes behind each allocation in which memcheck reports every access. Without them, an access behind a buffer may hit the next.
+const PADDING: &str = "4096";
 
 /// A working compute-sanitizer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -177,6 +179,9 @@ impl Sanitizing<'_> {
         let worker = self.tools.timing_gpu().worker().command();
         let mut command = Command::new(&sanitizer.path);
         command.args(["--tool", tool.as_str(), "--print-limit", MOST_REPORTS, "--show-backtrace", "device"]);
+        if tool == SanitizerTool::Memcheck {
+            command.args(["--padding", PADDING]);
+        }
         // The worker asks the driver for functions that old drivers do not have.
         command.args(["--report-api-errors", "no", "--error-exitcode", &FOUND.to_string(), "--log-file"]);
         command.arg(&log).arg(worker.get_program()).args(worker.get_args()).arg(&path);

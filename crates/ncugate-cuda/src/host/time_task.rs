@@ -4,7 +4,7 @@ use super::event::{WorkerEvent, WorkerTask};
 use super::fresh_launch::FreshOutputs;
 use super::hidden_draws::{cases, seeds};
 use super::worker::{DeviceLoss, WorkError, Worker};
-use crate::gpu::{BoundProgram, BufferSet, DeviceError};
+use crate::gpu::{BoundProgram, BufferSet, DeviceError, GpuMonitor};
 use crate::prove::{CaseInputs, ExpectedOutputError, ShapeSpec};
 use crate::time::{
     AuditSchedule, TimedBuffers, TimedKernel, TimedProgram, TimingSettings, VERIFIED_LAUNCHES, WrongSample, order,
@@ -59,12 +59,24 @@ impl Worker<'_> {
                 }
             }
         }
+        let monitor = self.device.attributes().uuid.as_deref().and_then(|uuid| GpuMonitor::open(uuid).ok());
+        // Between rounds only: nothing is read while a sample is taken.
+        let read = || monitor.as_ref().and_then(|monitor| monitor.read().ok());
+        let mut before = read();
         for round in 0..settings.rounds {
             for at in order(round, kernels.len()) {
                 if let lost @ ControlFlow::Break(_) = self.sample(&mut kernels[at], shape, &mut buffers, round)? {
                     return Ok(lost);
                 }
             }
+            let after = read();
+            if let (Some(before), Some(after)) = (before, after) {
+                kernels
+                    .iter_mut()
+                    .filter_map(|(_, kernel)| kernel.as_mut())
+                    .for_each(|kernel| kernel.note(before, after));
+            }
+            before = after;
         }
         for kernel in kernels.into_iter().filter_map(|(_, kernel)| kernel) {
             let variant = kernel.variant.clone();

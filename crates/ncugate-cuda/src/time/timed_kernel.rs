@@ -9,7 +9,7 @@ use super::surfaces::Surfaces;
 use super::timed_buffers::{RestoredState, TimedBuffers};
 use super::unrepeated_samples::{UnrepeatedGraph, UnrepeatedOutputs};
 use crate::gpu::{BoundProgram, CudaDevice, DeviceError, ExecutableGraph, PendingDigests, SurfaceCopy, VariantExtents};
-use ncugate_model::{Audit, LatencyOutcome, VariantId};
+use ncugate_model::{Audit, GpuReading, GpuStates, LatencyOutcome, VariantId};
 
 /// Launches whose mean is the first estimate of a launch's time.
 const PILOT: u32 = 4;
@@ -57,6 +57,8 @@ pub struct TimedKernel {
     /// Right outputs whose bytes were new.
     inexact: u32,
     audit: Audit,
+    /// Of the rounds so far in which the GPU's clocks were read.
+    states: GpuStates,
 }
 
 /// A sample with a wrong output.
@@ -183,6 +185,7 @@ impl TimedKernel {
             effort: settings.effort,
             inexact: 0,
             audit,
+            states: GpuStates::default(),
         })
     }
 
@@ -376,10 +379,18 @@ impl TimedKernel {
         Ok(None)
     }
 
+    /// Notes the GPU's clocks before and after the round of the last sample.
+    pub fn note(&mut self, before: GpuReading, after: GpuReading) {
+        self.states.push(before, after);
+    }
+
     pub fn outcome(self) -> LatencyOutcome {
         let audit = (self.effort != AuditEffort::None).then(|| self.verified());
         match self.samples.is_empty() {
-            false => LatencyOutcome::Timed { samples: self.samples, launches: self.extent.launches, audit },
+            false => {
+                let gpu = self.states.covers(self.samples.len()).then_some(self.states);
+                LatencyOutcome::Timed { samples: self.samples, launches: self.extent.launches, audit, gpu }
+            }
             true => LatencyOutcome::Failed { reason: "the phase has no rounds".to_owned() },
         }
     }

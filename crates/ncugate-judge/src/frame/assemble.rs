@@ -10,6 +10,7 @@ use crate::store::Run;
 use ncugate_model::Cell;
 use ncugate_model::ComputeCapability;
 use ncugate_model::ShapeName;
+use ncugate_model::Throttle;
 use ncugate_model::VariantId;
 use ncugate_model::digest::sha256;
 use ncugate_model::metric::{
@@ -65,7 +66,8 @@ pub fn quantities(measured: &TableInputs<'_>, metrics: &[String]) -> Quantities 
 
 /// How a case was timed.
 fn sampling(index: &RecordIndex<'_>, variant: &Variant, shape: &Shape) -> Sampling {
-    let launches = match index.latency(&variant.id, &shape.name) {
+    let outcome = index.latency(&variant.id, &shape.name);
+    let launches = match outcome {
         Some(LatencyOutcome::Timed { launches, .. }) => *launches,
         Some(LatencyOutcome::Cheats { .. } | LatencyOutcome::Wrong { .. } | LatencyOutcome::Failed { .. }) | None => 1,
     };
@@ -75,7 +77,7 @@ fn sampling(index: &RecordIndex<'_>, variant: &Variant, shape: &Shape) -> Sampli
         Method::Command(_) | Method::Captured(_) => Program::Command,
     };
     let fresh = index.confirmations.get(&key).map(|record| fresh(record));
-    Sampling { program, launches, fresh, code: code(index, variant, shape) }
+    Sampling { program, launches, throttle: outcome.and_then(throttle), fresh, code: code(index, variant, shape) }
 }
 
 fn fresh(record: &ConfirmationRecord) -> FreshSamples {
@@ -84,7 +86,18 @@ fn fresh(record: &ConfirmationRecord) -> FreshSamples {
         LatencyOutcome::Cheats { reason, .. } => (Err(format!("cheats: {reason}").into()), 1),
         LatencyOutcome::Wrong { reason, .. } | LatencyOutcome::Failed { reason } => (Err(reason.as_str().into()), 1),
     };
-    FreshSamples { samples, launches, processes: record.processes.as_slice().into() }
+    let processes = record.processes.as_slice().into();
+    FreshSamples { samples, launches, processes, throttle: throttle(&record.timed.outcome) }
+}
+
+/// Throttling in the round of each sample, if every round has it.
+fn throttle(outcome: &LatencyOutcome) -> Option<Arc<[Throttle]>> {
+    match outcome {
+        LatencyOutcome::Timed { samples, gpu: Some(gpu), .. } if gpu.covers(samples.len()) => {
+            Some(gpu.throttle.as_slice().into())
+        }
+        _ => None,
+    }
 }
 
 /// SHA-256 of a variant's machine code and of its launches at a shape.

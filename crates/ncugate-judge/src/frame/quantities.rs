@@ -3,7 +3,7 @@
 use super::case::{CaseId, CaseKey};
 use super::schema::wide;
 use indexmap::IndexMap;
-use ncugate_model::{Cell, ShapeName, VariantId};
+use ncugate_model::{Cell, ShapeName, Throttle, VariantId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -104,6 +104,8 @@ pub struct Sampling {
     pub program: Program,
     /// Number of launches averaged in each sample of the sweep.
     pub launches: u32,
+    /// Throttling of the GPU in the round of each sample of the sweep, if it was read.
+    pub throttle: Option<Arc<[Throttle]>>,
     /// Samples taken after the sweep selected variants; `None` without a confirmation.
     pub fresh: Option<FreshSamples>,
     /// One digest of machine code and launches, if known.
@@ -129,6 +131,8 @@ pub struct FreshSamples {
     pub launches: u32,
     /// Number of samples of each process, in order.
     pub processes: Arc<[u32]>,
+    /// Throttling of the GPU in the round of each sample, if it was read.
+    pub throttle: Option<Arc<[Throttle]>>,
 }
 
 impl Quantities {

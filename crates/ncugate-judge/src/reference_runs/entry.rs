@@ -186,6 +186,7 @@ impl LeaderboardEntry {
                     Sampling {
                         program: Program::Kernel,
                         launches: latency.launches,
+                        throttle: None,
                         fresh: None,
                         code: latency.code.as_deref().map(Into::into),
                     },

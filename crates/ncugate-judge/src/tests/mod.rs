@@ -6,13 +6,14 @@ mod noise;
 mod plans;
 mod poison;
 mod properties;
+mod throttled;
 
 use super::{BetweenRuns, Context, Correctness, GateResult, Judgement, Noise};
 use crate::frame::{FreshSamples, Program, Quantities, Sampling};
 use crate::judge;
 use jiff::civil::{Date, date};
 use ncugate_model::stats::median;
-use ncugate_model::{Cell, ComputeCapability, ShapeName, VariantId, Verdict};
+use ncugate_model::{Cell, ComputeCapability, ShapeName, Throttle, VariantId, Verdict};
 use ncugate_phase::config::{Phase, parse};
 use ncugate_phase::plan::{Plan, unroll};
 use std::collections::BTreeMap;
@@ -64,6 +65,8 @@ struct Fixture {
     quantities: Quantities,
     correctness: BTreeMap<VariantId, Correctness>,
     date: Date,
+    /// Of the rounds of every row that is sampled next.
+    throttle: Option<Arc<[Throttle]>>,
 }
 
 impl Fixture {
@@ -77,7 +80,7 @@ impl Fixture {
         let quantities = Quantities::new(rows.collect::<Vec<_>>());
         let proven = Correctness::Proven { cases: 9, max_abs: 1e-4 };
         let correctness = plan.variants.iter().map(|v| (v.id.clone(), proven.clone())).collect();
-        let mut fixture = Self { phase, plan, quantities, correctness, date: TODAY };
+        let mut fixture = Self { phase, plan, quantities, correctness, date: TODAY, throttle: None };
         fixture.time(0.002, |variant, _| if variant == 4 { 12.0 } else { 10.0 + variant as f64 });
         fixture
     }
@@ -105,8 +108,15 @@ impl Fixture {
     /// Sets the samples of a row, from the sweep and from the confirmation, in one process.
     fn sample(&mut self, row: usize, samples: Arc<[f64]>) {
         let processes = [samples.len() as u32].into();
-        let fresh = FreshSamples { samples: Ok(samples.clone()), launches: 1000, processes };
-        let sampling = Sampling { program: Program::Kernel, launches: 1000, fresh: Some(fresh), code: None };
+        let fresh =
+            FreshSamples { samples: Ok(samples.clone()), launches: 1000, processes, throttle: self.throttle.clone() };
+        let sampling = Sampling {
+            program: Program::Kernel,
+            launches: 1000,
+            throttle: self.throttle.clone(),
+            fresh: Some(fresh),
+            code: None,
+        };
         self.quantities.set_samples(row, samples);
         self.quantities.set_sampling(row, sampling);
     }

@@ -1,6 +1,6 @@
 //! Machines for tests.
 
-use ncugate_model::{ComputeCapability, ComputeMode, Gpu};
+use ncugate_model::{ComputeCapability, ComputeMode, Gpu, GpuReading, Throttle};
 use ncugate_ncu::preflight::{CompilerFacts, Facts, Privileges, VisibleGpu};
 use ncugate_ncu::{Ncu, NcuVersion, ToolError};
 
@@ -27,6 +27,13 @@ pub fn healthy() -> Facts {
         locks: Vec::new(),
         trial: None,
         cupti: Some(Ok("13.0 at libcupti.so.13".into())),
+        nvml: Some(Ok(GpuReading {
+            sm_mhz: 1980,
+            memory_mhz: 3201,
+            celsius: 34,
+            watts: 121,
+            throttle: Throttle::default(),
+        })),
         environment: Vec::new(),
     }
 }
@@ -38,6 +45,7 @@ pub fn bare() -> Facts {
         nvcc: Err("nvcc is not on PATH".into()),
         ncu: Err(ToolError::NotFound { searched: "PATH".into() }),
         cupti: None,
+        nvml: None,
         admin_only: None,
         privileges: Privileges { user: 1000, sys_admin: false },
         ..healthy()

@@ -1,5 +1,6 @@
 use super::fixtures::{bare, healthy};
 use super::*;
+use ncugate_model::Throttle;
 
 fn status(facts: &Facts, name: &str) -> CheckStatus {
     doctor(facts).iter().find(|check| check.name == name).unwrap().status
@@ -9,7 +10,7 @@ fn status(facts: &Facts, name: &str) -> CheckStatus {
 fn a_healthy_machine_has_nothing_to_do() {
     let checks = doctor(&healthy());
     assert!(checks.iter().all(|check| check.status == CheckStatus::Ok && check.advice.is_empty()), "{checks:?}");
-    assert_eq!(checks.len(), 10);
+    assert_eq!(checks.len(), 11);
 }
 
 #[test]
@@ -107,6 +108,16 @@ fn cupti_is_asked_for_where_ncu_may_not_count() {
     let absent = || Err(ToolError::NotFound { searched: "PATH".into() });
     assert_eq!(status(&Facts { cupti: gone(), ncu: absent(), ..healthy() }, "CUPTI"), CheckStatus::Warning);
     assert_eq!(status(&Facts { ncu: absent(), ..healthy() }, "CUPTI"), CheckStatus::Ok);
+}
+
+#[test]
+fn a_gpu_that_lowers_its_clocks_or_hides_them_is_warned_of() {
+    let Some(Ok(cool)) = healthy().nvml else { panic!("no reading") };
+    let with = |mask| Facts { nvml: Some(Ok(GpuReading { throttle: Throttle::of_mask(mask), ..cool })), ..healthy() };
+    assert_eq!(status(&with(0x40), "NVML"), CheckStatus::Warning);
+    assert_eq!(status(&with(0x4), "NVML"), CheckStatus::Ok, "heavy kernels reach the power limit");
+    let absent = Facts { nvml: Some(Err("NVML: a libloading error occurred".to_owned())), ..healthy() };
+    assert_eq!(status(&absent, "NVML"), CheckStatus::Warning);
 }
 
 #[test]

@@ -28,6 +28,7 @@ fn variant(id: &str, rank: usize, params: &[Option<CleanText>], values: &[f64]) 
         values: values.iter().map(|value| Measure::Number(Number::new(*value))).collect(),
         samples: values.to_vec(),
         audit: None,
+        clocks: None,
         witness: None,
     };
     let correctness = CorrectnessRow { verdict: Verdict::Pass, text: CleanText::default(), cases: Vec::new() };

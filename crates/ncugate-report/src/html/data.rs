@@ -6,8 +6,9 @@ use crate::metric_change::explained;
 use crate::metric_entry::metric_entry;
 use crate::number;
 use crate::run_report::RunReport;
+use crate::timed_clocks::ClockRow;
 use crate::trust::AuditRow;
-use crate::variant_row::{VariantRow, state};
+use crate::variant_row::{ShapeValues, VariantRow, state};
 use ncugate_judge::witness::durations::WitnessBand;
 use ncugate_phase::plan::VariantRole;
 use serde_json::{Value, json};
@@ -82,7 +83,7 @@ fn variant(row: &VariantRow, pool: &mut ValuePool) -> Value {
         ("stops", json!(row.stopped_by), !row.stopped_by.is_empty()),
         ("shares", json!(row.shares), row.shares.is_some()),
         ("code", json!(row.build.code_sha256), row.build.code_sha256.is_some()),
-        ("audits", audits(row), row.shapes.iter().any(|shape| shape.audit.is_some())),
+        ("audits", audits(row), row.shapes.iter().any(|shape| shape.audit.is_some() || shape.clocks.is_some())),
         ("witness", witness(row), row.shapes.iter().any(|shape| shape.witness.is_some())),
         ("advice", advice(row), !row.advice.is_empty()),
     ];
@@ -92,9 +93,14 @@ fn variant(row: &VariantRow, pool: &mut ValuePool) -> Value {
     data
 }
 
-/// The audits of the timed launches, by shape.
+/// The audits of the timed launches and the clocks meanwhile, by shape.
 fn audits(row: &VariantRow) -> Value {
-    row.shapes.iter().map(|shape| shape.audit.as_ref().map(AuditRow::text)).collect()
+    let texts = |shape: &ShapeValues| {
+        let parts = [shape.audit.as_ref().map(AuditRow::text), shape.clocks.as_ref().map(ClockRow::text)];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
+    };
+    row.shapes.iter().map(texts).collect()
 }
 
 /// Durations without and with a profiler, by shape.

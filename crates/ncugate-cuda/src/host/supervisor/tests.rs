@@ -62,7 +62,7 @@ fn checked(variant: &str, seed: u64) -> String {
 }
 
 fn timed(variant: &str) -> String {
-    let outcome = LatencyOutcome::Timed { samples: vec![1.0], launches: 1, audit: None };
+    let outcome = LatencyOutcome::Timed { samples: vec![1.0], launches: 1, audit: None, gpu: None };
     line(&WorkerEvent::Timed(LatencyRecord {
         variant: VariantId(variant.into()),
         shape: ShapeName("s".into()),
