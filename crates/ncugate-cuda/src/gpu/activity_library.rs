@@ -1,7 +1,7 @@
 //! The CUPTI library: its location, and the few functions that are used. It is loaded at run time, and its absence is not an
 //! error.
 
-use super::activity_record::{CuptiRelease, release};
+use super::activity_record::{CuptiRelease, NEWEST, OLDEST, release};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use std::ffi::{CStr, c_char, c_void};
 use std::mem::transmute;
@@ -82,7 +82,11 @@ impl Cupti {
         if status != 0 {
             return Err(unfit(format!("cuptiGetVersion failed with {status}")));
         }
-        let unknown = || unfit(format!("unsupported CUPTI API version {api}"));
+        let unknown = || {
+            unfit(format!(
+                "CUPTI API version {api}: the records of CUPTI {OLDEST} to {NEWEST} are known; install one of these"
+            ))
+        };
         let release = release(api).ok_or_else(unknown)?;
         let (register, next) = (find("cuptiActivityRegisterCallbacks")?, find("cuptiActivityGetNextRecord")?);
         let (enable, disable) = (find("cuptiActivityEnable")?, find("cuptiActivityDisable")?);

@@ -1,8 +1,9 @@
 //! The fields that are read from CUPTI's kernel records, and the versions of CUPTI for which their offsets are known.
 //!
 //! Each CUPTI writes the newest record that it knows: `CUpti_ActivityKernel8` (11.8), `...9` (12.0 to 12.9), `...10` (13.0),
-//! `...11` (13.1, 13.2), `...12` (13.3), `...13` (13.4). In the header `cupti_activity.h` all of them begin alike: each later
-//! version appends fields. The offsets are from the header of CUDA 12.8, whose fields are packed to 8 bytes.
+//! `...11` (13.1, 13.2), `...12` (13.3), `...13` (13.4, 13.5). In the header `cupti_activity.h` all of them begin alike: each
+//! later version appends fields. The offsets are from the header of CUDA 12.8, whose fields are packed to 8 bytes, and are
+//! the same in that of 13.5.
 
 use ncugate_model::TracedLaunch;
 
@@ -81,6 +82,10 @@ pub(super) struct CuptiRelease {
     pub major: u32,
 }
 
+/// The oldest and newest releases with known records.
+pub(super) const OLDEST: &str = "12.0";
+pub(super) const NEWEST: &str = "13.5";
+
 /// The release of an API version (`cuptiGetVersion`), by the list in `cupti_version.h`; none if its records are unknown.
 pub(super) fn release(api: u32) -> Option<CuptiRelease> {
     let (name, major) = match api {
@@ -98,6 +103,7 @@ pub(super) fn release(api: u32) -> Option<CuptiRelease> {
         130_200..130_300 => ("13.2", 13),
         130_300..130_400 => ("13.3", 13),
         130_400..130_500 => ("13.4", 13),
+        130_500..130_600 => ("13.5", 13),
         _ => return None,
     };
     Some(CuptiRelease { name, major })
@@ -203,7 +209,8 @@ mod tests {
     fn versions_are_those_of_the_headers_that_were_read() {
         assert_eq!(release(26).map(|known| known.name), Some("12.8"));
         assert_eq!(release(130_001), Some(CuptiRelease { name: "13.0", major: 13 }));
-        for unknown in [0, 17, 25, 29, 130_500, 140_000, u32::MAX] {
+        assert_eq!(release(130_500), Some(CuptiRelease { name: NEWEST, major: 13 }));
+        for unknown in [0, 17, 25, 29, 130_600, 140_000, u32::MAX] {
             assert_eq!(release(unknown), None, "{unknown}");
         }
     }
