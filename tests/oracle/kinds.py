@@ -2,7 +2,7 @@
 
 usage: kinds.py OUT.tsv NAMES REPORT.ncu-rep...
 
-NAMES is what names.py wrote. A row is a kind and a name: a `counter` that units.tsv has no unit of, every `ratio` and
+NAMES is what names.py wrote. Rows of an OUT.tsv that is there stay. A row is a kind and a name: a `counter` that units.tsv has no unit of, every `ratio` and
 `throughput`, and a `name` that takes no suffix: one that no chip counts and a report has, or units.tsv.
 """
 import pathlib
@@ -27,7 +27,9 @@ def main():
         suffixes.setdefault(base, set()).add(".".join(rest))
     table = [line.split("\t")[0] for line in open(UNITS)]
     with_unit = {split(name)[0] for name in table}
-    rows = {base: kind(rest) for base, rest in suffixes.items()}
+    old = pathlib.Path(sys.argv[1])
+    rows = dict(line.split("\t")[::-1] for line in old.read_text().splitlines()) if old.exists() else {}
+    rows |= {base: kind(rest) for base, rest in suffixes.items()}
     rows = {base: kind for base, kind in rows.items() if kind != "counter" or base not in with_unit}
     reported = [name for path in sys.argv[3:] for name in string_table(path)]
     for name in table + reported:

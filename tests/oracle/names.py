@@ -1,14 +1,15 @@
 """Lists the metric names of GPU chips, as NVIDIA's libnvperf_host knows them, for units.py.
 
-usage: names.py LIBNVPERF_HOST.so OUT
+usage: names.py OUT LIBNVPERF_HOST.so...
 
 The library comes with ncu and with the packages ncu_report and nvidia-cuda-cupti. OUT gets a line `CHIP NAME` for every
-counter, ratio and throughput, with every rollup and suffix that it has, of one chip of each compute capability.
+counter, ratio and throughput, with every rollup and suffix that it has, of one chip of each compute capability, by
+every library that knows the chip.
 """
 import ctypes
 import sys
 
-CHIPS = ("GH100", "TU102", "GA100", "GA102", "AD102", "GB100", "GB202")
+CHIPS = ("GH100", "TU102", "GA100", "GA102", "GA10B", "AD102", "GB100", "GB110", "GB10B", "GB202", "GB20B", "GR100")
 COUNTER, RATIO, THROUGHPUT = range(3)
 # NVPW_Submetric of nvperf_host.h, in its order.
 SUFFIXES = (
@@ -76,10 +77,11 @@ class Library:
 
 
 def main():
-    library = Library(sys.argv[1])
-    with open(sys.argv[2], "w") as out:
+    libraries = [Library(path) for path in sys.argv[2:]]
+    with open(sys.argv[1], "w") as out:
         for chip in CHIPS:
-            for base, forms in library.bases(chip):
+            known = {base: forms for library in libraries if chip in library.chips for base, forms in library.bases(chip)}
+            for base, forms in known.items():
                 out.writelines(f"{chip} {base}{form}\n" for form in forms)
 
 

@@ -185,7 +185,8 @@ def main():
         at = arguments.index("--names")
         for line in open(arguments[at + 1]):
             chip, name = line.split()
-            names.setdefault(chip, []).append(name)
+            if chip in CHIPS:
+                names.setdefault(chip, []).append(name)
         del arguments[at : at + 2]
     found = units(arguments[1:], names)
     bases = {}

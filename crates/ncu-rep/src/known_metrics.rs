@@ -1,4 +1,4 @@
-//! Known metric names: those of seven chips, and additional ones in reports.
+//! Known metric names: those of twelve chips, and additional ones in reports.
 //!
 //! `names.tsv` is written by `tests/oracle/kinds.py`: the names that are neither in `units.tsv` nor counters.
 
@@ -64,7 +64,7 @@ static KINDS: LazyLock<BTreeMap<&'static str, Kind>> = LazyLock::new(|| {
     counters.chain(others).collect()
 });
 
-/// Whether a metric exists on one of the listed chips (compute capability 7.5 to 12.0), or is one that ncu adds to
+/// Whether a metric exists on one of the listed chips (compute capability 7.5 to 12.1), or is one that ncu adds to
 /// the counters of all chips. Chips and ncu versions newer than the list can have others.
 ///
 /// ```
