@@ -20,6 +20,25 @@ fn printed() -> Vec<(u32, [u8; 16], &'static str)> {
     PRINTED.lines().map(line).collect()
 }
 
+/// `tcgen05.mma` is one opcode, with the kind in other bits.
+#[test]
+fn products_of_the_tensor_cores_have_the_mnemonic_of_their_kind() {
+    let products = printed().into_iter().filter(|(_, _, text)| text.contains("MMA"));
+    let mut seen = BTreeMap::new();
+    for (major, bytes, text) in products {
+        let mnemonic = text.trim_start_matches(|guard| "@!PU0123456T ".contains(guard) && text.starts_with('@'));
+        let mnemonic = mnemonic.split(['.', ' ']).next().unwrap();
+        assert_eq!(&*word::decode(&bytes, 0, major)[0].mnemonic, mnemonic, "{text}");
+        seen.insert(mnemonic, major);
+    }
+    for kind in ["UTCHMMA", "UTCQMMA", "UTCIMMA", "UTCOMMA", "QMMA", "OMMA", "HGMMA"] {
+        assert!(seen.contains_key(kind), "{kind}: {seen:?}");
+    }
+    let mut unknown = printed().into_iter().find(|(_, _, text)| text.starts_with("UTCHMMA")).unwrap().1;
+    unknown[9] |= 2;
+    assert_eq!(word::decode(&unknown, 0, 10)[0].operation, Operation::Unknown);
+}
+
 fn is_vector(register: u16) -> bool {
     register < 255
 }

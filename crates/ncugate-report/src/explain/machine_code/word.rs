@@ -45,6 +45,20 @@ enum Fields {
     Uniform,
 }
 
+/// The opcode of `tcgen05.mma`, of every kind.
+const ASYNC_PRODUCT: u16 = 0x1ea;
+
+/// The mnemonic of a `tcgen05.mma` by its kind; none for an unknown one.
+fn async_product(word: Word) -> Option<&'static str> {
+    match (word.high(72, 2), word.low >> 63) {
+        (0, 0) => Some("UTCHMMA"),
+        (0, _) => Some("UTCOMMA"),
+        (1, _) => Some("UTCIMMA"),
+        (3, _) => Some("UTCQMMA"),
+        _ => None,
+    }
+}
+
 /// Mnemonic and fields by opcode.
 fn opcode(code: u16, form: u16, major: u32) -> Option<(&'static str, Fields)> {
     use Fields::{
@@ -118,6 +132,8 @@ fn opcode(code: u16, form: u16, major: u32) -> Option<(&'static str, Fields)> {
         0x5a => ("UI2F", Uniform),
         0x5e => ("UI2FP", Uniform),
         0x76 => ("FMNMX3", Ternary),
+        0x7a => ("QMMA", Ternary),
+        0x7f => ("OMMA", Ternary),
         0xb9 => ("ULDC", Uniform),
         0x86 => ("VOTEU", Uniform),
         0xbd..=0xbf => ("UFLO", Uniform),
@@ -208,8 +224,10 @@ fn opcode(code: u16, form: u16, major: u32) -> Option<(&'static str, Fields)> {
         0x1c6 => ("FENCE", Nothing),
         0x1c7 => ("UCGABAR_WAIT", Nothing),
         0x1e3 => ("UTCATOMSWS", Nothing),
+        0x1e6 => ("UTCSHIFT", Nothing),
+        0x1e7 => ("UTCCP", Nothing),
         0x1e9 => ("UTCBAR", Nothing),
-        0x1ea => ("UTCHMMA", Nothing),
+        ASYNC_PRODUCT => ("UTCHMMA", Nothing),
         0x1ed => ("STTM", Nothing),
         0x1ee => ("LDTM", Result),
         0x1f0 => ("HGMMA", Result),
@@ -280,7 +298,11 @@ fn decoded(bytes: &[u8; INSTRUCTION], offset: u64, major: u32) -> CodeInstructio
     let both = u128::from_le_bytes(*bytes);
     let word = Word { low: both as u64, high: (both >> 64) as u64 };
     let (code, form) = (word.low(0, 9) as u16, word.low(9, 3) as u16);
-    let Some((name, fields)) = opcode(code, form, major) else {
+    let known = opcode(code, form, major).and_then(|(name, fields)| match code {
+        ASYNC_PRODUCT => Some((async_product(word)?, fields)),
+        _ => Some((name, fields)),
+    });
+    let Some((name, fields)) = known else {
         return CodeInstruction::unknown(offset, Some(word.scoreboards()));
     };
     let modifiers = Modifiers {
