@@ -2,7 +2,7 @@
 //!
 //! Sources: NVIDIA's CUDA programming guide, appendix on compute capabilities (residency, registers, shared memory), and
 //! `cuda_occupancy.h` of CUDA 13.0 and 13.5 (granularities, block and barrier limits, carve-outs). Where the two differ (barriers of
-//! 10.3, which are 64 in the first), the newer one counts.
+//! 10.3, which are 64 in the first), the newer one counts. `tests/it/occupancies.rs` compares all blocks with the header.
 
 use crate::ComputeCapability;
 
