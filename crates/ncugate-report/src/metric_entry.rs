@@ -1,6 +1,6 @@
 //! The meaning of a metric: from the catalogue, or from the parts of its name in Nsight Compute.
 
-use ncugate_model::metric::{Catalogue, Combination, Formula, LogicalMetric, MetricKind, known_chips};
+use ncugate_model::metric::{Catalogue, Combination, Formula, LogicalMetric, MetricError, MetricKind, known_chips};
 use ncugate_model::{Better, ComputeCapability, is_ncu_metric};
 use serde::Serialize;
 use std::fmt::Write;
@@ -18,6 +18,8 @@ pub struct MetricEntry {
     pub judged: String,
     /// Its formulas by chip: compute capabilities and a formula over names of Nsight Compute.
     pub computed: Vec<(String, String)>,
+    /// The chips without it, and what they have in its place.
+    pub absent: Option<String>,
     /// Coefficient of variation between launches of one kernel on one H200.
     pub spread: Option<f64>,
     /// How the launches of one evaluation combine to one value.
@@ -39,15 +41,27 @@ pub fn metric_entry(name: &str) -> Option<MetricEntry> {
 
 fn of_catalogue(catalogue: &Catalogue, metric: &LogicalMetric) -> MetricEntry {
     let mut formulas: Vec<(String, Vec<ComputeCapability>)> = Vec::new();
+    let (mut lacking, mut substitute) = (Vec::new(), None);
     for chip in known_chips() {
-        let Ok(definition) = catalogue.definition(&metric.name, Some(chip)) else { continue };
-        let formula = formula(&definition.formula);
+        let formula = match (catalogue.definition(&metric.name, Some(chip)), metric.formula(chip)) {
+            (Ok(_), Some(written)) => formula(written),
+            (Err(MetricError::Absent { instead, .. }), _) => {
+                lacking.push(chip);
+                substitute = instead;
+                continue;
+            }
+            _ => continue,
+        };
         match formulas.iter_mut().find(|(known, _)| *known == formula) {
             Some((_, chips)) => chips.push(chip),
             None => formulas.push((formula, vec![chip])),
         }
     }
     let computed = formulas.into_iter().map(|(formula, chips)| (listed(&chips), formula)).collect();
+    let absent = (!lacking.is_empty()).then(|| match substitute {
+        Some(substitute) => format!("on {}: {substitute}", listed(&lacking)),
+        None => format!("on {}", listed(&lacking)),
+    });
     let judged = match metric.kind {
         MetricKind::Deterministic => "exactly: it is equal for equal code and launch",
         MetricKind::Counter => "as counted, within its spread",
@@ -60,6 +74,7 @@ fn of_catalogue(catalogue: &Catalogue, metric: &LogicalMetric) -> MetricEntry {
         better: Some(metric.better),
         judged: judged.to_owned(),
         computed,
+        absent,
         spread: metric.spread,
         launches: None,
         description: metric.description.split_whitespace().collect::<Vec<_>>().join(" "),
@@ -104,7 +119,7 @@ fn sum(terms: &[String]) -> String {
 
 /// Units of the chip, which are prefixes of names of Nsight Compute. Source: Nsight Compute, Profiling Guide, "Metrics
 /// Structure".
-const UNITS: [(&str, &str); 20] = [
+const UNITS: [(&str, &str); 21] = [
     ("sm", "streaming multiprocessor"),
     ("smsp", "sub-partition of a multiprocessor"),
     ("l1tex", "L1 and texture cache"),
@@ -113,6 +128,7 @@ const UNITS: [(&str, &str); 20] = [
     ("dram", "device memory"),
     ("dramc", "controller of device memory"),
     ("fbpa", "partition of the frame buffer"),
+    ("mcc", "controller of system memory"),
     ("gpu", "whole GPU"),
     ("gpc", "cluster of multiprocessors"),
     ("tpc", "pair of multiprocessors"),
@@ -185,6 +201,7 @@ fn of_ncu(catalogue: &Catalogue, name: &str) -> MetricEntry {
         better: None,
         judged: "as counted".to_owned(),
         computed: Vec::new(),
+        absent: None,
         spread: None,
         launches: Some(launches.to_owned()),
         description,
@@ -226,6 +243,7 @@ pub fn metric_text(entry: &MetricEntry) -> String {
         .computed
         .iter()
         .for_each(|(chips, formula)| line("counted", &format!("{formula} (compute capability {chips})")));
+    line("absent", entry.absent.as_deref().unwrap_or_default());
     line("used by", &entry.used_by.join(", "));
     text
 }
@@ -233,7 +251,9 @@ pub fn metric_text(entry: &MetricEntry) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ncu_rep::Report;
     use ncugate_model::metric::MetricSource;
+    use std::collections::{BTreeMap, BTreeSet};
 
     #[test]
     fn every_metric_of_the_catalogue_has_an_entry_with_words() {
@@ -247,6 +267,9 @@ mod tests {
             entry.computed,
             [("7.5 to 12.1".to_owned(), "sm__warps_active.avg.pct_of_peak_sustained_active".to_owned())]
         );
+        assert_eq!(entry.absent, None);
+        let read = metric_entry("dram_read_bytes").unwrap();
+        assert!(read.absent.is_some_and(|absent| absent.starts_with("on 8.7, 10.1, 11.0, 12.1: the GPU uses system")));
         let read = metric_entry("dram_read_bytes").unwrap();
         let chips: Vec<&str> = read.computed.iter().map(|(chips, _)| chips.as_str()).collect();
         assert_eq!(chips, ["7.5 to 8.6, 8.9 to 10.0, 10.3", "10.7, 12.0"]);
@@ -265,11 +288,11 @@ mod tests {
 
     fn page() -> String {
         let mut page = "# Metrics\n\n\
-            Each metric has its unit, the better direction (a gate decides if none is given), its meaning and its \
-            counters.\n\
+            Each metric has its unit, the better direction (a gate decides if none is given), its meaning, and its \
+            counter.\n\
+            `ncugate explain METRIC` adds formulas, and counters of warp states and of single chips.\n\
             Latencies are judged by the interval of their samples, *exact* metrics are equal for equal code and \
-            launch, and others vary between launches.\n\
-            `ncugate explain METRIC` prints the same, also for metrics of Nsight Compute.\n"
+            launch, and others vary between launches.\n"
             .to_owned();
         for (source, title) in SECTIONS {
             write!(page, "\n## {title}\n\n").unwrap();
@@ -277,7 +300,7 @@ mod tests {
                 writeln!(page, "{}", item(&metric_entry(&metric.name).unwrap(), metric.kind)).unwrap();
             }
         }
-        page
+        page + &chips()
     }
 
     fn item(entry: &MetricEntry, kind: MetricKind) -> String {
@@ -291,13 +314,98 @@ mod tests {
         let facts: Vec<&str> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
         let facts = if facts.is_empty() { String::new() } else { format!(" ({})", facts.join(", ")) };
         let mut item = format!("- **`{}`**{facts}: {}", entry.name, entry.description);
-        for (chips, formula) in &entry.computed {
-            match *chips == listed(&known_chips().collect::<Vec<_>>()) {
-                true => write!(item, " `{formula}`.").unwrap(),
-                false => write!(item, " On {chips}: `{formula}`.").unwrap(),
-            }
+        // `explain` prints the others.
+        let is_stall = entry.name.starts_with("stall_");
+        if let [(_, formula)] = entry.computed.as_slice()
+            && !formula.contains(' ')
+            && !is_stall
+        {
+            write!(item, " `{formula}`.").unwrap();
         }
         item
+    }
+
+    /// What is known of a metric on a chip.
+    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    enum Knowledge {
+        /// A report in `tests/data` of such a chip has a value.
+        Measured,
+        /// NVIDIA's library lists its counters (`tests/oracle/counters.py`).
+        Named,
+        Absent,
+    }
+
+    /// The chips with reports in `tests/data`, and the metrics of Nsight Compute that have a value in one.
+    fn measured() -> BTreeMap<ComputeCapability, BTreeSet<&'static str>> {
+        let catalogue = Catalogue::embedded();
+        let mut measured: BTreeMap<ComputeCapability, BTreeSet<&str>> = BTreeMap::new();
+        for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data")).unwrap() {
+            let path = entry.unwrap().path();
+            if !path.to_string_lossy().ends_with(".ncu-rep.zst") {
+                continue;
+            }
+            let report = Report::open(&path).unwrap();
+            for launch in report.launches() {
+                let Some(chip) = launch.compute_capability().unwrap().map(ComputeCapability::from) else { continue };
+                let read = |name: &str| launch.metric(name).unwrap()?.as_f64();
+                let has = |metric: &&LogicalMetric| {
+                    let definition = catalogue.definition(&metric.name, Some(chip));
+                    definition.is_ok_and(|definition| definition.metrics().into_iter().all(|name| read(name).is_some()))
+                };
+                let found = catalogue.metrics().iter().filter(has).map(|metric| metric.name.as_str());
+                measured.entry(chip).or_default().extend(found);
+            }
+        }
+        measured
+    }
+
+    /// The table of chips: a column for chips that agree on every metric, a row for metrics that agree on every chip.
+    fn chips() -> String {
+        let (catalogue, measured, known) = (Catalogue::embedded(), measured(), known_chips().collect::<Vec<_>>());
+        let knowledge = |metric: &str, chip: ComputeCapability| match catalogue.definition(metric, Some(chip)) {
+            Err(_) => Knowledge::Absent,
+            Ok(_) if measured.get(&chip).is_some_and(|metrics| metrics.contains(metric)) => Knowledge::Measured,
+            Ok(_) => Knowledge::Named,
+        };
+        let counted = catalogue.metrics().iter().filter(|metric| metric.source == MetricSource::Ncu);
+        let metrics: Vec<&str> = counted.map(|metric| metric.name.as_str()).collect();
+        let mut columns: Vec<(Vec<Knowledge>, Vec<String>)> = Vec::new();
+        for chip in known {
+            let column: Vec<Knowledge> = metrics.iter().map(|metric| knowledge(metric, chip)).collect();
+            match columns.iter_mut().find(|(same, _)| *same == column) {
+                Some((_, chips)) => chips.push(chip.to_string()),
+                None => columns.push((column, vec![chip.to_string()])),
+            }
+        }
+        let mut rows: Vec<(Vec<Knowledge>, Vec<&str>)> = Vec::new();
+        for (at, metric) in metrics.iter().enumerate() {
+            let row: Vec<Knowledge> = columns.iter().map(|(column, _)| column[at]).collect();
+            match rows.iter_mut().find(|(same, _)| *same == row) {
+                Some((_, metrics)) => metrics.push(metric),
+                None => rows.push((row, vec![metric])),
+            }
+        }
+        rows.sort_by_key(|(_, metrics)| std::cmp::Reverse(metrics.len()));
+        let mark = |known: &Knowledge| match known {
+            Knowledge::Measured => "**+**",
+            Knowledge::Named => "+",
+            Knowledge::Absent => "-",
+        };
+        let heads: Vec<String> = columns.iter().map(|(_, chips)| chips.join(",")).collect();
+        let mut table = format!("|metrics|{}|\n|---|{}\n", heads.join("|"), "---|".repeat(heads.len()));
+        for (at, (row, metrics)) in rows.iter().enumerate() {
+            let marks: Vec<&str> = row.iter().map(mark).collect();
+            let names = match at {
+                0 => "all others".to_owned(),
+                _ => metrics.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" "),
+            };
+            writeln!(table, "|{names}|{}|", marks.join("|")).unwrap();
+        }
+        format!(
+            "\n## Chips\n\n\
+             Metrics of Nsight Compute by compute capability: **+** measured on hardware, + named by NVIDIA's library \
+             (`tests/oracle/counters.py`), - absent.\n\n{table}"
+        )
     }
 
     #[test]

@@ -63,12 +63,21 @@ pub struct LogicalMetric {
     /// By the name of a family, or by a compute capability that differs from its family.
     formulas: BTreeMap<String, Formula>,
     absent_on: Vec<String>,
+    /// What a chip without it has in its place.
+    instead: Option<String>,
 }
 
 impl LogicalMetric {
     /// Whether it is known without a GPU: from the cubin, the launch and the limits of the chip.
     pub fn is_static(&self) -> bool {
         matches!(self.source, MetricSource::Build | MetricSource::Launch | MetricSource::Occupancy)
+    }
+
+    /// Its formula on a chip as the catalogue writes it, over counters and other metrics.
+    pub fn formula(&self, cc: ComputeCapability) -> Option<&Formula> {
+        let (chip, family) = (cc.to_string(), ChipFamily::of(cc)?);
+        let formula = self.formulas.get(&chip).or_else(|| self.formulas.get(family.name()));
+        formula.filter(|_| !self.absent_on.contains(&chip))
     }
 }
 
@@ -89,11 +98,13 @@ pub enum MetricError {
     #[error("compute capability {cc} is not in the metric catalogue; use ncu's metric names on this chip")]
     Chip { cc: ComputeCapability },
     /// The chip does not have it.
-    #[error("metric `{name}` does not exist on compute capability {cc}")]
+    #[error("metric `{name}` does not exist on compute capability {cc}{}", .instead.as_ref().map_or_else(String::new, |i| format!(": {i}")))]
     Absent {
         name: String,
         /// The chip's compute capability.
         cc: ComputeCapability,
+        /// What the chip has in its place.
+        instead: Option<String>,
     },
     /// It does not come from Nsight Compute.
     #[error("ncu does not count metric `{name}`")]
@@ -201,15 +212,44 @@ impl Catalogue {
             return Err(MetricError::NotCounted { name: name.to_owned() });
         }
         let cc = cc.ok_or_else(|| MetricError::NoChip { name: name.to_owned() })?;
-        let family = ChipFamily::of(cc).ok_or(MetricError::Chip { cc })?;
-        let chip = cc.to_string();
+        if ChipFamily::of(cc).is_none() {
+            return Err(MetricError::Chip { cc });
+        }
         let formula = metric
-            .formulas
-            .get(&chip)
-            .or_else(|| metric.formulas.get(family.name()))
-            .filter(|_| !metric.absent_on.contains(&chip))
-            .ok_or_else(|| MetricError::Absent { name: name.to_owned(), cc })?;
-        Ok(Definition { formula: formula.clone(), unit: metric.unit.clone() })
+            .formula(cc)
+            .and_then(|formula| self.spelt_out(formula, cc))
+            .ok_or_else(|| MetricError::Absent { name: name.to_owned(), cc, instead: metric.instead.clone() })?;
+        Ok(Definition { formula, unit: metric.unit.clone() })
+    }
+
+    /// A formula with counters in place of metrics; none if the chip has no metric of a list.
+    fn spelt_out(&self, formula: &Formula, cc: ComputeCapability) -> Option<Formula> {
+        let counters = |names: &[String]| {
+            let all: Vec<String> = names.iter().flat_map(|name| self.counters(name, cc)).collect();
+            (!all.is_empty()).then_some(all)
+        };
+        Some(match formula {
+            Formula::Sum(names) => Formula::Sum(counters(names)?),
+            Formula::Share { factor, part, whole, empty, zero } => Formula::Share {
+                factor: *factor,
+                part: counters(part)?,
+                whole: counters(whole)?,
+                empty: empty.clone(),
+                zero: zero.clone(),
+            },
+            Formula::Product { .. } => formula.clone(),
+        })
+    }
+
+    /// The counters of a term: its own name, or those of a metric that is a sum; empty if the chip lacks the metric.
+    fn counters(&self, term: &str, cc: ComputeCapability) -> Vec<String> {
+        if self.get(term).is_none() {
+            return vec![term.to_owned()];
+        }
+        match self.definition(term, Some(cc)) {
+            Ok(Definition { formula: Formula::Sum(names), .. }) => names,
+            _ => Vec::new(),
+        }
     }
 
     fn parse(text: &str) -> Result<Self, String> {
@@ -299,6 +339,7 @@ struct RawMetric {
     absent_on: Vec<String>,
     #[serde(default)]
     only_on: Vec<String>,
+    instead: Option<String>,
 }
 
 impl RawMetric {
@@ -323,6 +364,7 @@ impl RawMetric {
             description: self.description,
             formulas,
             absent_on: self.absent_on,
+            instead: self.instead,
         })
     }
 

@@ -16,11 +16,11 @@ pub enum ChipFamily {
     Ada,
     /// 9.0
     Hopper,
-    /// 10.x except 10.7, and 11.x
+    /// 10.0, 10.3 and 11.0
     Blackwell,
     /// 10.7
     Rubin,
-    /// 12.x
+    /// 12.0 and 12.1
     BlackwellConsumer,
 }
 
@@ -44,10 +44,11 @@ impl ChipFamily {
             (8, 0) => Some(Self::A100),
             (8, 6 | 7) => Some(Self::Ampere),
             (8, 9) => Some(Self::Ada),
-            (9, _) => Some(Self::Hopper),
+            (9, 0) => Some(Self::Hopper),
             (10, 7) => Some(Self::Rubin),
-            (10 | 11, _) => Some(Self::Blackwell),
-            (12, _) => Some(Self::BlackwellConsumer),
+            // 10.1 is CUDA 12's name of 11.0.
+            (10, 0 | 1 | 3) | (11, 0) => Some(Self::Blackwell),
+            (12, 0 | 1) => Some(Self::BlackwellConsumer),
             _ => None,
         }
     }

@@ -1,6 +1,6 @@
 //! Positions of variants relative to the peaks of arithmetic and memory.
 
-use ncugate_judge::frame::Quantities;
+use ncugate_judge::frame::{Quantities, required_metrics};
 use ncugate_model::metric::id;
 use ncugate_model::stats::median;
 use ncugate_model::{MetricId, ShapeName, VariantId};
@@ -66,8 +66,8 @@ pub fn roofline(
     ceilings.sort_by(|a, b| a.peak.total_cmp(&b.peak));
     let roof = ceilings.last()?.peak;
     let counted = |variant: &VariantId| {
-        let parts = [id::FP32_FLOP, id::TENSOR_OPS_FP16, id::TENSOR_OPS_BF16, id::TENSOR_OPS_FP8];
-        let total: f64 = parts.into_iter().filter_map(|metric| read(variant, metric)).sum();
+        let parts = std::iter::once(id::FP32_FLOP).chain(required_metrics::TENSOR_TYPES);
+        let total: f64 = parts.filter_map(|metric| read(variant, metric)).sum();
         (total > 0.0).then_some(total)
     };
     let standing = |variant: &VariantId| {

@@ -3,8 +3,15 @@ use super::*;
 const HOPPER: Option<ComputeCapability> = Some(ComputeCapability::new(9, 0));
 
 /// Not in the captures; from NVIDIA's enumeration of the chip's metrics.
-const NOT_CAPTURED: [&str; 8] = [
+const NOT_CAPTURED: [&str; 15] = [
     "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio",
+    "lts__d_sectors_fill_sysmem.sum",
+    "nvlrx__bytes.sum",
+    "nvltx__bytes.sum",
+    "sm__ops_path_tensor_src_fp64.sum",
+    "sm__ops_path_tensor_src_int1.sum",
+    "sm__ops_path_tensor_src_int8.sum",
+    "sm__ops_path_tensor_src_tf32_dst_fp32.sum",
     "sm__ops_path_tensor_src_fp8.sum",
     "smsp__cycles_active.avg.pct_of_peak_sustained_elapsed",
     "smsp__inst_executed_op_local_ld.sum",
@@ -104,6 +111,73 @@ fn definitions_follow_the_chip() {
         absent("stall_gmma", Some(ComputeCapability::new(8, 9)))
             && absent("stall_imc_miss", Some(ComputeCapability::new(10, 0)))
     );
+}
+
+#[test]
+fn a_metric_in_a_formula_stands_for_its_counters_on_the_chip() {
+    let catalogue = Catalogue::embedded();
+    let share = |name: &str, chip: (u32, u32)| match catalogue.definition(name, Some(chip.into())).map(|d| d.formula) {
+        Ok(Formula::Share { part, whole, .. }) => (part, whole),
+        other => panic!("{name}: {other:?}"),
+    };
+    let (part, whole) = share("tensor_dtype_fp4_pct", (10, 0));
+    assert_eq!(part, ["sm__ops_path_tensor_src_fp4_dst_fp32.sum"]);
+    assert!(whole.contains(&part[0]) && whole.contains(&"sm__ops_path_tensor_src_fp4_fp6_fp8_dst_fp16.sum".to_owned()));
+    // 10.3 has no INT8 products of tcgen05, and 9.0 no FP4.
+    assert!(share("tcgen05_pct", (10, 0)).0.iter().any(|name| name.contains("utcimma")));
+    assert!(!share("tcgen05_pct", (10, 3)).0.iter().any(|name| name.contains("utcimma")));
+    let absent = |name: &str, chip: (u32, u32)| {
+        matches!(catalogue.definition(name, Some(chip.into())), Err(MetricError::Absent { .. }))
+    };
+    assert!(absent("tensor_dtype_fp4_pct", (9, 0)) && absent("tensor_dtype_fp8_pct", (10, 0)));
+    assert!(absent("tcgen05_pct", (12, 0)) && absent("tcgen05_ops_i8", (10, 3)));
+    // A name of the catalogue in a formula is a sum, else it would be left out silently.
+    for metric in catalogue.metrics() {
+        for formula in metric.formulas.values() {
+            let names: Vec<&String> = match formula {
+                Formula::Sum(names) | Formula::Product { names, .. } => names.iter().collect(),
+                Formula::Share { part, whole, .. } => part.iter().chain(whole).collect(),
+            };
+            for known in names.into_iter().filter_map(|name| catalogue.get(name)) {
+                let is_sum = known.formulas.values().all(|formula| matches!(formula, Formula::Sum(_)));
+                assert!(is_sum && !known.formulas.is_empty(), "{} in {}", known.name, metric.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_kernel_without_the_claimed_type_does_not_hold_it() {
+    let definition = Catalogue::embedded().definition("tensor_dtype_fp4_pct", Some((10, 0).into())).unwrap();
+    let counted = |fp4: f64, fp16: f64| {
+        definition.evaluate(&|name| match name {
+            "sm__ops_path_tensor_src_fp4_dst_fp32.sum" => Some(fp4),
+            "sm__ops_path_tensor_src_fp16_dst_fp32.sum" => Some(fp16),
+            _ => Some(0.0),
+        })
+    };
+    assert_eq!((counted(99.0, 1.0).value(), counted(0.0, 8.0).value()), (Some(99.0), Some(0.0)));
+    assert_eq!(counted(0.0, 0.0), crate::Cell::Missing("no tensor operations".into()));
+    assert_eq!(definition.evaluate(&|name| (!name.contains("int8")).then_some(1.0)).value(), None, "a type is unknown");
+}
+
+/// A chip that is not listed has no names, rather than those of its neighbours.
+#[test]
+fn every_chip_of_a_family_is_listed() {
+    let listed: Vec<ComputeCapability> = super::super::known_chips().collect();
+    for chip in (7..=13).flat_map(|major| (0..=9).map(move |minor| ComputeCapability::new(major, minor))) {
+        assert_eq!(ChipFamily::of(chip).is_some(), listed.contains(&chip), "{chip}");
+    }
+}
+
+#[test]
+fn an_absent_metric_names_its_substitute() {
+    let error = Catalogue::embedded().definition("dram_bytes", Some((12, 1).into())).unwrap_err().to_string();
+    assert!(error.contains("on compute capability 12.1: the GPU uses system memory"), "{error}");
+    let substitute = Catalogue::embedded().definition("sysmem_read_sectors", Some((12, 1).into())).unwrap();
+    assert_eq!(substitute.metrics(), ["lts__d_sectors_fill_sysmem.sum"]);
+    let error = Catalogue::embedded().definition("stall_gmma", Some((12, 1).into())).unwrap_err().to_string();
+    assert_eq!(error, "metric `stall_gmma` does not exist on compute capability 12.1");
 }
 
 #[test]
