@@ -13,8 +13,8 @@ use ncugate_campaign::{
 use ncugate_cuda::build::Arch;
 use ncugate_cuda::host::{check_reference, mutant_table, null_test};
 use ncugate_judge::{
-    by_duration_alone, out_of_reach, preconditions, static_gates, unlikely_limits, unlisted_metrics, weakened_checks,
-    weakened_gates,
+    absent_metrics, by_duration_alone, out_of_reach, preconditions, static_gates, unlikely_limits, unlisted_metrics,
+    weakened_checks, weakened_gates,
 };
 use ncugate_model::number::counted;
 use ncugate_model::{Level, NullTest, Verdict};
@@ -139,6 +139,10 @@ fn one(
     let asked = parsed(&args.arch)?.map(|arch| arch.with_suffix_of(of_phase.as_ref())).or(of_phase);
     let (arch, target) = target(asked, args.sms)?;
     found.arch = Some(arch.to_string());
+    for note in absent_metrics(&phase, target.capability) {
+        writeln!(out, "  note: {note}")?;
+        found.notes.push(note);
+    }
     let mut go = Outcome::Passed;
     for result in preconditions(&phase, Some(target.capability)) {
         let (name, reason) = (result.name.clone(), result.reason.clone());

@@ -119,7 +119,7 @@ fn a_metric_that_no_chip_has_is_warned_of_with_the_nearest_name() {
     let warned = checked(&place, "[kernel]", "[kernel]", &gate(typed));
     assert_eq!(warned.status, Some(0), "{warned:?}");
     for said in [
-        format!("`{typed}` (gate at line 25, gate at line 29) is not a metric of compute capability 7.5 to 12.0"),
+        format!("`{typed}` (gate at line 25, gate at line 29) is not a metric of compute capability 7.5 to 12.1"),
         format!("did you mean `{known}`?"),
         "`dram__byte.sum` (`profile.metrics`)".to_owned(),
         "did you mean `dram__bytes.sum`?".to_owned(),

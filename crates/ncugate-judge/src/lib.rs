@@ -93,4 +93,4 @@ pub use static_facts::{VariantFacts, occupancy_limiters};
 pub use static_gates::{TargetGpu, known_failures, static_facts, static_gates, unmet};
 pub use static_groups::{GroupKind, StaticGroup};
 pub use unlikely_limits::unlikely_limits;
-pub use unlisted_metrics::unlisted_metrics;
+pub use unlisted_metrics::{absent_metrics, unlisted_metrics};
