@@ -178,6 +178,9 @@ pub const FACTS: &[RuleFact] = &[
         "async_mma_busy",
         "asynchronous matrix instructions in percent of their peak rate: `wgmma` on 9.0, `tcgen05` on 10.x and 11.0",
     ),
+    fact("one_cta_instructions", "instructions of `tcgen05` with `cta_group::1`; 0 on other chips than 10.x and 11.0"),
+    fact("two_cta_instructions", "instructions of `tcgen05` with `cta_group::2`; 0 on other chips than 10.x and 11.0"),
+    fact("cluster_blocks", "blocks of a cluster on 10.x and 11.0, 0 without clusters"),
     fact("tma_busy", "percent of active cycles of the bulk-copy engine"),
     fact("global_load_sectors", "32-byte sectors that global loads request from L1"),
     fact(

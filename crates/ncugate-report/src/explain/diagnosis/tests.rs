@@ -465,6 +465,28 @@ fn mma_sync_is_old_on_chips_with_asynchronous_matrix_instructions() {
     assert_eq!(saving((10, 0), "duration", 1e4), None, "not counted");
 }
 
+/// On chips without `tcgen05`, launches of clusters have no such finding.
+#[test]
+fn products_of_single_ctas_in_clusters_are_found() {
+    let found = |chip: (u32, u32), one: f64, two: f64, cluster: f64| {
+        let (variant, shape) = (VariantId("v".into()), shape("s", 1));
+        let mut quantities = Quantities::new([(variant.clone(), shape.name.clone())]);
+        let pipe = ["sm__inst_executed_pipe_tc_scope_1cta.sum", "sm__inst_executed_pipe_tc_scope_2cta.sum"];
+        for (metric, value) in [(pipe[0], one), (pipe[1], two), ("launch__cluster_size", cluster)] {
+            quantities.set_column(metric, vec![Cell::finite(value)]);
+        }
+        quantities.set_launches(0, ["k".into()].into());
+        let chip = ChipKnowledge { capability: Some(chip.into()), ..CHIP };
+        let findings = diagnose_on(&chip, &quantities, &[shape], &[variant]);
+        findings.iter().any(|finding| finding.rule == "single_cta_products")
+    };
+    assert!(found((10, 0), 64.0, 0.0, 2.0) && found((11, 0), 64.0, 0.0, 4.0));
+    assert!(!found((10, 0), 64.0, 0.0, 1.0), "no cluster");
+    assert!(!found((10, 0), 0.0, 64.0, 2.0), "pairs");
+    assert!(!found((10, 0), 0.0, 0.0, 2.0), "no product");
+    assert!(!found((9, 0), 0.0, 0.0, 2.0));
+}
+
 /// What a fix leaves can shrink too, but never below nothing, and one launch saves no more than its share.
 #[test]
 fn a_bound_is_above_its_estimate_and_below_its_share() {
