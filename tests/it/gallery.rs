@@ -206,6 +206,24 @@ fn phases_of_traits_build_and_take_their_arguments() {
     }
 }
 
+/// No GPU of these chips has run them.
+#[test]
+fn phases_of_blackwell_build_for_their_chip_and_take_their_arguments() {
+    let Some(nvcc) = nvcc() else { return };
+    let Some(python) = python() else { return };
+    let folders = [nvcc.path().parent().unwrap(), python.parent().unwrap()].map(Path::to_path_buf);
+    let usual = std::env::var_os("PATH").unwrap();
+    let path = std::env::join_paths(folders.into_iter().chain(std::env::split_paths(&usual))).unwrap();
+    for (phase, arch) in [("tcgen05", "sm_100a"), ("nvfp4", "sm_120a")] {
+        let place = Place::new();
+        let phase = root().join("tests/gpu/blackwell").join(format!("{phase}.toml"));
+        let arguments = ["check", phase.to_str().unwrap(), "--sms", "148"];
+        let checked = Finished::of(place.ncugate(&arguments).current_dir(root()).env("PATH", &path));
+        assert_eq!(checked.status, Some(0), "{}: {checked:?}", phase.display());
+        assert!(checked.stdout.contains(&format!("1 of 1 candidates build for {arch}")), "{}", checked.stdout);
+    }
+}
+
 #[test]
 fn a_missing_header_is_one_error_however_many_variants_include_it() {
     let Some(nvcc) = nvcc() else { return };
