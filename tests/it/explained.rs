@@ -286,6 +286,8 @@ const HOLD_IN_FURTHER_ALONE: [&str; 9] = [
     "superlinear",
     "unoptimised_build",
 ];
+/// Rules of chips that no recording is from; unit tests have their cases.
+const HOLD_ON_OTHER_CHIPS: [&str; 1] = ["single_cta_products"];
 /// Rules that are never denied by any of them.
 const NEVER_DENIED: [&str; 0] = [];
 
@@ -314,7 +316,9 @@ fn rules_have_recorded_cases_for_and_against() {
         sums.iter().filter(|(_, sum)| sum[at] == 0).map(|(rule, _)| rule.as_str()).collect()
     };
     assert!(sums.len() >= 40, "{}", sums.len());
-    assert_eq!((without(0), without(1)), (HOLD_IN_FURTHER_ALONE.to_vec(), NEVER_DENIED.to_vec()));
+    let mut unheld = [&HOLD_IN_FURTHER_ALONE[..], &HOLD_ON_OTHER_CHIPS].concat();
+    unheld.sort_unstable();
+    assert_eq!((without(0), without(1)), (unheld, NEVER_DENIED.to_vec()));
 }
 
 /// Each kernel of `further.cu` and each variant of `further.toml` is a case of its rule in `further.tsv`.
