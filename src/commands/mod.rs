@@ -52,6 +52,7 @@ use crate::cli::{AgentCommand, Cli, ClusterCommand, Command, ProblemCommand, Too
 use crate::console::Output;
 use crate::exit::Outcome;
 use crate::invocation::Invocation;
+use ncugate_cuda::host::dismiss_references;
 use ncugate_model::process;
 use std::io;
 use std::path::Path;
@@ -73,6 +74,7 @@ pub fn dispatch(mut cli: Cli, enter: fn(&Path) -> io::Result<()>) -> Result<Outc
     signal::explain_shortened_files();
     let mut out = Output::standard();
     let outcome = act(&cli.command, invocation, &mut out);
+    dismiss_references();
     out.finish()?;
     outcome
 }

@@ -50,6 +50,7 @@ mod problems;
 mod profiled;
 mod python_kernels;
 mod recorded;
+mod references;
 mod safety;
 mod sanitized;
 mod search;

@@ -27,6 +27,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::time::{Duration, Instant};
 
+/// Least time in references that a run lists, in seconds.
+const NOTICEABLE_S: f64 = 0.1;
+
 /// One execution of a plan.
 pub struct Campaign<'a> {
     pub phase: &'a Phase,
@@ -151,6 +154,9 @@ impl Campaign<'_> {
         self.timed("bench: kernels", |campaign| campaign.kernels(job, &mut totals))?;
         self.timed("bench: external commands", |campaign| campaign.commands(earlier_records, &mut totals))?;
         self.writer.spent("bench: samples on the GPU", totals.sampled_us * 1e-6)?;
+        if totals.references_s >= NOTICEABLE_S {
+            self.writer.spent("bench: references", totals.references_s)?;
+        }
         let unbuilt = self.keep_unbuilt(builds)?;
         let shared: BTreeSet<&VariantId> = builds.iter().filter(|b| b.shares.is_some()).map(|b| &b.variant).collect();
         let ids = self.plan.variants.iter().map(|v| &v.id);
@@ -260,6 +266,7 @@ impl Campaign<'_> {
                 self.progress.step(&record.variant.0);
                 self.writer.latency(&record)?;
             }
+            WorkerEvent::References { seconds } => totals.references_s += seconds,
             WorkerEvent::Uses { variant, software } => self.writer.used(&variant, software)?,
             WorkerEvent::Device(_)
             | WorkerEvent::Traced { .. }
@@ -337,6 +344,8 @@ struct BenchTotals {
     wrong: BTreeSet<VariantId>,
     /// GPU time of latency samples, in microseconds.
     sampled_us: f64,
+    /// Wall time in references and checks of outputs, in seconds.
+    references_s: f64,
 }
 
 /// Records that an unfinished run already has.

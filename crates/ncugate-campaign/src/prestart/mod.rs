@@ -12,7 +12,7 @@ use super::targets::command_folder;
 use super::tools::Tools;
 use ncugate_cuda::PythonEnvironment;
 use ncugate_cuda::host::external::PrestartedCommand;
-use ncugate_cuda::host::{ImportTime, Preload, PrestartedWorker, WorkerJob};
+use ncugate_cuda::host::{ImportTime, Preload, PrestartedWorker, WorkerJob, reference_servers};
 use ncugate_judge::frame::required_metrics;
 use ncugate_model::process::{self, LOAD_TIMEOUT};
 use ncugate_model::{ComputeMode, VariantId};
@@ -79,6 +79,8 @@ impl<'a> PrestartedProcesses<'a> {
             self.turn.take()?;
             self.start_over_baselines();
         }
+        // The jobs of workers name them, and a run has at least one such job.
+        let _ = reference_servers(self.phase);
         self.load_functions();
         for (variant, command) in self.plan.commands().filter(|(variant, _)| is_open(variant)) {
             if let Ok(folder) = command_folder(&self.folder.join("logs"), variant) {

@@ -33,6 +33,10 @@ pub enum WorkerEvent {
     },
     /// A correctness case ended.
     Checked(CheckRecord),
+    /// The worker's wall time in references and checks of outputs so far.
+    References {
+        seconds: f64,
+    },
     /// Every correctness case has ended. Timing starts after the parent has closed the worker's standard input.
     Proven,
     /// Timing of a variant at a shape ended.

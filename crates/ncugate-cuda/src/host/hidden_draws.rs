@@ -1,5 +1,4 @@
-//! Inputs and expected outputs of hidden seeds, computed during the checks if the host alone can compute the reference. A
-//! reference program starts an interpreter for each of them.
+//! Inputs and expected outputs of hidden seeds, computed during the checks if the host alone can compute the reference.
 
 use super::case_draw::comparable;
 use crate::gpu::ArenaLayout;

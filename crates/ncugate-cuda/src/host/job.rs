@@ -4,7 +4,7 @@
 
 use super::hidden_draws::HiddenJob;
 use crate::gpu::VariantExtents;
-use crate::prove::{ReferenceSpec, ShapeSpec};
+use crate::prove::{ReferenceServer, ReferenceSpec, ShapeSpec};
 use crate::python_environment::PythonEnvironment;
 use crate::time::TimingSettings;
 use ncugate_model::expr::Value;
@@ -37,6 +37,9 @@ pub struct WorkerJob {
     pub kernels: Vec<JobKernel>,
     /// The Python that functions run in. It is not started for a job without functions.
     pub python: PythonEnvironment,
+    /// Interpreters that have imported the reference and the checks of outputs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub references: Vec<ReferenceServer>,
 }
 
 /// The worker's task with each variant.

@@ -31,13 +31,14 @@ mod worker;
 mod worker_command;
 mod worker_process;
 
+pub use crate::prove::dismiss as dismiss_references;
 pub use activity_task::report_activity;
 pub use event::{WorkerEvent, WorkerTask};
 pub use input_arrays::{InputArray, InputArraysError, input_arrays};
 pub use job::{CheckCase, JobFunction, JobKernel, JobMode, WorkerJob};
 pub use job_error::JobError;
 pub use null_test::{NullTestError, mutant_table, null_test};
-pub use phase_job::{JobPurpose, cases};
+pub use phase_job::{JobPurpose, cases, reference_servers};
 pub use prestarted::{ImportTime, Preload, PrestartedWorker};
 pub use reference_check::check_reference;
 pub use supervisor::{

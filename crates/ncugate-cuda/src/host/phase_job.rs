@@ -7,13 +7,14 @@ use super::evaluate::{
 use super::job::{CaseLaws, CheckCase, FunctionLanguage, JobFunction, JobKernel, JobMode, WorkerJob};
 use super::job_error::JobError;
 use crate::gpu::{BufferSpec, VariantExtents};
-use crate::prove::{ReferenceSpec, ShapeSpec};
+use crate::prove::{ReferenceServer, ReferenceSpec, ShapeSpec, serve};
 use crate::python_environment::PythonEnvironment;
 use crate::time::AuditEffort;
 use ncugate_model::{BuiltKernel, EntrySymbols, ShapeName, VariantId};
-use ncugate_phase::config::{Phase, Shape};
+use ncugate_phase::config::{Phase, ProgramKind, Shape, WorkloadReference};
 use ncugate_phase::plan::{Plan, reference_answers};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 /// The purpose of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,6 +122,7 @@ impl WorkerJob {
             shapes,
             kernels,
             python: PythonEnvironment::of(&phase.build),
+            references: reference_servers(phase),
         })
     }
 }
@@ -130,6 +132,23 @@ fn by_size(shapes: &[ShapeSpec]) -> Vec<ShapeName> {
     let mut sorted: Vec<&ShapeSpec> = shapes.iter().collect();
     sorted.sort_by_key(|shape| shape.buffers.iter().map(BufferSpec::bytes).sum::<usize>());
     sorted.into_iter().map(|shape| shape.name.clone()).collect()
+}
+
+/// Interpreters that import the reference and the checks of a phase, once per process and file. They are started now if they do
+/// not run yet.
+pub fn reference_servers(phase: &Phase) -> Vec<ReferenceServer> {
+    let python = PythonEnvironment::of(&phase.build);
+    let reference = match &phase.workload.reference {
+        WorkloadReference::Program(program) => Some(program),
+        _ => None,
+    };
+    let programs = reference.into_iter().chain(phase.workload.checks.iter().map(|check| &check.program));
+    let files = programs.filter_map(|program| match &program.program {
+        ProgramKind::Python { file, .. } => Some(file),
+        ProgramKind::Command { .. } => None,
+    });
+    let files: BTreeSet<&PathBuf> = files.collect();
+    files.into_iter().filter_map(|file| serve(&python, file)).collect()
 }
 
 /// The extents of a variant at each shape; empty if no buffer differs between variants.

@@ -347,6 +347,7 @@ impl Supervisor<'_> {
             | WorkerEvent::NoDevice { .. }
             | WorkerEvent::Activity { .. }
             | WorkerEvent::Preparing { .. }
+            | WorkerEvent::References { .. }
             | WorkerEvent::Sanitized { .. }
             | WorkerEvent::Launched { .. } => {}
             WorkerEvent::Uses { .. } | WorkerEvent::Proven => events.importing = false,

@@ -10,6 +10,7 @@ use super::prestarted::Preload;
 use super::python::{PythonFunctions, run_in_python};
 use super::worker::{DeviceLoss, Reporter, WorkError, Worker, chain};
 use crate::gpu::{ActivityTracer, Copier, CudaDevice, query_attributes};
+use crate::prove::{adopt, reference_time};
 use ncugate_model::ShapeName;
 use serde::de::DeserializeOwned;
 use std::collections::HashMap;
@@ -158,6 +159,7 @@ fn run_on(
     tracer: Option<&ActivityTracer>,
     reporter: &mut Reporter,
 ) -> Result<ControlFlow<DeviceLoss>, WorkError> {
+    adopt(&job.references);
     let device = device.with_functions(Functions::of(&job, functions));
     reporter.report(&WorkerEvent::Device(device.attributes().clone()))?;
     let (loaded, hidden) = (HashMap::new(), HashMap::new());
@@ -174,7 +176,9 @@ fn run_on(
             worker.loaded.clear();
             worker.reporter.report(&WorkerEvent::Proven)?;
             io::copy(&mut io::stdin(), &mut io::sink())?;
-            worker.time(&timing)
+            let outcome = worker.time(&timing)?;
+            worker.reporter.report(&WorkerEvent::References { seconds: reference_time().as_secs_f64() })?;
+            Ok(outcome)
         }
         JobMode::Profile { repeat, seed } => {
             worker.report_software()?;

@@ -3,6 +3,7 @@
 use super::input_error::InputError;
 use super::partial;
 use super::reference::{BufferValues, Builtin, NpyError, ProgramError, ReferenceError, program_outputs, read_npy};
+use super::reference_time::ReferenceTimer;
 use super::shape::ShapeSpec;
 use crate::python_environment::PythonEnvironment;
 use ncugate_array::element;
@@ -140,6 +141,7 @@ pub fn expected_on_host(
     seed: u64,
     inputs: &BufferValues,
 ) -> Result<Option<Vec<ExpectedOutput>>, ExpectedOutputError> {
+    let _timer = ReferenceTimer::start();
     match reference {
         ReferenceSpec::Builtin(builtin) => {
             let (buffer, values) = builtin.bind(shape)?.compute(inputs);
@@ -165,6 +167,7 @@ pub fn other_answers(
     inputs: &BufferValues,
 ) -> Result<Vec<Vec<ExpectedOutput>>, ExpectedOutputError> {
     let ReferenceSpec::Program { program, python, answers } = reference else { return Ok(Vec::new()) };
+    let _timer = ReferenceTimer::start();
     let answer = |params: &Vec<_>| Ok(program_outputs(program, (python, params), shape, seed, inputs)?);
     answers.iter().skip(1).map(answer).collect()
 }

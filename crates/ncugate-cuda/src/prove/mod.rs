@@ -19,6 +19,7 @@ mod outputs;
 mod partial;
 mod poison;
 mod reference;
+mod reference_time;
 mod shape;
 mod structured;
 
@@ -32,5 +33,6 @@ pub use inputs::CaseInputs;
 pub use mutation_test::MutationTest;
 pub use null_answer::{NullOutcome, PlacedNull};
 pub use outputs::{PlacedOutput, compare_outputs};
-pub use reference::{Builtin, ReferenceError, npy_bytes};
+pub use reference::{Builtin, ReferenceError, ReferenceServer, adopt, dismiss, npy_bytes, serve};
+pub use reference_time::reference_time;
 pub use shape::{ShapeCheck, ShapeSpec};

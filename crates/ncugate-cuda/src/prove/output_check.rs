@@ -3,6 +3,7 @@
 use super::draw::{CaseDraw, as_held};
 use super::expected::ExpectedOutput;
 use super::reference::verdicts;
+use super::reference_time::ReferenceTimer;
 use super::shape::ShapeSpec;
 use ncugate_array::element;
 use ncugate_model::Defect;
@@ -14,6 +15,7 @@ impl CaseDraw {
         if shape.checks.is_empty() || answers.is_empty() {
             return refusals;
         }
+        let _timer = ReferenceTimer::start();
         let values = |(bytes, buffer): (&Vec<u8>, &crate::gpu::BufferSpec)| match buffer.role.is_read() {
             true => element::decode(buffer.dtype, bytes),
             false => Vec::new(),

@@ -52,6 +52,11 @@ pub fn show_gpu(name: Option<&str>) {
     *SHOWN_GPU.lock().unwrap_or_else(PoisonError::into_inner) = name.map(str::to_owned);
 }
 
+/// The GPU that children see, if it is not that of this process.
+pub fn shown_gpu() -> Option<String> {
+    SHOWN_GPU.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
 /// Number of times that the user asked to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InterruptCount {

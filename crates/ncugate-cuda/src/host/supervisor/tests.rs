@@ -33,6 +33,7 @@ fn job() -> WorkerJob {
         hidden: HiddenSeeds::default(),
     };
     WorkerJob {
+        references: Vec::new(),
         python: crate::PythonEnvironment::default(),
         device: 0,
         mode: JobMode::Bench(timing),

@@ -9,6 +9,7 @@ mod npy;
 mod program;
 mod rows;
 mod sdpa;
+mod server;
 
 pub use arithmetic::{Exponential, KeySubset, Maximum, Rounding, SoftmaxArithmetic, plain_accumulator};
 pub use builtin::{BoundBuiltin, Builtin};
@@ -17,3 +18,4 @@ pub use fit::BufferValues;
 pub use npy::{NpyError, npy_bytes, read as read_npy};
 pub use program::{ProgramError, outputs as program_outputs, verdicts};
 pub use sdpa::Sdpa;
+pub use server::{ReferenceServer, adopt, dismiss, serve};

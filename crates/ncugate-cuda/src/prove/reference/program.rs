@@ -3,13 +3,14 @@
 
 use super::fit::BufferValues;
 use super::npy::{NpyError, read, write};
+use super::server;
 use crate::gpu::BufferSpec;
 use crate::prove::expected::ExpectedOutput;
 use crate::prove::shape::ShapeSpec;
 use crate::python_environment::{IMPORTER, PythonEnvironment, write_program};
 use ncugate_model::Role;
 use ncugate_model::expr::Value as Parameter;
-use ncugate_model::process::{self, ProcessExit};
+use ncugate_model::process::{self, ProcessExit, ProcessOutput};
 use ncugate_phase::config::{ProgramKind, ReferenceProgram};
 use serde_json::{Map, Value, json};
 use std::io;
@@ -19,7 +20,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// The program that calls a function of a Python file.
-const RUNNER: (&str, &str) = ("runner.py", include_str!("reference.py"));
+const RUNNER: (&str, &str) = ("ncugate_reference.py", include_str!("reference.py"));
+/// The programs that it consists of; a server imports them too.
+pub(super) const IMPORTED: &[(&str, &str)] = &[RUNNER, IMPORTER];
 /// Lines of a program's output quoted in an error.
 const LINES: usize = 12;
 /// Folders made by this process.
@@ -116,8 +119,15 @@ pub fn verdicts(
 
 fn call(program: &ReferenceProgram, python: &PythonEnvironment, folder: &Path) -> Result<(), ProgramError> {
     let name = program.program.to_string();
+    let limit = Duration::from_secs(u64::from(program.timeout_s));
+    let started = |source| ProgramError::Start { program: name.clone(), source };
     let mut command = match &program.program {
         ProgramKind::Python { file, function } => {
+            if let Some(output) = server::call(python, (file, function), folder, limit).map_err(started)? {
+                return completed(name, output);
+            }
+            write_program(folder, IMPORTED)
+                .map_err(|source| ProgramError::Write { folder: folder.to_owned(), source })?;
             let mut command = python.command();
             command.arg(folder.join(RUNNER.0)).arg(folder).arg(file).arg(function);
             command
@@ -129,15 +139,28 @@ fn call(program: &ReferenceProgram, python: &PythonEnvironment, folder: &Path) -
             command
         }
     };
-    let output = process::run(&mut command, Duration::from_secs(u64::from(program.timeout_s)))
-        .map_err(|source| ProgramError::Start { program: name.clone(), source })?;
+    let output = process::run(&mut command, limit).map_err(started)?;
+    completed(name, output)
+}
+
+fn completed(program: String, output: ProcessOutput) -> Result<(), ProgramError> {
     if output.ending.completed() {
         return Ok(());
     }
     let printed = if output.stderr.trim().is_empty() { &output.stdout } else { &output.stderr };
     let lines: Vec<&str> = printed.trim_end().lines().collect();
     let printed = lines[lines.len().saturating_sub(LINES)..].join("\n");
-    Err(ProgramError::Failed { program: name, ending: output.ending, printed })
+    Err(ProgramError::Failed { program, ending: output.ending, printed })
+}
+
+/// Creates a temporary folder for this user alone; an error comes with its path.
+pub(super) fn private_folder() -> Result<PathBuf, (PathBuf, io::Error)> {
+    use std::os::unix::fs::DirBuilderExt;
+    let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+    let path = std::env::temp_dir().join(format!("ncugate-reference-{}-{number}", std::process::id()));
+    let mut builder = std::fs::DirBuilder::new();
+    builder.mode(0o700).create(&path).map_err(|e| (path.clone(), e))?;
+    Ok(path)
 }
 
 /// A folder for one call, removed on drop.
@@ -145,12 +168,7 @@ struct CallFolder(PathBuf);
 
 impl CallFolder {
     fn make() -> Result<Self, (PathBuf, io::Error)> {
-        use std::os::unix::fs::DirBuilderExt;
-        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("ncugate-reference-{}-{number}", std::process::id()));
-        let mut builder = std::fs::DirBuilder::new();
-        builder.mode(0o700).create(&path).map_err(|e| (path.clone(), e))?;
-        Ok(Self(path))
+        private_folder().map(Self)
     }
 
     fn fill(
@@ -182,8 +200,7 @@ impl CallFolder {
             "inputs": listed(Role::is_read, |buffer| buffer.extents.clone()),
             "outputs": listed(Role::is_compared, BufferSpec::compared_extents),
         });
-        std::fs::write(self.0.join("request.json"), request.to_string())?;
-        write_program(&self.0, &[RUNNER, IMPORTER])
+        std::fs::write(self.0.join("request.json"), request.to_string())
     }
 
     fn array(&self, folder: &str, buffer: &BufferSpec) -> PathBuf {

@@ -1,6 +1,6 @@
 """Runs the reference function of a phase: NumPy files in, NumPy files out.
 
-Called by ncugate as `python3 runner.py FOLDER FILE FUNCTION`. FOLDER has `request.json` and `inputs/NAME.npy`; the answers
+Called by ncugate as `python3 ncugate_reference.py FOLDER FILE FUNCTION`. FOLDER has `request.json` and `inputs/NAME.npy`; the answers
 go to `outputs/NAME.npy` as float64. If it has `answers/count`, the function judges as many sets of outputs,
 `answers/NUMBER/NAME.npy` from number 1 on; the expected ones have number 0. Its texts go to `verdicts.json`.
 """
@@ -18,17 +18,22 @@ except ImportError as error:
     sys.exit(f"the reference needs NumPy: {error}")
 
 
-def load(path, name):
-    """The function with this name in a file; the file can import others from its folder."""
+def load(path):
+    """The module of a file; the file can import others from its folder."""
     if not pathlib.Path(path).is_file():
         sys.exit(f"no file `{path}` in {pathlib.Path.cwd()}")
     module = unloaded(path)
     module.__spec__.loader.exec_module(module)
-    function = getattr(module, name, None)
-    if not callable(function):
+    return module
+
+
+def function(module, path, name):
+    """The function with this name in the module of a file."""
+    found = getattr(module, name, None)
+    if not callable(found):
         functions = [key for key, value in vars(module).items() if inspect.isfunction(value)]
         sys.exit(f"`{path}` has no function `{name}`; it has {', '.join(functions) or 'none'}")
-    return function
+    return found
 
 
 def asks_for_torch(parameter):
@@ -108,10 +113,9 @@ def judge(function, name, request, folder):
     (folder / "verdicts.json").write_text(json.dumps(said))
 
 
-def main(folder, path, name):
-    folder = pathlib.Path(folder)
+def answer(folder, function, name):
+    """Answers the request in a folder."""
     request = json.loads((folder / "request.json").read_text())
-    function = load(path, name)
     if (folder / "answers" / "count").is_file():
         judge(function, name, request, folder)
         return
@@ -127,6 +131,10 @@ def main(folder, path, name):
         if list(array.shape) != one["extents"]:
             sys.exit(f"the reference returns `{one['name']}` of shape {list(array.shape)}; the output has {one['extents']}")
         np.save(folder / "outputs" / f"{one['name']}.npy", np.ascontiguousarray(array, dtype="<f8"))
+
+
+def main(folder, path, name):
+    answer(pathlib.Path(folder), function(load(path), path, name), name)
 
 
 if __name__ == "__main__":
