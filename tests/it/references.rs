@@ -16,7 +16,7 @@ const RUN: [&str; 4] = ["run", "phase.toml", "--source", "gpu"];
 /// started with; `None` without NumPy.
 fn machine(text: &str) -> Option<(Place, Vec<(&'static str, String)>)> {
     let python = python()?;
-    let (place, variables) = machine_that_counts(&["copy_honest", "copy_wrong"], "rounds = 6");
+    let (place, mut variables) = machine_that_counts(&["copy_honest", "copy_wrong"], "rounds = 6");
     let starts = place.path().join("starts");
     let shim = format!("#!/bin/sh\necho \"$@\" >> {}\nexec {} \"$@\"\n", starts.display(), python.display());
     let shim = place.write_program("counted/python", &shim);
@@ -28,10 +28,12 @@ fn machine(text: &str) -> Option<(Place, Vec<(&'static str, String)>)> {
         .replace("[phase]", &format!("[build]\npython = \"{}\"\n[phase]", shim.display()));
     place.write("phase.toml", &phase);
     place.write("ref.py", text);
+    // Killed processes leave their folders.
+    variables.push(("TMPDIR", place.path().display().to_string()));
     Some((place, variables))
 }
 
-/// What the Python of a machine was started with for references, a line each.
+/// Command lines with which the Python of a machine was started for references.
 fn starts(place: &Place) -> Vec<String> {
     let text = fs::read_to_string(place.path().join("starts")).unwrap_or_default();
     text.lines().filter(|line| line.contains("ncugate_reference")).map(str::to_owned).collect()

@@ -3,9 +3,9 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-static SPENT: Mutex<Spent> = Mutex::new(Spent { running: 0, since: None, whole: Duration::ZERO });
+static TOTAL: Mutex<TimeTotal> = Mutex::new(TimeTotal { running: 0, since: None, whole: Duration::ZERO });
 
-struct Spent {
+struct TimeTotal {
     running: u32,
     /// Since when at least one runs.
     since: Option<Instant>,
@@ -40,6 +40,6 @@ pub fn reference_time() -> Duration {
     locked().whole
 }
 
-fn locked() -> MutexGuard<'static, Spent> {
-    SPENT.lock().unwrap_or_else(PoisonError::into_inner)
+fn locked() -> MutexGuard<'static, TimeTotal> {
+    TOTAL.lock().unwrap_or_else(PoisonError::into_inner)
 }

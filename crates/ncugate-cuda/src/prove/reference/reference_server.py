@@ -60,14 +60,20 @@ def generators():
     return random.getstate(), name, keys.tobytes(), rest
 
 
+def modules(folder):
+    """The names of modules and packages in a folder."""
+    for entry in os.scandir(folder):
+        if entry.name.endswith((".py", ".so")) or os.path.isfile(os.path.join(entry.path, "__init__.py")):
+            yield entry.name.split(".")[0]
+
+
 class Import:
     """The process before the import of a file, to tell whether a forked process will be like a fresh interpreter."""
 
     def __init__(self, path):
         folders, _ = place(path)
-        files = {entry.removesuffix(".py") for folder in folders if os.path.isdir(folder) for entry in os.listdir(folder)}
-        # The file could import its own module of this name, but this program has loaded another.
-        self.hidden = files & sys.modules.keys()
+        # The file could import its own module of such a name, but this program has loaded another.
+        self.hidden = {name for folder in folders for name in modules(folder)} & sys.modules.keys()
         self.threads, self.libraries = threads(), linear_algebra()
         self.memory, self.files, self.generators = shared_memory(), open_files(), generators()
         self.draws, self.urandom = 0, random._urandom

@@ -50,7 +50,7 @@ pub fn adopt(servers: &[ReferenceServer]) {
     known.extend(servers.iter().map(|server| (server.clone(), None)));
 }
 
-/// The server of a file, started if there is none; `None` if it cannot be started.
+/// The server of a file, started with the first call; `None` if it cannot be started.
 pub fn serve(python: &PythonEnvironment, file: &Path) -> Option<ReferenceServer> {
     let mut known = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((server, _)) = known.iter().find(|(server, _)| server.python == *python && server.file == file) {
@@ -282,7 +282,7 @@ def judged(outputs, expected):
             &place.program("judged", 20),
             &place.python,
             &spec(),
-            &vec![vec![1.0, 2.0], Vec::new()],
+            &[vec![1.0, 2.0], Vec::new()],
             (&expected, &[expected.to_vec()]),
         );
         assert_eq!(said.unwrap(), ["1 calls"]);
