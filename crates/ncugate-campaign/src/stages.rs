@@ -6,7 +6,7 @@ use super::gpu_turn::GpuTurn;
 use super::prestart::PrestartedProcesses;
 use super::progress::Progress;
 use super::reference_cubin::reference_cubin;
-use super::sanitizer::Sanitizing;
+use super::sanitizer::SanitizerJob;
 use super::targets::{self, command_folder};
 use super::tools::Tools;
 use super::{parallel_checks, profile};
@@ -207,7 +207,7 @@ impl Campaign<'_> {
             self.progress.stage(&format!("compute-sanitizer {tool}"), apart.kernels.len());
             if !apart.kernels.is_empty() {
                 let timeout = self.phase.profile.timeout;
-                Sanitizing { tools: self.tools, job: apart, logs: &logs, timeout }.run(tool, &mut |record| {
+                SanitizerJob { tools: self.tools, job: apart, logs: &logs, timeout }.run(tool, &mut |record| {
                     self.progress.step(&record.variant.0);
                     self.writer.sanitizer(&record)?;
                     records.push(record);

@@ -52,7 +52,7 @@ impl fmt::Display for Throttle {
 
 /// One reading between two rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct GpuReading {
+pub struct GpuState {
     /// Clock of the SMs in MHz.
     pub sm_mhz: u32,
     pub memory_mhz: u32,
@@ -78,7 +78,7 @@ pub struct GpuStates {
 
 impl GpuStates {
     /// Adds a round between two readings.
-    pub fn push(&mut self, before: GpuReading, after: GpuReading) {
+    pub fn push(&mut self, before: GpuState, after: GpuState) {
         self.sm_mhz.push(after.sm_mhz);
         self.memory_mhz.push(after.memory_mhz);
         self.celsius.push(after.celsius);
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_round_is_throttled_if_a_reading_on_either_side_is() {
-        let reading = |sm_mhz, mask| GpuReading {
+        let reading = |sm_mhz, mask| GpuState {
             sm_mhz,
             memory_mhz: 2619,
             celsius: 40,

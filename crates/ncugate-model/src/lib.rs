@@ -63,7 +63,7 @@ pub use compute_mode::ComputeMode;
 pub use dtype::Dtype;
 pub use glob::{GlobError, glob};
 pub use gpu::Gpu;
-pub use gpu_state::{GpuReading, GpuStates, Throttle};
+pub use gpu_state::{GpuState, GpuStates, Throttle};
 pub use id::{ShapeName, VariantId};
 pub use kernel_name::{KernelName, demangled};
 pub use l2_property::L2Property;

@@ -3,7 +3,7 @@
 use super::tool::{Ncu, NcuVersion, ToolError};
 use ncugate_model::ComputeMode;
 use ncugate_model::Gpu;
-use ncugate_model::GpuReading;
+use ncugate_model::GpuState;
 use serde::Serialize;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -115,7 +115,7 @@ pub struct Facts {
     /// The CUPTI that traces launches if ncu has no counter permission, or why none was found. Not searched for without a GPU.
     pub cupti: Option<Result<String, String>>,
     /// The GPU's state by NVML, or why it is not available. Not read without a GPU.
-    pub nvml: Option<Result<GpuReading, String>>,
+    pub nvml: Option<Result<GpuState, String>>,
     /// Environment variables that affect measurements, with their values.
     pub environment: Vec<(String, String)>,
 }
@@ -410,7 +410,7 @@ fn check_cupti(facts: &Facts) -> Option<Check> {
 fn check_nvml(facts: &Facts) -> Option<Check> {
     let name = "NVML";
     Some(match facts.nvml.as_ref()? {
-        Ok(GpuReading { sm_mhz, celsius, watts, throttle, .. }) => {
+        Ok(GpuState { sm_mhz, celsius, watts, throttle, .. }) => {
             let found = format!("SMs at {sm_mhz} MHz, {celsius} degrees, {watts} W");
             match throttle.is_unusual() {
                 true => warning(

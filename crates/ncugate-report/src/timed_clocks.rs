@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn samples_follow_the_clock_only_if_both_vary_together() {
-        let clocks: Vec<u32> = (0..60).map(|round| if round % 3 == 0 { 990 } else { 1980 }).collect();
+        let clocks: Vec<u32> = (0..60_usize).map(|round| if round.is_multiple_of(3) { 990 } else { 1980 }).collect();
         let noise = |round: usize| 1.0 + 0.001 * ((round * 23 % 60) as f64 / 60.0);
         let following: Vec<f64> = (0..60).map(|round| 19800.0 / f64::from(clocks[round]) * noise(round)).collect();
         let slower = slowdown(&following, &clocks).unwrap();

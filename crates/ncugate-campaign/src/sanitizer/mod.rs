@@ -60,7 +60,7 @@ impl Sanitizer {
 }
 
 /// The launches of a run for compute-sanitizer.
-pub(super) struct Sanitizing<'a> {
+pub(super) struct SanitizerJob<'a> {
     pub tools: &'a Tools,
     /// A job for compute-sanitizer with the variants to launch, each at one shape.
     pub job: WorkerJob,
@@ -78,7 +78,7 @@ struct SanitizerRun {
     failure: Option<String>,
 }
 
-impl Sanitizing<'_> {
+impl SanitizerJob<'_> {
     /// Runs a tool over all variants, and passes on the record of each.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! The GPU's clocks, temperature, power and throttling, read through NVML. The library is loaded at run time, and nothing is
 //! set.
 
-use ncugate_model::{GpuReading, Throttle};
+use ncugate_model::{GpuState, Throttle};
 use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
@@ -37,10 +37,10 @@ impl GpuMonitor {
     ///
     /// # Errors
     /// A value is not available, as on a slice of a GPU.
-    pub fn read(&self) -> Result<GpuReading, String> {
+    pub fn read(&self) -> Result<GpuState, String> {
         let device = &self.0;
         let read = || {
-            Ok(GpuReading {
+            Ok(GpuState {
                 throttle: Throttle::of_mask(device.current_throttle_reasons()?.bits()),
                 sm_mhz: device.clock_info(Clock::SM)?,
                 memory_mhz: device.clock_info(Clock::Memory)?,

@@ -9,7 +9,7 @@ use super::surfaces::Surfaces;
 use super::timed_buffers::{RestoredState, TimedBuffers};
 use super::unrepeated_samples::{UnrepeatedGraph, UnrepeatedOutputs};
 use crate::gpu::{BoundProgram, CudaDevice, DeviceError, ExecutableGraph, PendingDigests, SurfaceCopy, VariantExtents};
-use ncugate_model::{Audit, GpuReading, GpuStates, LatencyOutcome, VariantId};
+use ncugate_model::{Audit, GpuState, GpuStates, LatencyOutcome, VariantId};
 
 /// Launches whose mean is the first estimate of a launch's time.
 const PILOT: u32 = 4;
@@ -380,7 +380,7 @@ impl TimedKernel {
     }
 
     /// Notes the GPU's clocks before and after the round of the last sample.
-    pub fn note(&mut self, before: GpuReading, after: GpuReading) {
+    pub fn note(&mut self, before: GpuState, after: GpuState) {
         self.states.push(before, after);
     }
 

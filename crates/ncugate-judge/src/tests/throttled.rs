@@ -21,7 +21,7 @@ fn throttled(require: &str, mask: u64, is_slow: impl Fn(usize) -> bool) -> GateR
 
 #[test]
 fn a_verdict_that_throttled_rounds_decide_is_open() {
-    let two_of_three = |round: usize| round % 3 != 0;
+    let two_of_three = |round: usize| !round.is_multiple_of(3);
     let open = throttled("latency_p50 <= 10.5", 0x40, two_of_three);
     assert_eq!(open.verdict, OPEN, "{}", open.reason);
     let expected = "throttled: 40 of 60 rounds ran under hardware thermal slowdown";

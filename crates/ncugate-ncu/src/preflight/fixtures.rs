@@ -1,6 +1,6 @@
 //! Machines for tests.
 
-use ncugate_model::{ComputeCapability, ComputeMode, Gpu, GpuReading, Throttle};
+use ncugate_model::{ComputeCapability, ComputeMode, Gpu, GpuState, Throttle};
 use ncugate_ncu::preflight::{CompilerFacts, Facts, Privileges, VisibleGpu};
 use ncugate_ncu::{Ncu, NcuVersion, ToolError};
 
@@ -27,7 +27,7 @@ pub fn healthy() -> Facts {
         locks: Vec::new(),
         trial: None,
         cupti: Some(Ok("13.0 at libcupti.so.13".into())),
-        nvml: Some(Ok(GpuReading {
+        nvml: Some(Ok(GpuState {
             sm_mhz: 1980,
             memory_mhz: 3201,
             celsius: 34,

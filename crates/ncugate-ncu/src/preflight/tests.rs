@@ -113,7 +113,7 @@ fn cupti_is_asked_for_where_ncu_may_not_count() {
 #[test]
 fn a_gpu_that_lowers_its_clocks_or_hides_them_is_warned_of() {
     let Some(Ok(cool)) = healthy().nvml else { panic!("no reading") };
-    let with = |mask| Facts { nvml: Some(Ok(GpuReading { throttle: Throttle::of_mask(mask), ..cool })), ..healthy() };
+    let with = |mask| Facts { nvml: Some(Ok(GpuState { throttle: Throttle::of_mask(mask), ..cool })), ..healthy() };
     assert_eq!(status(&with(0x40), "NVML"), CheckStatus::Warning);
     assert_eq!(status(&with(0x4), "NVML"), CheckStatus::Ok, "heavy kernels reach the power limit");
     let absent = Facts { nvml: Some(Err("NVML: a libloading error occurred".to_owned())), ..healthy() };
