@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures the kernels with planted defects. Run at the root of the repository, on a machine with a GPU, nvcc and ncu; about two
+# Measures the kernels with planted defects. Run at the root of the repository, on a machine with a GPU, nvcc and ncu; about six
 # minutes:
 #
 #     tests/gpu/planted/planted.sh path/to/ncugate OUT [PHASE...]
@@ -13,7 +13,8 @@ cd "$(dirname "$0")/../../.."
 here=tests/gpu/planted
 phases=("$@")
 # The phases with most kernels come first.
-((${#phases[@]})) || phases=(stencil polynomial wave groups kinds product pairs decode steps walk)
+((${#phases[@]})) || phases=(stencil polynomial wave groups kinds product pairs decode steps walk
+    gemv xent nbody rownorm conv3d search im2col topk escape matmul spmv blur softback scan tone permute pose dropout norm)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/planted"
