@@ -181,7 +181,7 @@ impl Unroller<'_> {
                 let key = format!("{table}.command");
                 let output = self.phase.workload.buffers.iter().find(|buffer| buffer.role.is_compared());
                 if let Some(output) = output.filter(|output| matches!(output.dtype, BufferType::ByShape(_))) {
-                    let message = format!("is told one type, but the type of `{}` depends on the shape", output.name);
+                    let message = format!("gets one type, but the type of `{}` depends on the shape", output.name);
                     let help = "use a Python function, which gets buffers of the shape's type";
                     self.faults.add(&key, message, help, &format!("variant {id}"));
                 }

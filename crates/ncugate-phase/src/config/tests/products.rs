@@ -94,7 +94,7 @@ fn types_depend_on_dimensions_and_stay_floats() {
     let command = "[[baseline]]\nname = \"other\"\ncommand = [\"./other\"]\n\n[[gate]]";
     let typed = ("y = { dtype = \"f32\"", "y = { dtype = \"f16 if H == 1 else f32\"");
     let said = shown(&[shapes[0], shapes[1], typed, ("[[gate]]", command)]);
-    assert!(said.contains("is told one type, but the type of `y` depends on the shape"), "{said}");
+    assert!(said.contains("gets one type, but the type of `y` depends on the shape"), "{said}");
 }
 
 #[test]
