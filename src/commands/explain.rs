@@ -12,7 +12,7 @@ use ncugate_judge::{JudgedRun, PhaseRun};
 use ncugate_model::metric::Catalogue;
 use ncugate_model::stats::Resampler;
 use ncugate_model::{ShapeName, VariantId, nearest};
-use ncugate_phase::config::rule::facts;
+use ncugate_phase::config::rule::FACTS;
 use ncugate_report::chart::svg::{Setting, draw};
 use ncugate_report::explain::{RuleAnswers, RuleBook, answers_of_report};
 use ncugate_report::explanation::{Explainer, Explanation, ReportExplanation, brief, overview, table, text};
@@ -280,7 +280,7 @@ fn rules(out: &mut Output) -> Result<Outcome, CommandError> {
         writeln!(out, "| `{}` | {} | {} |", rule.id, rule.cause, cases.join("; else "))?;
     }
     writeln!(out, "\n| fact | what |\n| --- | --- |")?;
-    for fact in facts() {
+    for fact in FACTS {
         writeln!(out, "| `{}` | {} |", fact.name, fact.doc)?;
     }
     Ok(Outcome::Passed)

@@ -117,7 +117,7 @@ fn many_short_launches_of_a_report_are_a_finding() {
     let report = root().join("tests/data/torch_nvtx.ncu-rep.zst").display().to_string();
     let text = place.run(&["explain", &report]).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("Many short launches: a fix saves at most 51 %"), "{text}");
-    assert!(text.contains("a fix saves at most 99 %, 29.4 % of all launches (medium confidence)"), "{text}");
+    assert!(text.contains("a fix saves at most 85 %, 25.1 % of all launches (medium confidence)"), "{text}");
     let found = explained(&["tests/data/torch_nvtx.ncu-rep.zst"]);
     assert_eq!(found[0]["insights"][0]["rule"], "many_launches");
     let long = explained(&["tests/data/g1200.ncu-rep.zst"]);
@@ -236,7 +236,7 @@ fn planted_defects_are_found_as_the_page_says() {
     let answers: Vec<Vec<&str>> = answers.lines().skip(1).map(|line| line.split('\t').collect()).collect();
     let mut phases: std::collections::BTreeMap<&str, Vec<Value>> = std::collections::BTreeMap::new();
     for answer in &answers {
-        let [phase, kernel, _, first, ..] = answer[..] else { panic!("{answer:?}") };
+        let [phase, kernel, set, first, ..] = answer[..] else { panic!("{answer:?}") };
         let each =
             phases.entry(phase).or_insert_with(|| explained(&[&format!("tests/data/planted/{phase}"), "--each"]));
         let explanation = each.iter().find(|one| one["variant"] == kernel).unwrap();
@@ -250,13 +250,15 @@ fn planted_defects_are_found_as_the_page_says() {
                 None => format!("`{}`", row["rule"].as_str().unwrap()),
             })
             .collect();
-        let row = page.lines().find(|line| line.starts_with(&format!("| {kernel} | "))).unwrap();
-        assert!(row.contains(&format!("| {} |", found.join(", "))), "{row}\n{found:?}");
+        if set != "unseen" {
+            let row = page.lines().find(|line| line.starts_with(&format!("| {kernel} | "))).unwrap();
+            assert!(row.contains(&format!("| {} |", found.join(", "))), "{row}\n{found:?}");
+        }
         let second = answer[4];
         let leads = first.split('|').chain(second.split('|')).any(|rule| found[0].starts_with(&format!("`{rule}`")));
         assert!(leads, "{kernel}: {found:?}");
     }
-    assert_eq!(answers.len(), 24);
+    assert_eq!(answers.len(), 43);
 }
 
 /// A variant that lacks the cause and is slower speaks against it.
@@ -280,10 +282,10 @@ const HOLD_IN_FURTHER_ALONE: [&str; 9] = [
     "bulk_copies",
     "fences",
     "host_bound",
-    "math_pipe",
     "old_tensor_instructions",
     "sleeping",
     "superlinear",
+    "system_memory",
     "unoptimised_build",
 ];
 /// Rules of chips that no recording is from; unit tests have their cases.
@@ -544,7 +546,7 @@ fn rules_without_counters_are_not_called_clean() {
         assert!(!text.stdout.contains(nothing), "{}", text.stdout);
         assert!(text.stdout.contains(" rules lack counters"), "{}", text.stdout);
         assert!(
-            text.stdout.contains("  ncu --set full --metrics smsp__inst_executed_op_local_ld.sum,"),
+            text.stdout.contains("  ncu --set full --metrics lts__t_sectors_aperture_sysmem.sum,"),
             "{}",
             text.stdout
         );
@@ -580,7 +582,9 @@ fn rules_without_counters_are_not_called_clean() {
 #[test]
 fn judged_rules_without_findings_are_clean() {
     let found = explained(&["tests/data/defects.ncu-rep.zst"]);
-    assert!(found.iter().all(|one| one["not_asked"].is_null() && one["outcome"] == "found"), "{found:?}");
+    // the report is older than the counter of one rule
+    let lacks = |one: &Value| one["not_asked"]["counters"].as_array().is_some_and(|all| all.len() == 1);
+    assert!(found.iter().all(|one| lacks(one) && one["outcome"] == "found"), "{found:?}");
     // a report of ncu's full set lacks at most the counters that the command adds to that set
     let full: Vec<Value> =
         serde_json::from_str(&at_root(&["explain", "tests/data/source.ncu-rep.zst", "--format", "json"]).stdout)
@@ -590,12 +594,12 @@ fn judged_rules_without_findings_are_clean() {
         let command = one["not_asked"]["command"].as_str().unwrap();
         assert!(!lacks.is_empty() && lacks.iter().all(|name| command.contains(name.as_str().unwrap())), "{one}");
     }
-    // a recording whose deep profile is older than the counters of three rules
+    // a recording whose deep profile is older than the counters of four rules
     let partly = explained(&["profiles/sdpa_fast/h200", "--shape", "mission"]);
-    assert!(partly[0]["outcome"] == "not_judged" && partly[0]["not_asked"]["rules"] == 3, "{}", partly[0]);
+    assert!(partly[0]["outcome"] == "not_judged" && partly[0]["not_asked"]["rules"] == 4, "{}", partly[0]);
     let says = partly[0]["says"].as_str().unwrap();
     assert!(
-        says.starts_with("No cause found, but some rules were not evaluated. 3 of ")
+        says.starts_with("No cause found, but some rules were not evaluated. 4 of ")
             && says.contains(" rules lack counters: "),
         "{says}"
     );

@@ -210,7 +210,7 @@ fn said(selected: &VariantId, phase: &Phase) -> Vec<NcuObservations> {
         }],
         lacks: Vec::new(),
         timeline: None,
-        code_facts: Vec::new(),
+        facts: Vec::new(),
     }]
 }
 

@@ -301,7 +301,7 @@ mod tests {
             lines: lines.iter().map(hot).collect(),
             lacks: Vec::new(),
             timeline: None,
-            code_facts: Vec::new(),
+            facts: Vec::new(),
         }
     }
 

@@ -10,7 +10,7 @@ use ncugate_judge::frame::Quantities;
 use ncugate_judge::store::Run;
 use ncugate_judge::witness::ChipFacts;
 use ncugate_judge::{Correctness, JudgeError, JudgedRun};
-use ncugate_model::expr::{Expr, Names, Value};
+use ncugate_model::expr::Expr;
 use ncugate_model::{Cell, CleanText, Dtype, ProfileOutcome, ShapeName, VariantId};
 use ncugate_phase::config::{Phase, Shape};
 use ncugate_phase::plan::Method;
@@ -20,12 +20,14 @@ use std::collections::HashMap;
 /// bottleneck.
 pub fn shape_facts(phase: &Phase) -> Vec<ShapeFacts> {
     let of = |shape: &Shape| {
-        let scope: Names = shape.dims.iter().map(|(name, n)| (name.clone(), Value::Int(*n))).collect();
+        let scope = shape.scope();
         let number = |expr: &Option<Expr>| expr.as_ref().and_then(|expr| expr.eval_number(&scope).ok());
+        let buffers = &phase.workload.buffers;
         let work = DeclaredWork {
             flops: number(&phase.workload.flops),
             bytes: number(&phase.workload.bytes),
-            has_f64_buffers: Some(phase.workload.buffers.iter().any(|buffer| buffer.dtype.at(shape) == Ok(Dtype::F64))),
+            buffer_bytes: buffers.iter().map(|buffer| phase.workload.bytes_of(shape, &buffer.name)).sum(),
+            has_f64_buffers: Some(buffers.iter().any(|buffer| buffer.dtype.at(shape) == Ok(Dtype::F64))),
         };
         ShapeFacts { name: shape.name.clone(), dims: shape.dims.clone(), work }
     };

@@ -146,6 +146,14 @@ __global__ void naps(const int* in, int* out, int rounds) {
     out[t] = v;
 }
 
+// Sums of an array that stays in the host's memory.
+__global__ void host_reads(const float* in, float* out, int n) {
+    const int t = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0;
+    for (int i = t; i < n; i += gridDim.x * blockDim.x) sum += in[i];
+    out[t] = sum;
+}
+
 int main() {
     const size_t n = 1 << 24;
     float *in, *out;
@@ -165,6 +173,11 @@ int main() {
     integer_products<<<1056, 256>>>(ints, to, 2048);
     old_matrix_products<<<1056, 256>>>(reinterpret_cast<const uint32_t*>(in), out, 2048);
     naps<<<264, 128>>>(ints, to, 64);
+    constexpr int far = 1 << 22;
+    float* host;
+    CHECK(cudaMallocHost(&host, far * sizeof(float)));
+    for (int i = 0; i < far; ++i) host[i] = 1;
+    host_reads<<<264, 256>>>(host, out, far);
     CHECK(cudaGetLastError());
     CHECK(cudaDeviceSynchronize());
     return 0;

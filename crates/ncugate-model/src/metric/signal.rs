@@ -55,6 +55,9 @@ pub const SIGNALS: &[(&str, &[&str])] = &[
     ("atomics", &["l1tex__m_l1tex2xbar_write_sectors_mem_global_op_atom.sum"]),
     ("reductions", &["l1tex__m_l1tex2xbar_write_sectors_mem_global_op_red.sum"]),
     ("l2_sectors", &["lts__t_sectors.sum"]),
+    ("busiest_slice", &["lts__t_sectors.max"]),
+    ("mean_slice", &["lts__t_sectors.avg"]),
+    ("system_sectors", &["lts__t_sectors_aperture_sysmem.sum", "syslts__t_sectors_aperture_sysmem.sum"]),
     ("longest_sm", &["sm__cycles_active.max"]),
     ("one_cta_instructions", &["sm__inst_executed_pipe_tc_scope_1cta.sum"]),
     ("two_cta_instructions", &["sm__inst_executed_pipe_tc_scope_2cta.sum"]),
@@ -70,7 +73,7 @@ const KNOWN: [(u32, u32); 13] =
 const TCGEN05: &[(u32, u32)] = &[(10, 0), (10, 1), (10, 3), (10, 7), (11, 0)];
 
 /// Names that only these chips have; every known chip has the others. `tests/oracle/counters.py` proves both.
-const LIMITED: [(&str, &[(u32, u32)]); 10] = [
+const LIMITED: [(&str, &[(u32, u32)]); 12] = [
     ("sm__pipe_xu_cycles_active.avg.pct_of_peak_sustained_active", &[(10, 3), (10, 7)]),
     ("sm__pipe_tensor_cycles_active_v2.avg.pct_of_peak_sustained_active", &[(8, 9)]),
     ("sm__inst_executed_pipe_fp16.avg.pct_of_peak_sustained_active", &[(7, 5), (8, 0)]),
@@ -84,6 +87,11 @@ const LIMITED: [(&str, &[(u32, u32)]); 10] = [
     ("sm__inst_executed_pipe_tc_scope_2cta.sum", TCGEN05),
     // Of no interest elsewhere, and unknown to ncu on chips without clusters.
     ("launch__cluster_size", TCGEN05),
+    (
+        "lts__t_sectors_aperture_sysmem.sum",
+        &[(7, 5), (8, 0), (8, 6), (8, 7), (8, 9), (9, 0), (10, 1), (11, 0), (12, 1)],
+    ),
+    ("syslts__t_sectors_aperture_sysmem.sum", &[(10, 0), (10, 3), (10, 7), (12, 0)]),
     (
         "sm__pipe_tma_cycles_active.avg.pct_of_peak_sustained_active",
         &[(9, 0), (10, 0), (10, 1), (10, 3), (10, 7), (11, 0), (12, 0), (12, 1)],
@@ -124,7 +132,9 @@ pub fn asked_signals(capability: Option<ComputeCapability>) -> Vec<&'static str>
 
 /// Whether a counter that rules read is missing from ncu's `--set full`. For tests: a report of that set has all others.
 pub fn outside_full_set(counter: &str) -> bool {
-    counter.starts_with("smsp__inst_executed_op_local_") || counter == "dram__bytes.sum"
+    ["smsp__inst_executed_op_local_", "lts__t_sectors_aperture_sysmem", "syslts__", "dram__bytes.sum"]
+        .iter()
+        .any(|name| counter.starts_with(name))
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Conditions and estimates of rules with every name replaced by its index in one list, so that a thousand variants are
 //! evaluated in milliseconds.
 
-use super::facts::{CaseFacts, is_of_evaluation};
+use super::facts::{CaseFacts, scope_of};
 use ncugate_model::expr::{Expr, Node, Value};
+use ncugate_phase::config::rule::RuleScope;
 use ncugate_phase::config::{Rule, RuleCase};
 
 /// Names that rules read, without duplicates.
@@ -15,16 +16,8 @@ pub struct RuleNames {
 #[derive(Debug, Clone)]
 pub struct BoundRule {
     cases: Vec<BoundCase>,
+    /// The evaluation if every case reads a number of it.
     pub scope: RuleScope,
-}
-
-/// The facts that a rule is about, if an evaluation has several launches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RuleScope {
-    /// Those of each launch.
-    Launch,
-    /// Those of the evaluation: every case of the rule reads a number that no single launch has.
-    Evaluation,
 }
 
 #[derive(Debug, Clone)]
@@ -62,7 +55,8 @@ impl BoundRule {
     /// The rule with its names looked up in `names`; new names are added.
     pub fn new(rule: &Rule, names: &mut RuleNames) -> Self {
         let cases: Vec<BoundCase> = rule.cases.iter().map(|case| BoundCase::new(case, names)).collect();
-        let of_evaluation = |place: usize| names.all().get(place).is_some_and(|name| is_of_evaluation(name));
+        let of_evaluation =
+            |place: usize| names.all().get(place).is_some_and(|name| scope_of(name) == RuleScope::Evaluation);
         let scope = match cases.iter().all(|case| case.all_reads().any(of_evaluation)) {
             true => RuleScope::Evaluation,
             false => RuleScope::Launch,

@@ -7,8 +7,8 @@ use ncugate_judge::frame::{
 use ncugate_judge::store::{Run, open_reports};
 use ncugate_model::metric::signal_counters;
 use ncugate_model::{Cell, ComputeCapability, DeepProfile};
-use ncugate_phase::config::rule::CODE_FACTS;
 use ncugate_phase::plan::{Plan, Variant};
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ impl DeepProfiles {
         let observations = observations(&reports, (plan, &run.builds), &listings).map_err(|e| run.damaged(&e))?;
         let clocks = Clocks::read(&reports).map_err(|e| run.damaged(&e))?;
         let mut quantities = deep_quantities(&counted, &rows, &metrics, capability);
-        add_code_facts(&mut quantities, &rows, &observations);
+        add_sampled_facts(&mut quantities, &rows, &observations);
         Ok(Self { quantities, observations, clocks, problem: None })
     }
 
@@ -58,19 +58,17 @@ impl DeepProfiles {
     }
 }
 
-/// Adds the facts of machine code: of a case with one kernel, and of each launch of a case with several.
-fn add_code_facts(quantities: &mut Quantities, rows: &[DeepProfileCase], observations: &[NcuObservations]) {
+/// Adds the facts of the samples: of a case with one kernel, and of each launch of a case with several.
+fn add_sampled_facts(quantities: &mut Quantities, rows: &[DeepProfileCase], observations: &[NcuObservations]) {
     let of_row = |row: &DeepProfileCase| -> Vec<&NcuObservations> {
         let is_of = |seen: &&NcuObservations| (&seen.variant, &seen.shape) == (&row.measured_as, &row.shape);
         observations.iter().filter(is_of).collect()
     };
-    for name in CODE_FACTS.iter().map(|fact| fact.name) {
+    let names: BTreeSet<&str> = observations.iter().flat_map(|seen| &seen.facts).map(|(name, _)| *name).collect();
+    for name in names {
         let fact = |seen: Option<&&NcuObservations>| {
-            let known = seen.and_then(|seen| seen.code_facts.iter().find(|(fact, _)| *fact == name));
-            known.map_or_else(
-                || Cell::Missing("its machine code is not known".into()),
-                |(_, value)| Cell::finite(*value),
-            )
+            let known = seen.and_then(|seen| seen.facts.iter().find(|(fact, _)| *fact == name));
+            known.map_or_else(|| Cell::Missing("its samples do not say it".into()), |(_, value)| Cell::finite(*value))
         };
         let seen: Vec<Vec<&NcuObservations>> = rows.iter().map(of_row).collect();
         let only = |seen: &Vec<&NcuObservations>| fact(seen.first().filter(|_| seen.len() == 1));

@@ -1,10 +1,11 @@
 //! The facts of an evaluation and of each of its launches, and the answers of rules about them.
 
-use super::bound_rule::{BoundRule, HeldCase, RuleScope};
+use super::bound_rule::{BoundRule, HeldCase};
 use super::facts::CaseFacts;
 use super::finding::FindingLaunches;
 use indexmap::IndexMap;
 use ncugate_model::CleanText;
+use ncugate_phase::config::rule::RuleScope;
 use std::sync::Arc;
 
 /// Kernels that take less than this percentage of the time are not diagnosed.

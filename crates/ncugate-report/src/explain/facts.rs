@@ -6,7 +6,7 @@ use ncugate_model::ComputeCapability;
 use ncugate_model::metric::{Catalogue, MetricSource, SIGNALS, id, signal_counter};
 use ncugate_model::number;
 use ncugate_model::occupancy::{Chip, Demand, Limiter, Occupancy, theoretical};
-use ncugate_phase::config::rule::SHARE;
+use ncugate_phase::config::rule::{RuleScope, SHARE, fact_named};
 
 /// Facts about the chip.
 #[derive(Debug, Clone, Default)]
@@ -65,6 +65,8 @@ const UNITS: [(&str, &str); 13] = [
 
 /// Most nanoseconds of a launch in which the chip is not full, because blocks start or end.
 const START_AND_END: f64 = 2_000.0;
+/// Seconds that an empty kernel takes at least.
+const EMPTY_LAUNCH: f64 = 1e-6;
 /// The part of DRAM's peak that a copy reaches. Published copies reach 90 to 94 %.
 const ACHIEVABLE_DRAM: f64 = 0.94;
 /// Registers per thread, at most.
@@ -78,31 +80,20 @@ const PACKED_HALF: f64 = 4.0;
 /// Times that 8-bit operands are at most as fast as 16-bit ones on the tensor pipe.
 const EIGHT_BITS: f64 = 2.0;
 
-/// Whether a number is of a whole evaluation, so that a single one of several launches does not have it.
-pub fn is_of_evaluation(name: &str) -> bool {
-    const FACTS: [&str; 18] = [
-        "debug_build",
-        "device_optimisation",
-        "minimum_bytes",
-        "minimum_flops",
-        "traffic_factor",
-        "reread_factor",
-        "arithmetic_intensity",
-        "roofline_pct",
-        "tensor_roofline_pct",
-        "time_growth",
-        "work_growth",
-        "grid_growth",
-        "serial_growth",
-        "outside_pct",
-        "launches",
-        "launch_duration",
-        "gap_pct",
-        "launch_overhead_pct",
-    ];
-    FACTS.contains(&name)
-        || name.starts_with("baseline.")
-        || Catalogue::embedded().source(name) == Some(MetricSource::Latency)
+/// What a metric or fact is about.
+pub fn scope_of(name: &str) -> RuleScope {
+    let is_measured_whole =
+        name.starts_with("baseline.") || Catalogue::embedded().source(name) == Some(MetricSource::Latency);
+    match fact_named(name) {
+        Some(fact) => fact.scope,
+        None if is_measured_whole => RuleScope::Evaluation,
+        None => RuleScope::Launch,
+    }
+}
+
+/// Whether GPU and host share one memory.
+fn is_integrated(capability: ComputeCapability) -> bool {
+    matches!((capability.major, capability.minor), (8, 7) | (10, 1) | (11, 0) | (12, 1))
 }
 
 impl CaseFacts<'_> {
@@ -206,7 +197,10 @@ impl CaseFacts<'_> {
             "tensor_roofline_pct" => self.roofline(|_| self.number(&id::TENSOR_PEAK_FP16)),
             "headroom" => Some((100.0 - self.busiest()?.0).max(0.0)),
             "wasted_lanes_pct" => Some(100.0 * (1.0 - self.number("threads_per_inst")? / 32.0)),
-            "local_share_pct" => Some(100.0 * self.number("local_instructions")? / self.number("instructions")?),
+            "local_share_pct" => {
+                let of_counters = || Some(100.0 * self.number("local_instructions")? / self.number("instructions")?);
+                of_counters().or_else(|| self.number("local_access_pct"))
+            }
             "outside_pct" => {
                 let (latency, duration) = (self.number("latency_p50")?, self.number("duration")? / 1e3);
                 Some((100.0 * (latency - duration) / latency).max(0.0))
@@ -265,6 +259,11 @@ impl CaseFacts<'_> {
             "atomic_sectors" => Some(signal("atomics")? + signal("reductions")?),
             "atomic_share_pct" => ratio(100.0 * (signal("atomics")? + signal("reductions")?), signal("l2_sectors")?),
             "sm_imbalance_pct" => ratio(100.0 * (signal("longest_sm")? - signal("mean_sm")?), signal("longest_sm")?),
+            "slice_imbalance_pct" => {
+                ratio(100.0 * (signal("busiest_slice")? - signal("mean_slice")?), signal("busiest_slice")?)
+            }
+            "system_share_pct" if self.chip.capability.is_some_and(is_integrated) => Some(0.0),
+            "system_share_pct" => ratio(100.0 * signal("system_sectors")?, signal("l2_sectors")?),
             _ => None,
         }
     }
@@ -308,6 +307,8 @@ impl CaseFacts<'_> {
                     .min(bind(Limiter::Shared, limits.shared))
                     .min(bind(Limiter::Blocks, limits.blocks));
                 let of_grid = self.number("grid_blocks")? / sms()? / present;
+                // a grid that fills the chip exactly once is chosen by its occupancy
+                let of_grid = if of_grid == 1.0 { f64::INFINITY } else { of_grid };
                 self.saved_by_warps((f64::from(freed) / present).min(of_grid))
             }
             "fill_pct" => {
@@ -329,13 +330,8 @@ impl CaseFacts<'_> {
                 let shared = |demand: &Demand| demand.static_shared + demand.dynamic_shared;
                 self.next(|demand, n| Demand { static_shared: n, dynamic_shared: 0, ..demand }, shared, 128)
             }
-            "limited_by_registers" | "limited_by_shared" | "limited_by_block_slots" => {
-                let which = match name {
-                    "limited_by_registers" => Limiter::Registers,
-                    "limited_by_shared" => Limiter::Shared,
-                    _ => Limiter::Blocks,
-                };
-                Some(f64::from(u8::from(self.occupancy()?.limiters.contains(&which))))
+            "limited_by_registers" => {
+                Some(f64::from(u8::from(self.occupancy()?.limiters.contains(&Limiter::Registers))))
             }
             _ => None,
         }
@@ -352,15 +348,15 @@ impl CaseFacts<'_> {
         (issue > 0.0 && factor > 0.0).then(|| 100.0 * (1.0 - issue.max(1.0 / factor)).max(0.0))
     }
 
-    /// Percent of the time that the declared work needs: its bytes at the rate of the memory that serves them, its
-    /// operations at their peak. None without declared work, and if it needs more than the whole time: then it is not the
-    /// work that was done.
+    /// Percent of the time that a launch of the declared work needs: its bytes at the rate of the memory that serves them,
+    /// its operations at their peak, and no less than an empty launch. None if that is more than the whole time: then the
+    /// declared work is not the work that was done.
     fn roofline(&self, peak: impl Fn(f64) -> Option<f64>) -> Option<f64> {
         let time = [self.number("latency_p50").map(|us| us * 1e3), self.number("duration")];
         let seconds = time.into_iter().flatten().reduce(f64::max)? * 1e-9;
         let bytes = self.work.bytes.and_then(|bytes| Some(bytes / self.memory_rate(bytes)?));
         let operations = self.work.flops.and_then(|operations| Some(operations / peak(operations)?));
-        let needed = bytes.into_iter().chain(operations).reduce(f64::max)?;
+        let needed = bytes.into_iter().chain(operations).fold(EMPTY_LAUNCH, f64::max);
         Some(100.0 * needed / seconds).filter(|percent| *percent > 0.0 && *percent <= 100.0)
     }
 
@@ -371,8 +367,7 @@ impl CaseFacts<'_> {
         let tensor = self.number(&id::TENSOR_PEAK_FP16);
         if is_idle("tensor_busy") || is_idle("tensor_pct") {
             let times = if is_idle("fp16_busy") { 1.0 } else { PACKED_HALF };
-            let single = self.number(&id::FP32_PEAK).map(|peak| times * peak);
-            return single.into_iter().chain(tensor).reduce(f64::max);
+            return self.number(&id::FP32_PEAK).map(|peak| times * peak);
         }
         let counted = [id::TENSOR_OPS_FP16, id::TENSOR_OPS_BF16].into_iter().filter_map(|metric| self.number(&metric));
         let times = if counted.sum::<f64>() >= operations / 2.0 { 1.0 } else { EIGHT_BITS };
@@ -427,6 +422,8 @@ impl CaseFacts<'_> {
             "minimum_bytes" => bytes,
             "minimum_flops" => flops,
             "f64_buffers" => self.work.has_f64_buffers.map(|has| f64::from(u8::from(has))),
+            "buffer_bytes" => self.work.buffer_bytes.filter(|bytes| *bytes > 0.0),
+            "buffer_factor" => Some(self.number("dram_bytes")? / self.number("buffer_bytes")?),
             "traffic_factor" => Some(self.number("dram_bytes")? / bytes?),
             "reread_factor" => Some(32.0 * self.number("global_load_sectors")? / bytes?),
             "arithmetic_intensity" => Some(flops? / bytes?),
@@ -445,7 +442,7 @@ mod tests {
     use super::*;
     use ncugate_judge::frame::Quantities;
     use ncugate_model::{Cell, ShapeName, VariantId};
-    use ncugate_phase::config::rule::FACTS;
+    use ncugate_phase::config::rule::{FACTS, FactSource, RuleFact};
 
     fn facts<T>(values: &[(&str, f64)], look: impl Fn(CaseFacts<'_>) -> T) -> T {
         let chip =
@@ -475,7 +472,12 @@ mod tests {
             baseline: None,
             chip,
             compilation: Compilation { debug: Some(false), optimisation: Some(3) },
-            work: DeclaredWork { flops: Some(1e9), bytes: Some(1e6), has_f64_buffers: Some(false) },
+            work: DeclaredWork {
+                flops: Some(1e9),
+                bytes: Some(1e6),
+                buffer_bytes: Some(2e6),
+                has_f64_buffers: Some(false),
+            },
             growth: Some(&growth),
             launches: Some(3),
             known: None,
@@ -513,9 +515,12 @@ mod tests {
         values.push(("lts__t_sectors.sum", 1e6));
         // two resources limit here, so reducing one alone admits no other block; the test below covers these facts
         let alone = ["next_registers", "next_shared"];
+        // a deep profile provides these
+        let is_sampled = |fact: &&RuleFact| fact.source == FactSource::MachineCode || fact.name == "measured_tail_pct";
         let missing: Vec<&str> = facts(&values, |case| {
             FACTS
                 .iter()
+                .filter(|fact| !is_sampled(fact))
                 .map(|fact| fact.name)
                 .filter(|name| case.number(name).is_none() && !alone.contains(name))
                 .collect()
@@ -544,8 +549,16 @@ mod tests {
         let known: Vec<&str> = facts(&[("issue_slot_utilisation", f64::NAN)], |case| {
             FACTS.iter().map(|fact| fact.name).filter(|name| case.number(name).is_some()).collect()
         });
-        let given =
-            ["sms", "cc", "debug_build", "device_optimisation", "minimum_bytes", "minimum_flops", "f64_buffers"];
+        let given = [
+            "sms",
+            "cc",
+            "debug_build",
+            "device_optimisation",
+            "minimum_bytes",
+            "buffer_bytes",
+            "minimum_flops",
+            "f64_buffers",
+        ];
         let grown = ["arithmetic_intensity", "time_growth", "work_growth", "grid_growth", "serial_growth", "launches"];
         // The chip has no tcgen05.
         let absent = ["one_cta_instructions", "two_cta_instructions", "cluster_blocks"];
@@ -629,19 +642,19 @@ mod tests {
         assert_eq!(of(&values), None, "more work than time is not the work that was done");
     }
 
-    /// 1 Gflop of 8-bit operands takes half as long as of 16-bit ones, and no peak bounds operations of an unknown pipe.
+    /// 1 Gflop of 8-bit operands takes half as long as of 16-bit ones. No peak bounds operations of an unknown pipe, and
+    /// nothing is faster than an empty launch.
     #[test]
     fn the_roofline_takes_the_fastest_pipe_that_may_be_in_use() {
         let of = |known: &[(&str, f64)]| {
-            let values = [&[("duration", 10_000.0), ("fp32_peak", 2.5e14)], known].concat();
+            let values = [&[("duration", 10_000.0), ("fp32_peak", 1e14)], known].concat();
             facts(&values, |case| case.number("roofline_pct").map(f64::round))
         };
-        assert_eq!(of(&[]), None);
-        assert_eq!(of(&[("tensor_pct", 20.0)]), None);
-        assert_eq!(of(&[("tensor_pct", 0.0)]), Some(10.0), "packed half precision");
-        let tensor = [("tensor_pct", 20.0), ("tensor_peak_fp16", 5e14)];
-        assert_eq!(of(&tensor), Some(10.0));
-        assert_eq!(of(&[&tensor[..], &[("tensor_ops_fp16", 1e9)]].concat()), Some(20.0));
+        assert_eq!((of(&[]), of(&[("tensor_pct", 20.0)])), (Some(10.0), Some(10.0)));
+        let tensor = ("tensor_peak_fp16", 2e14);
+        assert_eq!(of(&[("tensor_pct", 0.0), tensor]), Some(25.0), "packed half precision");
+        assert_eq!(of(&[("tensor_pct", 20.0), tensor]), Some(25.0));
+        assert_eq!(of(&[("tensor_pct", 20.0), tensor, ("tensor_ops_fp16", 1e9)]), Some(50.0));
     }
 
     /// L1 holds every sector that is requested again.

@@ -10,6 +10,8 @@ pub struct DeclaredWork {
     pub flops: Option<f64>,
     /// Least number of bytes moved.
     pub bytes: Option<f64>,
+    /// Bytes of all buffers.
+    pub buffer_bytes: Option<f64>,
     /// Whether a buffer is in double precision.
     pub has_f64_buffers: Option<bool>,
 }

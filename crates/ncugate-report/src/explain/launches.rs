@@ -117,7 +117,7 @@ fn with_diagnosis<T>(
     let capability = launch.compute_capability()?.map(ComputeCapability::from);
     let mut quantities = quantities(launch, variant, &shape, capability)?;
     let seen = observe(report, launch, variant.clone(), shape.clone())?;
-    for (name, value) in &seen.code_facts {
+    for (name, value) in &seen.facts {
         quantities.set_column(name, vec![Cell::finite(*value)]);
     }
     let says_nothing = seen.rules.is_empty() && seen.lines.is_empty() && seen.hot.is_empty() && seen.timeline.is_none();

@@ -2,7 +2,7 @@
 //!
 //! Reports with only gate metrics have neither.
 
-use super::machine_code::{CodeFact, DependencyState, MachineCode, code_facts};
+use super::machine_code::{DependencyState, MachineCode, SampledFact, code_facts};
 use super::timeline::Timeline;
 use crate::explain::listing::{Code, ListingError, SourceTexts, UserSources, listing};
 use indexmap::IndexMap;
@@ -22,6 +22,9 @@ const HOTTEST: usize = 12;
 const SAMPLES: &str = "smsp__pcsamp_warps_issue_stalled_";
 /// Executions of every instruction of the kernel, which give its first address.
 const EXECUTED: &str = "inst_executed";
+/// Sectors of global memory that each instruction requests by its addresses, and the fewest for as many bytes.
+const SECTORS: &str = "memory_l2_theoretical_sectors_global";
+const IDEAL_SECTORS: &str = "memory_l2_theoretical_sectors_global_ideal";
 /// Threads that execute each instruction, and those of them whose predicate is true.
 const THREADS: &str = "thread_inst_executed";
 const THREADS_ON: &str = "thread_inst_executed_true";
@@ -47,7 +50,7 @@ pub struct NcuObservations {
     /// Samples over its duration.
     pub timeline: Option<Timeline>,
     /// Numbers about its machine code, for rules.
-    pub code_facts: Vec<CodeFact>,
+    pub facts: Vec<SampledFact>,
 }
 
 /// A rule's message.
@@ -132,6 +135,9 @@ pub struct InstructionSamples {
     pub functions: Vec<u64>,
     /// Executions by warps of the kernel's instructions, in the same unit.
     pub executed: BTreeMap<u64, u64>,
+    /// Sectors of global memory that an instruction requests, and those that it would request if its lanes accessed
+    /// neighbouring addresses, in the same unit.
+    pub sectors: BTreeMap<u64, (u64, u64)>,
     /// Sum of threads over all executions, and of those whose predicate is true.
     pub threads: Option<u64>,
     pub threads_on: Option<u64>,
@@ -259,8 +265,9 @@ fn of_launch(
     let code = machine_code(report, launch, samples, listing)?;
     let (hot, lines) = (samples.hottest(listing), samples.lines(listing, &code));
     let (lacks, timeline) = (listing.lacks.clone(), Timeline::of(launch)?);
-    let code_facts = code_facts(&code, samples);
-    Ok(NcuObservations { variant, shape, kernel, rules, hot, lines, lacks, timeline, code_facts })
+    let mut facts = code_facts(&code, samples);
+    facts.extend(timeline.as_ref().and_then(Timeline::tail).map(|percent| ("measured_tail_pct", percent)));
+    Ok(NcuObservations { variant, shape, kernel, rules, hot, lines, lacks, timeline, facts })
 }
 
 /// The machine code of a launch: its words if the report holds them, else the texts of the listing.
@@ -339,7 +346,7 @@ impl InstructionSamples {
     pub fn of(launch: &Launch<'_>) -> Result<Self, ReportError> {
         let mut places: BTreeMap<u64, Reasons> = BTreeMap::new();
         let mut functions = BTreeSet::new();
-        let (mut executed, mut threads, mut threads_on) = (BTreeMap::new(), None, None);
+        let (mut executed, mut sectors, mut threads, mut threads_on) = (BTreeMap::new(), BTreeMap::new(), None, None);
         let mut first = u64::MAX;
         for metric in launch.metrics() {
             let metric = metric?;
@@ -354,7 +361,8 @@ impl InstructionSamples {
                 let sum = counts.into_iter().reduce(u64::saturating_add);
                 if metric.name == THREADS { threads = sum } else { threads_on = sum }
             }
-            if reason.is_none() && metric.name != EXECUTED {
+            let is_sectors = metric.name == SECTORS || metric.name == IDEAL_SECTORS;
+            if reason.is_none() && metric.name != EXECUTED && !is_sectors {
                 continue;
             }
             for instance in metric.instances() {
@@ -363,6 +371,11 @@ impl InstructionSamples {
                     continue;
                 };
                 first = first.min(address);
+                if is_sectors {
+                    let (all, ideal) = sectors.entry(address).or_insert((0, 0));
+                    *(if metric.name == SECTORS { all } else { ideal }) = count;
+                    continue;
+                }
                 if let Some(reason) = reason.filter(|_| count > 0) {
                     *places.entry(address).or_default().entry(reason.to_owned()).or_default() += count;
                 }
@@ -375,6 +388,7 @@ impl InstructionSamples {
             places: places.into_iter().map(|(address, reasons)| (address - first, reasons)).collect(),
             functions: functions.into_iter().filter_map(|address| address.checked_sub(first)).collect(),
             executed: executed.into_iter().map(|(address, count)| (address - first, count)).collect(),
+            sectors: sectors.into_iter().map(|(address, count)| (address - first, count)).collect(),
             threads,
             threads_on,
         })

@@ -16,6 +16,8 @@ const ACTIVE: &str = "sm__cycles_active.avg";
 const BUSY: f64 = 0.9;
 /// Fewer samples show nothing over time.
 const FEWEST: usize = 8;
+/// Of fewer samples the last ones are too large a part of the duration.
+const FEWEST_OF_TAIL: f64 = 30.0;
 
 /// Displayed series: name of the metric without its group of counters, and its title.
 const SHOWN: [(&str, &str); 6] = [
@@ -55,6 +57,11 @@ pub struct TimelineSeries {
 type Samples = BTreeMap<u64, f64>;
 
 impl Timeline {
+    /// Percent of the duration that the tail takes; none if the samples are too few to tell.
+    pub fn tail(&self) -> Option<f64> {
+        (self.duration >= FEWEST_OF_TAIL * self.interval).then_some(100.0 * self.tail_fraction)
+    }
+
     /// Reads the samples; none if the launch has too few or no samples.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use super::facts::CaseFacts;
 use indexmap::IndexSet;
 use ncugate_model::metric::{Catalogue, Derivation, Formula, MetricError, SIGNALS, id, signal_counter};
 use ncugate_model::{Cell, ComputeCapability, ShapeName, VariantId};
-use ncugate_phase::config::rule::{CODE_FACTS, SHARE};
+use ncugate_phase::config::rule::{FactSource, SHARE, fact_named};
 use std::collections::BTreeSet;
 
 /// Rules that could not be evaluated for one variant at one shape.
@@ -85,12 +85,19 @@ impl Diagnosis<'_> {
     /// Why a part is unknown; none if it was counted and has no value, such as a share of zero.
     fn lack(&self, part: String, facts: Option<&CaseFacts<'_>>) -> Option<MissingInput> {
         // A deep profile has them, unless its machine code is unknown.
-        let is_code = CODE_FACTS.iter().any(|fact| fact.name == part);
-        if is_code && facts.is_none_or(|facts| facts.number("code_bytes").is_none()) {
-            return Some(MissingInput::Counted("samples of instructions".to_owned(), Vec::new()));
+        let has_code = || facts.is_some_and(|facts| facts.number("code_bytes").is_some());
+        match fact_named(&part).map(|fact| fact.source) {
+            Some(FactSource::MachineCode) if has_code() => {
+                return Some(MissingInput::Fact("the kernel's machine code and its samples"));
+            }
+            Some(FactSource::MachineCode) => {
+                return Some(MissingInput::Counted("samples of instructions".to_owned(), Vec::new()));
+            }
+            Some(FactSource::Given(input)) => return Some(MissingInput::Fact(input)),
+            Some(FactSource::Counter | FactSource::Derived(_)) | None => {}
         }
-        if let Some(fact) = fact(&part) {
-            return Some(MissingInput::Fact(fact));
+        if part.starts_with("baseline.") {
+            return Some(MissingInput::Fact("the baseline's numbers"));
         }
         let catalogue = Catalogue::embedded();
         if let Some(Derivation::Latency(_)) = catalogue.get(&part).map(|metric| metric.derivation) {
@@ -147,23 +154,6 @@ impl UnaskedRules {
     }
 }
 
-/// The description of a fact that no counter provides.
-fn fact(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "minimum_bytes" => "`bytes` of the workload",
-        "minimum_flops" => "`flops` of the workload",
-        "launches" => "the number of launches",
-        "f64_buffers" => "the workload's buffers",
-        "time_growth" | "work_growth" | "grid_growth" => "a smaller shape to compare with",
-        "serial_growth" => "a smaller shape that differs in several dimensions",
-        "debug_build" | "device_optimisation" => "the compiler's flags",
-        "sms" | "cc" => "the chip",
-        _ if CODE_FACTS.iter().any(|fact| fact.name == name) => "the kernel's machine code and its samples",
-        _ if name.starts_with("baseline.") => "the baseline's numbers",
-        _ => return None,
-    })
-}
-
 /// The metrics and facts behind a name on a chip, by the first of several alternatives.
 fn parts(name: &str, capability: Option<ComputeCapability>) -> Vec<String> {
     if let Some(state) = name.strip_prefix(SHARE) {
@@ -172,40 +162,10 @@ fn parts(name: &str, capability: Option<ComputeCapability>) -> Vec<String> {
     if let Some((_, counters)) = SIGNALS.iter().find(|(signal, _)| *signal == name) {
         return signal_counter(counters, capability).map(str::to_owned).into_iter().collect();
     }
-    let of: &[&str] = match name {
-        "warp_cycles" => &["warp_latency"],
-        "idle_issue" | "busiest" | "headroom" => &["issue_slot_utilisation"],
-        "wasted_lanes_pct" => &["threads_per_inst"],
-        "local_share_pct" => &["local_instructions", "instructions"],
-        "outside_pct" => &["latency_p50", "duration"],
-        "launch_duration" | "launch_overhead_pct" => &["duration", "launches"],
-        "gap_pct" => &["latency_p50", "duration", "launches"],
-        "load_sectors_per_request" => &["global_load_sectors", "global_load_requests"],
-        "store_sectors_per_request" => &["global_store_sectors", "global_store_requests"],
-        "atomic_sectors" => &["atomics", "reductions"],
-        "atomic_share_pct" => &["atomics", "reductions", "l2_sectors"],
-        "sm_imbalance_pct" => &["longest_sm", "mean_sm"],
-        "idle_sms_pct" => &["grid_blocks", "sms"],
-        "last_wave_idle_pct" => &["waves"],
-        "dram_busy" => &["dram_pct"],
-        "freed_pct" => &["registers", "block_threads", "grid_blocks", "sms", "issue_slot_utilisation"],
-        "fill_pct" => &["theoretical_occupancy", "achieved_occupancy", "issue_slot_utilisation"],
-        "barrier_cycles" => &["stall_barrier", "barrier_pct"],
-        "filled_occupancy" => &["theoretical_occupancy", "waves"],
-        "lonely_pct" => &["theoretical_occupancy", "waves", "achieved_occupancy"],
-        "raisable_registers" => &["registers"],
-        "roofline_pct" | "tensor_roofline_pct" => &["minimum_flops", "minimum_bytes", "duration"],
-        "excess_beyond_l1_pct" => &["l1_hit_pct", "global_excessive_pct"],
-        "next_registers" | "next_shared" => &["registers", "block_threads", "cc"],
-        "limited_by_registers" | "limited_by_shared" | "limited_by_block_slots" => {
-            &["registers", "block_threads", "cc"]
-        }
-        "traffic_factor" => &["dram_bytes", "minimum_bytes"],
-        "reread_factor" => &["global_load_sectors", "minimum_bytes"],
-        "arithmetic_intensity" => &["minimum_flops", "minimum_bytes"],
-        _ => return vec![name.to_owned()],
-    };
-    of.iter().flat_map(|part| parts(part, capability)).collect()
+    match fact_named(name).map(|fact| fact.source) {
+        Some(FactSource::Derived(of)) => of.iter().flat_map(|part| parts(part, capability)).collect(),
+        _ => vec![name.to_owned()],
+    }
 }
 
 #[cfg(test)]
@@ -214,15 +174,19 @@ mod tests {
     use super::super::rule_book::RuleBook;
     use super::*;
     use ncugate_model::metric::known_chips;
-    use ncugate_phase::config::rule::facts;
+    use ncugate_phase::config::rule::{FACTS, RuleFact};
     use std::collections::BTreeMap;
 
     /// A part that is itself a fact must not be requested as a counter.
     #[test]
     fn every_fact_is_made_of_metrics_or_of_what_no_counter_gives() {
-        let known =
-            |part: &String| fact(part).is_some() || Catalogue::embedded().source(part).is_some() || part.contains("__");
-        for name in facts().map(|fact| fact.name).chain(["share_barrier"]) {
+        let is_source = |fact: &RuleFact| matches!(fact.source, FactSource::MachineCode | FactSource::Given(_));
+        let known = |part: &String| {
+            fact_named(part).is_some_and(is_source)
+                || Catalogue::embedded().source(part).is_some()
+                || part.contains("__")
+        };
+        for name in FACTS.iter().map(|fact| fact.name).chain(["share_barrier"]) {
             let unknown: Vec<String> = parts(name, None).into_iter().filter(|part| !known(part)).collect();
             assert!(unknown.is_empty(), "{name}: {unknown:?}");
         }

@@ -2,7 +2,7 @@
 
 use crate::config::keys::{RULE, RULE_CASE};
 use crate::config::reader::Item;
-use crate::config::rule::{Confidence, FACT_TEXTS, Rule, RuleCase, RuleKind, facts, is_fact};
+use crate::config::rule::{Confidence, FACT_TEXTS, FACTS, Rule, RuleCase, RuleKind, is_fact};
 use ncugate_model::expr::{Expr, Span, Template};
 use ncugate_model::metric::Catalogue;
 use ncugate_model::nearest;
@@ -74,7 +74,7 @@ fn expr(item: &Item<'_>, values: &[String]) -> Option<Expr> {
 fn template(item: &Item<'_>, values: &[String]) -> Option<Template> {
     let template = item.template()?.value;
     for (name, span) in template.names() {
-        if !FACT_TEXTS.iter().any(|fact| fact.name == name) {
+        if !FACT_TEXTS.contains(&name.as_str()) {
             check(item, &name, Some(span), template.text(), values);
         }
     }
@@ -88,7 +88,7 @@ fn check(item: &Item<'_>, name: &str, span: Option<Span>, text: &str, values: &[
     if catalogue.source(metric).is_some() || is_fact(metric) || values.iter().any(|value| value == metric) {
         return;
     }
-    let facts = facts().map(|fact| fact.name);
+    let facts = FACTS.iter().map(|fact| fact.name);
     let known = catalogue.names().chain(facts).chain(values.iter().map(String::as_str));
     let help = nearest(metric, known).map(|near| format!("did you mean `{near}`?"));
     item.report_within(text, span, format!("`{}`: `{name}` is neither a metric nor a fact", item.place.key), help);

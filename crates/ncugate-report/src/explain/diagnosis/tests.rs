@@ -10,7 +10,12 @@ const CHIP: ChipKnowledge =
     ChipKnowledge { capability: Some(ComputeCapability::new(9, 0)), sms: Some(132), dram_peak: Some(4.8e12) };
 
 fn shape(name: &str, b: i64) -> ShapeFacts {
-    let work = DeclaredWork { flops: Some(1e9 * b as f64), bytes: Some(1e6 * b as f64), has_f64_buffers: None };
+    let work = DeclaredWork {
+        flops: Some(1e9 * b as f64),
+        bytes: Some(1e6 * b as f64),
+        buffer_bytes: None,
+        has_f64_buffers: None,
+    };
     ShapeFacts { name: ShapeName(name.into()), dims: vec![("B".to_owned(), b), ("S".to_owned(), 512)], work }
 }
 
@@ -218,7 +223,7 @@ fn grown_in_both(names: [&str; 2], grid: [f64; 2], time: [f64; 2], work: f64) ->
     let of = |name: &str, b: i64, h: i64, flops: f64| ShapeFacts {
         name: ShapeName(name.into()),
         dims: vec![("B".to_owned(), b), ("H".to_owned(), h), ("S".to_owned(), 512)],
-        work: DeclaredWork { flops: Some(flops), bytes: None, has_f64_buffers: None },
+        work: DeclaredWork { flops: Some(flops), bytes: None, buffer_bytes: None, has_f64_buffers: None },
     };
     let shapes = [of(names[0], 1, 8, 1e9), of(names[1], 8, 16, work * 1e9)];
     let mut quantities = Quantities::new(shapes.iter().map(|s| (variant.clone(), s.name.clone())));
@@ -443,11 +448,11 @@ fn a_thousand_variants_are_diagnosed_quickly() {
 fn mma_sync_is_old_on_chips_with_asynchronous_matrix_instructions() {
     const WGMMA: &str = "sm__inst_executed_pipe_tensor_op_gmma.avg.pct_of_peak_sustained_active";
     const TCGEN05: &str = "sm__inst_executed_pipe_tc.avg.pct_of_peak_sustained_active";
-    let saving = |chip: (u32, u32), counter: &str, executed: f64| {
+    let of_types = |single: f64, chip: (u32, u32), counter: &str, executed: f64| {
         let (variant, shape) = (VariantId("v".into()), shape("s", 1));
         let mut quantities = Quantities::new([(variant.clone(), shape.name.clone())]);
         let tensor = "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active";
-        for (metric, value) in [(tensor, 70.0), (counter, executed)] {
+        for (metric, value) in [(tensor, 70.0), ("tensor_pct", single), (counter, executed)] {
             quantities.set_column(metric, vec![Cell::finite(value)]);
         }
         quantities.set_launches(0, ["k".into()].into());
@@ -459,6 +464,8 @@ fn mma_sync_is_old_on_chips_with_asynchronous_matrix_instructions() {
             .saving
             .map(|saving| saving.modelled)
     };
+    let saving = |chip, counter, executed| of_types(65.0, chip, counter, executed);
+    assert_eq!(of_types(0.0, (9, 0), WGMMA, 0.0), None, "products in double precision");
     assert_eq!((saving((9, 0), WGMMA, 0.0), saving((9, 0), WGMMA, 1.0)), (Some(33.0), None));
     assert_eq!((saving((10, 3), TCGEN05, 0.0), saving((10, 3), TCGEN05, 1.0)), (Some(70.0), None));
     assert_eq!((saving((11, 0), TCGEN05, 0.0), saving((12, 0), TCGEN05, 0.0)), (Some(70.0), None));

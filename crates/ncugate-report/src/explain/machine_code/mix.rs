@@ -6,8 +6,8 @@ use super::producer::DependencyState;
 use super::word::INSTRUCTION;
 use crate::explain::profiler::InstructionSamples;
 
-/// A number about the machine code, by the name that rules use.
-pub type CodeFact = (&'static str, f64);
+/// A number from the samples of a launch, by the name that rules use.
+pub type SampledFact = (&'static str, f64);
 
 /// Share of executed instructions that may be unknown: of decoded words, and of a listing. A listing has the text of every
 /// instruction with a sample, so that what it lacks took no time.
@@ -17,30 +17,22 @@ const UNLISTED: f64 = 0.5;
 const UNEXPLAINED: f64 = 0.2;
 
 /// Classes with their facts: percent of executed instructions, and percent of the samples at them or waiting for them.
-type CodeClass = (Option<&'static str>, Option<&'static str>, fn(&CodeInstruction) -> bool);
+type CodeClass = (&'static str, Option<&'static str>, fn(&CodeInstruction) -> bool);
 
-const CLASSES: [CodeClass; 11] = [
-    (Some("f64_instruction_pct"), Some("f64_time_pct"), is_double),
-    (Some("f64_conversion_pct"), Some("f64_conversion_time_pct"), |i| {
-        i.operation == Operation::Conversion(ConversionKind::Double)
-    }),
-    (Some("global_access_pct"), None, is_global_access),
-    (Some("shared_atomic_pct"), Some("shared_atomic_time_pct"), |i| {
+const CLASSES: [CodeClass; 7] = [
+    ("f64_instruction_pct", Some("f64_time_pct"), is_double),
+    ("f64_conversion_pct", None, |i| i.operation == Operation::Conversion(ConversionKind::Double)),
+    ("shared_atomic_pct", Some("shared_atomic_time_pct"), |i| {
         matches!(i.operation, Operation::Atomic(MemorySpace::Shared) | Operation::CompareAndSwap(MemorySpace::Shared))
     }),
-    (Some("cas_pct"), None, |i| matches!(i.operation, Operation::CompareAndSwap(_))),
-    (Some("indexed_constant_pct"), Some("indexed_constant_time_pct"), |i| {
-        i.operation == Operation::Load(MemorySpace::IndexedConstant)
-    }),
-    (Some("local_access_pct"), Some("local_time_pct"), |i| {
+    ("local_access_pct", None, |i| {
         matches!(i.operation, Operation::Load(MemorySpace::Local) | Operation::Store(MemorySpace::Local))
     }),
-    (Some("special_function_pct"), Some("special_function_time_pct"), |i| {
-        matches!(i.operation, Operation::SpecialFunction(_))
+    ("cas_pct", None, |i| matches!(i.operation, Operation::CompareAndSwap(_))),
+    ("indexed_constant_pct", Some("indexed_constant_time_pct"), |i| {
+        i.operation == Operation::Load(MemorySpace::IndexedConstant)
     }),
-    (Some("conversion_pct"), Some("conversion_time_pct"), |i| matches!(i.operation, Operation::Conversion(_))),
-    (Some("shuffle_pct"), None, |i| i.operation == Operation::Shuffle),
-    (Some("barrier_pct"), None, |i| i.operation == Operation::Barrier),
+    ("barrier_pct", None, |i| i.operation == Operation::Barrier),
 ];
 
 /// A fact about waits, and the producers that it counts.
@@ -67,8 +59,8 @@ const WAITS: [AwaitedKind; 7] = [
 
 /// The facts of a launch. Facts of the mix are absent if too many executed instructions are unknown, facts of waits if
 /// too many waits have no known producer.
-pub fn code_facts(code: &MachineCode, samples: &InstructionSamples) -> Vec<CodeFact> {
-    let mut facts: Vec<CodeFact> = Vec::new();
+pub fn code_facts(code: &MachineCode, samples: &InstructionSamples) -> Vec<SampledFact> {
+    let mut facts: Vec<SampledFact> = Vec::new();
     let counted = samples.executed.len() * INSTRUCTION;
     let bytes = code.bytes.unwrap_or(counted as u64);
     facts.extend((bytes > 0).then_some(("code_bytes", bytes as f64)));
@@ -81,8 +73,29 @@ pub fn code_facts(code: &MachineCode, samples: &InstructionSamples) -> Vec<CodeF
     if mix.known > 0.0 && unknown <= tolerated * (mix.known + unknown) {
         mix.add_shares(&mut facts);
     }
+    add_excess(code, samples, &mut facts);
     mix.add_waits(&mut facts);
     facts
+}
+
+/// Sectors that loads and stores of global memory request without need, in percent of all. Absent if one of an unknown
+/// instruction is not needed.
+fn add_excess(code: &MachineCode, samples: &InstructionSamples, facts: &mut Vec<SampledFact>) {
+    let all: u64 = samples.sectors.values().map(|(all, _)| all).sum();
+    let (mut loads, mut stores) = (0, 0);
+    for (offset, (all, ideal)) in &samples.sectors {
+        let excess = all.saturating_sub(*ideal);
+        match code.index(*offset).and_then(|at| code.instructions.get(at)).map(|i| i.operation) {
+            Some(Operation::Store(_)) => stores += excess,
+            Some(Operation::Unknown) | None if excess > 0 => return,
+            Some(_) => loads += excess,
+            None => {}
+        }
+    }
+    if all > 0 {
+        facts.push(("load_excess_pct", 100.0 * loads as f64 / all as f64));
+        facts.push(("store_excess_pct", 100.0 * stores as f64 / all as f64));
+    }
 }
 
 /// Executions and samples by instruction of the code.
@@ -135,23 +148,23 @@ impl<'a> LaunchMix<'a> {
     }
 
     fn executed(&self, marks: &[bool]) -> f64 {
-        self.executed.iter().zip(marks).filter(|(_, marked)| **marked).map(|(times, _)| times).sum()
+        sum(self.executed.iter().zip(marks).filter(|(_, marked)| **marked).map(|(times, _)| *times))
     }
 
     /// Percent of the samples that are at marked instructions or wait for one; none without samples.
     fn percent_of_time(&self, marks: &[bool]) -> Option<f64> {
         let is_marked = |at: Option<usize>| at.and_then(|at| marks.get(at)).is_some_and(|marked| *marked);
         let spent = self.records.iter().filter(|record| is_marked(record.at) || is_marked(record.producer));
-        (self.sampled > 0.0).then(|| 100.0 * spent.map(|record| record.count).sum::<f64>() / self.sampled)
+        (self.sampled > 0.0).then(|| 100.0 * sum(spent.map(|record| record.count)) / self.sampled)
     }
 
-    fn add_shares(&self, facts: &mut Vec<CodeFact>) {
+    fn add_shares(&self, facts: &mut Vec<SampledFact>) {
         let mut add = |marks: &[bool], count: Option<&'static str>, time: Option<&'static str>| {
             facts.extend(count.map(|name| (name, 100.0 * self.executed(marks) / self.known)));
             facts.extend(time.and_then(|name| Some((name, self.percent_of_time(marks)?))));
         };
         for (count, time, is_member) in CLASSES {
-            add(&self.marks(is_member), count, time);
+            add(&self.marks(is_member), Some(count), time);
         }
         add(&self.code.integer_divisions(), Some("integer_division_pct"), Some("integer_division_time_pct"));
         add(&self.code.swap_loops(), None, Some("cas_time_pct"));
@@ -159,7 +172,7 @@ impl<'a> LaunchMix<'a> {
         add(&self.code.unfused_additions(), Some("unfused_pct"), Some("unfused_time_pct"));
         let accesses = self.executed(&self.marks(|i| is_global_access(i) && i.bytes.is_some()));
         if accesses > 0.0 {
-            let narrow = self.marks(|i| is_global_access(i) && i.bytes.is_some_and(|bytes| bytes <= 4));
+            let narrow = self.marks(|i| is_global_access(i) && i.bytes.is_some_and(|bytes| bytes <= 2));
             facts.push(("narrow_access_pct", 100.0 * self.executed(&narrow) / accesses));
             facts.extend(self.percent_of_time(&narrow).map(|percent| ("narrow_access_time_pct", percent)));
             let executions = self.code.instructions.iter().zip(&self.executed).filter(|(i, _)| is_global_access(i));
@@ -168,7 +181,7 @@ impl<'a> LaunchMix<'a> {
         }
     }
 
-    fn add_waits(&self, facts: &mut Vec<CodeFact>) {
+    fn add_waits(&self, facts: &mut Vec<SampledFact>) {
         let for_results =
             || self.records.iter().filter(|r| r.state.is_some_and(|state| state != DependencyState::Wait));
         let waiting: f64 = for_results().map(|record| record.count).sum();
@@ -179,10 +192,15 @@ impl<'a> LaunchMix<'a> {
             return;
         }
         for (name, is_kind) in WAITS {
-            let samples: f64 = explained.iter().filter(|(kind, _)| is_kind(*kind)).map(|(_, count)| count).sum();
+            let samples = sum(explained.iter().filter(|(kind, _)| is_kind(*kind)).map(|(_, count)| *count));
             facts.push((name, 100.0 * samples / self.sampled));
         }
     }
+}
+
+/// The sum, which of nothing is 0 and not -0 as `Iterator::sum` says.
+fn sum(numbers: impl Iterator<Item = f64>) -> f64 {
+    numbers.fold(0.0, |sum, number| sum + number)
 }
 
 fn is_double(instruction: &CodeInstruction) -> bool {

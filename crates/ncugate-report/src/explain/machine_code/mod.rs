@@ -10,7 +10,7 @@ mod text;
 mod word;
 
 pub use instruction::CodeInstruction;
-pub use mix::{CodeFact, code_facts};
+pub use mix::{SampledFact, code_facts};
 pub use producer::DependencyState;
 
 use ncugate_model::Listing;

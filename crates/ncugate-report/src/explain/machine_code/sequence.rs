@@ -4,10 +4,13 @@ use super::MachineCode;
 use super::instruction::{
     CodeInstruction, ConversionKind, FloatFormat, FloatOperation, Operation, Register, SpecialFunction,
 };
+use std::ops::Range;
 
 /// Steps of an integer division from its first to its last instruction: the reciprocal, its correction, the quotient
 /// and two corrections of that.
 const DIVISION_STEPS: u8 = 13;
+/// Steps left at the remainder of the first quotient. From there on only comparisons and corrections follow.
+const CORRECTIONS: u8 = 4;
 /// What an integer division adds to the bits of the reciprocal.
 const RECIPROCAL_CORRECTION: u32 = 0x0fff_fffe;
 /// Instructions around the mark of an exact function in which its reciprocal is.
@@ -25,21 +28,48 @@ const LONG_REDUCTION: usize = 200;
 
 impl MachineCode {
     /// For each instruction, whether it belongs to an integer division. The GPU has no such instruction: the compiler converts
-    /// the divisor with rounding up, which nothing else does, and continues from its reciprocal in integers.
+    /// the divisor with rounding up, which nothing else does, and continues from its reciprocal in integers. One of 64 bits
+    /// first asks whether 32 bits suffice, and skips a block with the short division if they do not.
     pub(super) fn integer_divisions(&self) -> Vec<bool> {
         let seed = |i: &CodeInstruction| match i.operation {
             Operation::Conversion(ConversionKind::IntegerUp) => Some(DIVISION_STEPS),
             // a listing may lack the conversion
-            Operation::Integer if i.immediate == Some(RECIPROCAL_CORRECTION) => Some(DIVISION_STEPS - 2),
+            Operation::Integer if i.immediate == Some(RECIPROCAL_CORRECTION) && is_addition(i) => {
+                Some(DIVISION_STEPS - 2)
+            }
             _ => None,
         };
-        let seeds = self.instructions.iter().map(seed).collect();
-        self.chains(seeds, |operation| {
-            matches!(
-                operation,
+        let seeds: Vec<Option<u8>> = self.instructions.iter().map(seed).collect();
+        let blocks: Vec<Range<usize>> = (0..seeds.len())
+            .filter(|at| seeds.get(*at) == Some(&Some(DIVISION_STEPS)))
+            .filter_map(|at| self.skipped_block(at))
+            .collect();
+        let mut marks = self.chains(seeds, |instruction, left| {
+            let is_of_kind = matches!(
+                instruction.operation,
                 Operation::Integer | Operation::Conversion(_) | Operation::SpecialFunction(SpecialFunction::Reciprocal)
-            )
-        })
+            );
+            let is_correction = instruction.guard.is_some() || instruction.mnemonic.starts_with("ISETP");
+            is_of_kind && (left >= CORRECTIONS || is_correction)
+        });
+        for block in blocks {
+            marks.get_mut(block).into_iter().for_each(|block| block.fill(true));
+        }
+        marks
+    }
+
+    /// The block around a division that a branch directly before it skips, from the question to the point at which the
+    /// warp converges. None if the block accesses memory.
+    fn skipped_block(&self, division: usize) -> Option<Range<usize>> {
+        let behind = self.instructions.get(division..)?.iter().take(BLOCK);
+        let end =
+            division + behind.take_while(|i| !is_memory(i.operation)).position(|i| i.mnemonic.starts_with("BSYNC"))?;
+        let first = division.saturating_sub(QUESTION);
+        let before = self.instructions.get(first..division)?;
+        let start = before.iter().rposition(|i| i.mnemonic.starts_with("BSSY") || i.mnemonic.starts_with("BSYNC"))?;
+        let is_asked = before.iter().skip(start).any(|i| i.guard.is_some() && i.mnemonic.starts_with("BRA"));
+        let is_open = before.get(start).is_some_and(|i| i.mnemonic.starts_with("BSSY"));
+        (is_asked && is_open).then_some(first + start..end + 1)
     }
 
     /// For each instruction, whether it belongs to an exact division, square root, reciprocal, sine, cosine, power, logarithm or
@@ -65,9 +95,9 @@ impl MachineCode {
                 }
             }
         }
-        let mut marks = self.chains(seeds, |operation| {
+        let mut marks = self.chains(seeds, |instruction, _| {
             matches!(
-                operation,
+                instruction.operation,
                 Operation::Float(_, FloatFormat::Single)
                     | Operation::Integer
                     | Operation::Conversion(_)
@@ -86,7 +116,7 @@ impl MachineCode {
     }
 
     /// The instructions that the first conditional branch behind `at` skips.
-    fn skipped_by_next_branch(&self, at: usize) -> std::ops::Range<usize> {
+    fn skipped_by_next_branch(&self, at: usize) -> Range<usize> {
         let after = self.instructions.get(at..).unwrap_or_default();
         let is_branch = |i: &CodeInstruction| i.guard.is_some() && i.mnemonic.starts_with("BRA");
         let Some(branch) = after.iter().take(BLOCK).position(is_branch).map(|ahead| at + ahead) else { return at..at };
@@ -127,14 +157,15 @@ impl MachineCode {
         marks
     }
 
-    /// Marks the seeds, and the instructions of some classes that use their results over at most the given steps.
-    fn chains(&self, seeds: Vec<Option<u8>>, follows: impl Fn(Operation) -> bool) -> Vec<bool> {
+    /// Marks the seeds, and the instructions that use their results over at most the given steps if they follow with so
+    /// many steps left.
+    fn chains(&self, seeds: Vec<Option<u8>>, follows: impl Fn(&CodeInstruction, u8) -> bool) -> Vec<bool> {
         let mut left = [0u8; Register::COUNT];
         let mut marks = Vec::with_capacity(self.instructions.len());
         for (instruction, seed) in self.instructions.iter().zip(seeds) {
             let read = instruction.reads.iter().cloned().flatten().filter_map(|r| left.get(usize::from(r)));
             let before = read.copied().max().unwrap_or(0);
-            let here = seed.or_else(|| (before > 0 && follows(instruction.operation)).then(|| before - 1));
+            let here = seed.or_else(|| (before > 0 && follows(instruction, before - 1)).then(|| before - 1));
             marks.push(here.is_some());
             for register in instruction.writes.iter().cloned().flatten() {
                 if let Some(slot) = left.get_mut(usize::from(register)) {
@@ -187,6 +218,17 @@ impl MachineCode {
 
 /// Instructions searched in one direction for a product and its uses.
 const BLOCK: usize = 48;
+
+/// Instructions before a division in which a branch around it is.
+const QUESTION: usize = 24;
+
+fn is_addition(instruction: &CodeInstruction) -> bool {
+    ["IADD", "VIADD"].iter().any(|name| instruction.mnemonic.starts_with(name))
+}
+
+fn is_memory(operation: Operation) -> bool {
+    matches!(operation, Operation::Load(_) | Operation::Store(_) | Operation::Atomic(_) | Operation::CompareAndSwap(_))
+}
 
 fn is_jump(operation: Operation) -> bool {
     matches!(operation, Operation::Branch | Operation::Call)

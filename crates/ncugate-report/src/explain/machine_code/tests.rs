@@ -4,7 +4,7 @@ use crate::explain::profiler::InstructionSamples;
 use ncu_rep::Report;
 use ncugate_model::cubin::machine_code;
 use ncugate_model::{Instruction, Listing};
-use ncugate_phase::config::rule::CODE_FACTS;
+use ncugate_phase::config::rule::{FACTS, FactSource};
 use std::collections::BTreeMap;
 
 /// Instructions as nvdisasm prints them: compute capability, the two words, the text.
@@ -153,7 +153,7 @@ fn facts_of(name: &str, kernel: &str) -> BTreeMap<&'static str, f64> {
         ncugate_model::VariantId("v".into()),
         ncugate_model::ShapeName("s".into()),
     );
-    seen.unwrap().code_facts.into_iter().collect()
+    seen.unwrap().facts.into_iter().collect()
 }
 
 #[test]
@@ -164,7 +164,8 @@ fn the_facts_of_a_launch_are_those_that_rules_may_read() {
     }
     known.sort_unstable();
     known.dedup();
-    let mut declared: Vec<&str> = CODE_FACTS.iter().map(|fact| fact.name).collect();
+    let of_code = FACTS.iter().filter(|fact| fact.source == FactSource::MachineCode);
+    let mut declared: Vec<&str> = of_code.map(|fact| fact.name).collect();
     declared.sort_unstable();
     assert_eq!(known, declared);
 }
