@@ -32,17 +32,22 @@ impl SanitizerVerdict {
             SanitizerOutcome::Failed { reason } => {
                 Self::Unknown { reason: format!("compute-sanitizer {tool} has no result at shape '{shape}': {reason}") }
             }
-            SanitizerOutcome::Found { findings, unlisted } => {
+            SanitizerOutcome::Found { findings, unlisted, failure } => {
                 let counting: Vec<_> = findings.iter().filter(|finding| !settings.suppresses(*tool, finding)).collect();
                 let shown: Vec<String> = counting.iter().take(SHOWN).map(ToString::to_string).collect();
                 let more = counting.len().saturating_sub(SHOWN);
                 let more = if more > 0 { format!("; and {} more", counted(more, "finding")) } else { String::new() };
-                match (shown.is_empty(), unlisted) {
-                    (false, _) => Self::Found {
+                match (shown.is_empty(), unlisted, failure) {
+                    (false, ..) => Self::Found {
                         reason: format!("compute-sanitizer {tool} at shape '{shape}': {}{more}", shown.join("; ")),
                     },
-                    (true, 0) if !findings.is_empty() => Self::Clean,
-                    (true, _) => Self::Unknown {
+                    (true, 0, None) if !findings.is_empty() => Self::Clean,
+                    (true, _, Some(failure)) => Self::Unknown {
+                        reason: format!(
+                            "compute-sanitizer {tool} at shape '{shape}': every listed finding is suppressed, but it did not come to its end: {failure}"
+                        ),
+                    },
+                    (true, _, None) => Self::Unknown {
                         reason: format!(
                             "compute-sanitizer {tool} at shape '{shape}': every listed finding is suppressed, but {unlisted} were not listed"
                         ),
@@ -134,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_finding_has_kernel_line_and_address_in_its_reason() {
-        let found = SanitizerOutcome::Found { findings: vec![finding("copy(float *)")], unlisted: 0 };
+        let found = SanitizerOutcome::Found { findings: vec![finding("copy(float *)")], unlisted: 0, failure: None };
         let expected = "compute-sanitizer memcheck at shape 's': Invalid __global__ read of size 4 bytes in `copy(float *)` \
                         at copy.cu:12, Access at 0x7f00 is out of bounds (32 reports)";
         assert_eq!(verdict(found, &[]), SanitizerVerdict::Found { reason: expected.to_owned() });
@@ -145,6 +150,7 @@ mod tests {
         let found = |kernels: &[&str], unlisted| SanitizerOutcome::Found {
             findings: kernels.iter().map(|kernel| finding(kernel)).collect(),
             unlisted,
+            failure: None,
         };
         assert_eq!(verdict(found(&["copy(int)"], 0), &["copy*"]), SanitizerVerdict::Clean);
         assert!(
@@ -153,7 +159,16 @@ mod tests {
         assert!(matches!(verdict(found(&["copy(int)"], 5), &["copy*"]), SanitizerVerdict::Unknown { .. }));
         assert!(matches!(verdict(found(&[], 0), &["*"]), SanitizerVerdict::Unknown { .. }), "damaged record");
         let nameless = SanitizerFinding { kernel: None, ..finding("x") };
-        let nameless = SanitizerOutcome::Found { findings: vec![nameless], unlisted: 0 };
+        let nameless = SanitizerOutcome::Found { findings: vec![nameless], unlisted: 0, failure: None };
         assert!(matches!(verdict(nameless, &["*"]), SanitizerVerdict::Found { .. }));
+        // The launch ended at the suppressed finding, and nothing is known of what follows.
+        let ended = |kernel| SanitizerOutcome::Found {
+            findings: vec![finding(kernel)],
+            unlisted: 0,
+            failure: Some("it timed out".to_owned()),
+        };
+        let unknown = verdict(ended("copy(int)"), &["copy*"]);
+        assert!(matches!(unknown, SanitizerVerdict::Unknown { reason } if reason.ends_with("its end: it timed out")));
+        assert!(matches!(verdict(ended("sum(int)"), &["copy*"]), SanitizerVerdict::Found { .. }));
     }
 }

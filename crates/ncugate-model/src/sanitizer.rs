@@ -96,6 +96,9 @@ pub enum SanitizerOutcome {
         findings: Vec<SanitizerFinding>,
         /// Number of reports that the tool counted and did not print.
         unlisted: u64,
+        /// Why the launch or the log did not come to its end, so that there can be more; `None` if it did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failure: Option<String>,
     },
     /// The tool is missing, or did not come to a result.
     Failed { reason: String },

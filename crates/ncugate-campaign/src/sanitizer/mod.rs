@@ -134,8 +134,7 @@ impl SanitizerJob<'_> {
             [only] => {
                 let outcome = match failure {
                     Some(reason) if log.findings.is_empty() => SanitizerOutcome::Failed { reason },
-                    // The first error ends the launch, so that its failure is no news.
-                    Some(_) | None => SanitizerOutcome::Found { unlisted: log.unlisted(), findings: log.findings },
+                    failure => SanitizerOutcome::Found { unlisted: log.unlisted(), findings: log.findings, failure },
                 };
                 outcomes.insert((*only).clone(), outcome);
             }
