@@ -156,11 +156,21 @@ fn completed(program: String, output: ProcessOutput) -> Result<(), ProgramError>
 /// Creates a temporary folder for this user alone; an error comes with its path.
 pub(super) fn private_folder() -> Result<PathBuf, (PathBuf, io::Error)> {
     use std::os::unix::fs::DirBuilderExt;
-    let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
-    let path = std::env::temp_dir().join(format!("ncugate-reference-{}-{number}", std::process::id()));
     let mut builder = std::fs::DirBuilder::new();
-    builder.mode(0o700).create(&path).map_err(|e| (path.clone(), e))?;
-    Ok(path)
+    builder.mode(0o700);
+    loop {
+        let path = numbered_folder(FOLDERS.fetch_add(1, Ordering::Relaxed));
+        match builder.create(&path) {
+            Ok(()) => return Ok(path),
+            // A process that was killed had the same id, and left it.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err((path, error)),
+        }
+    }
+}
+
+fn numbered_folder(number: u64) -> PathBuf {
+    std::env::temp_dir().join(format!("ncugate-reference-{}-{number}", std::process::id()))
 }
 
 /// A folder for one call, removed on drop.
@@ -228,6 +238,17 @@ mod tests {
 
     fn doubled() -> ShapeSpec {
         shape(vec![buffer("x", Dtype::F32, &[3], Role::Input), buffer("y", Dtype::F32, &[3], Role::Output)])
+    }
+
+    /// A process that was killed leaves folders, and its id comes again.
+    #[test]
+    fn a_folder_that_is_left_is_passed_over() {
+        let next = FOLDERS.load(Ordering::Relaxed);
+        let left: Vec<PathBuf> = (next..next + 3).map(numbered_folder).collect();
+        let made = left.iter().filter(|path| std::fs::create_dir(path).is_ok()).collect::<Vec<_>>();
+        let own = private_folder().unwrap();
+        assert!(!made.contains(&&own) && own.is_dir());
+        made.into_iter().chain([&own]).for_each(|path| std::fs::remove_dir(path).unwrap());
     }
 
     #[test]
