@@ -1,37 +1,48 @@
-// Attention over fp8 keys and values, made fast in five steps: one source, STAGE says how many of them are taken.
+// Attention over fp8 keys and values, made fast in six steps: one source, STAGE says how many of them are taken.
 //
 //     o[b,h] = softmax(q[b,h] . (k[b,h] * k_scale[b*H+h])^T * scale) . (v[b,h] * v_scale[b*H+h])
 //
 // q, o: [B, H, S, 64] f16; k, v: [B, H, S, 64] fp8 e4m3; k_scale, v_scale: [B * H] f32; all contiguous. A head's k_scale is a factor of its
 // scores and v_scale one of its output, so neither is applied to an element.
 //
-// Four warps of a block have 16 query rows each, and walk over the keys 32 at a time: keys and values become f16 in shared memory, a 16x32 block of
+// The warps of a block have 16 query rows each, and walk over the keys 32 at a time: keys and values become f16 in shared memory, a 16x32 block of
 // scores comes from tensor cores (WMMA m16n16k16, f32 accumulators) by way of shared memory, two lanes have a row in the online softmax.
 //
 //   STAGE  0  baseline: a tile is loaded, converted, used, one after the other; P.V by scalar f32 FMAs
 //          1  cp.async brings the bytes of the next tile while this one is used
 //          2  P.V with vector loads: two values, four probabilities at a time
 //          3  P.V on tensor cores
-//          4  a fifth warp fetches and converts the next tile while the four use this one
-//          5  tiles are XOR-swizzled, so that eight rows of a column are in different banks. WMMA addresses rows by a stride and cannot read
-//             that; ldmatrix and mma.m16n8k16 can
+//          4  another warp fetches and converts the next tile while the others use this one
+//          5  ldmatrix and mma.m16n8k16 instead of WMMA, over the same tiles. WMMA addresses rows by a stride, so it cannot read swizzled tiles
+//          6  tiles are XOR-swizzled, so that eight rows of a column are in different banks
 //
-// Launch: grid = [(S + 63) / 64, B * H], block = [128], or [160] from STAGE 4 on, no dynamic shared memory. Any S >= 1.
+// Launch: grid = [(S + 16 * WARPS - 1) / (16 * WARPS), B * H], block = [32 * WARPS], or [32 * WARPS + 32] from STAGE 4 on, no dynamic shared
+// memory. Any S >= 1.
+//
+// Macros
+//   STAGE   0 to 6 (default)
+//   WARPS   warps that compute: 1, 2, 4 (default 4). A row's arithmetic does not depend on it
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 #include <cuda_pipeline.h>
 
 #ifndef STAGE
-#define STAGE 5
+#define STAGE 6
 #endif
-#if STAGE < 0 || STAGE > 5
-#error "STAGE must be 0 to 5"
+#ifndef WARPS
+#define WARPS 4
+#endif
+#if STAGE < 0 || STAGE > 6
+#error "STAGE must be 0 to 6"
+#endif
+#if WARPS < 1 || WARPS > 4
+#error "WARPS must be 1 to 4: more do not fit into 48 KiB of static shared memory"
 #endif
 
 namespace {
 
 constexpr int HEAD_DIM = 64;
-constexpr int WARPS = 4;                             // that compute
+constexpr int TILE_STRIDE = HEAD_DIM;                // f16 from row to row of a tile: in bytes, a row is all 32 banks
 constexpr int TILE_M = 16 * WARPS;                   // query rows of a block
 constexpr int TILE_N = 32;                           // keys of a step
 constexpr int CHUNK = 8;                             // f16 of 16 bytes, the unit of the swizzle
@@ -49,9 +60,9 @@ constexpr float LOG2E = 1.4426950408889634f;
 
 static_assert(SHRINK + 16 <= SCRATCH, "probabilities and factors fit where the scores were");
 
-// Keys or values of a tile, or the block's queries: rows of 64 f16. In bytes, a row is all 32 banks.
+// Where chunk `chunk` of row `row` begins in keys or values of a tile, or in the block's queries.
 __device__ __forceinline__ int place(int row, int chunk) {
-    return row * HEAD_DIM + (STAGE >= 5 ? chunk ^ (row & 7) : chunk) * CHUNK;
+    return row * TILE_STRIDE + (STAGE >= 6 ? chunk ^ (row & 7) : chunk) * CHUNK;
 }
 
 struct Tile {
@@ -122,7 +133,8 @@ __device__ __forceinline__ void convert(Tile& tile, int piece, uint4 bytes) {
 
 }  // namespace
 
-#include "blocks.cuh"
+#define LDMATRIX (STAGE >= 5)
+#include "../sdpa_wmma/blocks.cuh"
 
 namespace {
 
@@ -297,7 +309,8 @@ struct Warp {
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+// Without launch bounds, which would make the compiler ignore -maxrregcount.
+extern "C" __global__ void
     sdpa_fp8(const __half* __restrict__ q, const unsigned char* __restrict__ k, const unsigned char* __restrict__ v,
              const float* __restrict__ k_scale, const float* __restrict__ v_scale, __half* __restrict__ o, int S, float scale) {
     __shared__ Shared shared;

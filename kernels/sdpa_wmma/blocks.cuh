@@ -1,8 +1,11 @@
-// Products of 16x16 blocks on tensor cores, as sdpa_fp8.cu uses them: by WMMA up to STAGE 4, by ldmatrix and mma from STAGE 5 on, where the tiles
-// are swizzled. The two halves have the same names.
+// Products of 16x16 blocks on tensor cores: with LDMATRIX=0 through WMMA, with LDMATRIX=1 by ldmatrix and mma.m16n8k16. Both halves have the same names.
+//
+// WMMA addresses rows by a stride, so it cannot read swizzled tiles; ldmatrix takes the address of each row. The source that includes this file
+// defines, as constants: CHUNK (f16 in 16 bytes), TILE_STRIDE (f16 from row to row of a tile), SCORE_STRIDE and P_STRIDE (of a warp's scores in f32,
+// and of its probabilities in f16), and `place(row, chunk)`, the offset of a 16-byte chunk in a tile.
 #pragma once
 
-#if STAGE < 5
+#if !LDMATRIX
 
 #include <mma.h>
 
@@ -21,9 +24,9 @@ __device__ __forceinline__ Fragment block_of(const __half* from, int stride) {
     wmma::load_matrix_sync(fragment, from, stride);
     return fragment;
 }
-__device__ __forceinline__ Left left_of(const __half* tile, int row, int d) { return block_of<Left>(tile + place(row, d / CHUNK), HEAD_DIM); }
-__device__ __forceinline__ Keys keys_of(const __half* tile, int row, int d) { return block_of<Keys>(tile + place(row, d / CHUNK), HEAD_DIM); }
-__device__ __forceinline__ Values values_of(const __half* tile, int row, int d) { return block_of<Values>(tile + place(row, d / CHUNK), HEAD_DIM); }
+__device__ __forceinline__ Left left_of(const __half* tile, int row, int d) { return block_of<Left>(tile + place(row, d / CHUNK), TILE_STRIDE); }
+__device__ __forceinline__ Keys keys_of(const __half* tile, int row, int d) { return block_of<Keys>(tile + place(row, d / CHUNK), TILE_STRIDE); }
+__device__ __forceinline__ Values values_of(const __half* tile, int row, int d) { return block_of<Values>(tile + place(row, d / CHUNK), TILE_STRIDE); }
 __device__ __forceinline__ Left weights_of(const __half* p, int key) { return block_of<Left>(p + key, P_STRIDE); }
 
 // 16x16 f32.

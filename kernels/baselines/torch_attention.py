@@ -17,6 +17,7 @@ BACKENDS = {
 
 def sdpa(q, k, v, scale, backend="default", causal=False):
     attention = torch.nn.functional.scaled_dot_product_attention
+    causal = bool(causal)
     if backend == "default":
         return attention(q, k, v, is_causal=causal, scale=scale)
     name = BACKENDS[backend]
@@ -29,3 +30,10 @@ def sdpa(q, k, v, scale, backend="default", causal=False):
         if "No available kernel" not in str(error):
             raise
         raise ImportError(f"PyTorch {torch.__version__} has no {backend} kernel for {q.dtype} {list(q.shape)}") from error
+
+
+def sdpa_fp8(q, k, v, k_scale, v_scale, scale, backend="default"):
+    """Attention over fp8 keys and values with one scale per head: both become f16 first."""
+    heads = (*q.shape[:2], 1, 1)
+    q = (q * k_scale.view(heads)).to(q.dtype)
+    return (sdpa(q, k.to(q.dtype), v.to(q.dtype), scale, backend) * v_scale.view(heads)).to(q.dtype)
