@@ -1,7 +1,14 @@
 // The few instructions that CUDA C++ has no good name for. All work on sm_80 and newer but the cluster's (sm_90).
+// ELEMENT is the type that `mma` multiplies and `pack` makes: f16 (default) or bf16.
 #pragma once
 #include <cstdint>
 #include <cuda_fp16.h>
+
+#ifndef ELEMENT
+#define ELEMENT f16
+#endif
+#define TEXT_OF(name) #name
+#define TEXT(name) TEXT_OF(name)
 
 namespace ptx {
 
@@ -37,10 +44,10 @@ __device__ __forceinline__ void load_matrices_transposed(uint32_t (&m)[4], uint3
                  : "memory");
 }
 
-// c += a . b on a tensor core: a is 16x16 f16 by rows, b is 16x8 f16 by columns, c is 16x8 f32.
+// c += a . b on a tensor core: a is 16x16 by rows, b is 16x8 by columns, both of ELEMENT; c is 16x8 f32.
 // Lane 4*g + t holds c[g][2t], c[g][2t+1], c[g+8][2t], c[g+8][2t+1].
 __device__ __forceinline__ void mma(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+    asm("mma.sync.aligned.m16n8k16.row.col.f32." TEXT(ELEMENT) "." TEXT(ELEMENT) ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
@@ -52,9 +59,11 @@ __device__ __forceinline__ float exp2_fast(float x) {
     return y;
 }
 
+// Two numbers as a pair of ELEMENT.
 __device__ __forceinline__ uint32_t pack(float low, float high) {
-    const __half2 pair = __floats2half2_rn(low, high);
-    return *reinterpret_cast<const uint32_t*>(&pair);
+    uint32_t pair;
+    asm("cvt.rn." TEXT(ELEMENT) "x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+    return pair;
 }
 
 // A barrier of `threads` threads of the block, number `id` of its sixteen.

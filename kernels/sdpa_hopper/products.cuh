@@ -4,21 +4,7 @@
 #include "../sdpa_fast/hopper.cuh"
 #include "../sdpa_fast/ptx.cuh"
 
-#ifndef ELEMENT
-#define ELEMENT f16
-#endif
-
-#define TEXT_OF(x) #x
-#define TEXT(x) TEXT_OF(x)
-
 namespace ptx {
-
-// Two numbers as a pair of ELEMENT.
-__device__ __forceinline__ uint32_t pack_pair(float low, float high) {
-    uint32_t pair;
-    asm("cvt.rn." TEXT(ELEMENT) "x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
-    return pair;
-}
 
 // Starts copying the map's box whose first element is [batch][head][row][column].
 __device__ __forceinline__ void copy_box(uint32_t to, const CUtensorMap& map, int batch, int head, int row, int column, uint32_t barrier) {

@@ -114,7 +114,7 @@ __device__ __forceinline__ void pack_weights(uint32_t (&weights)[TILE_N / 16][4]
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
             const float(&pair)[4] = score[2 * k + i / 2];
-            weights[k][i] = ptx::pack_pair(pair[2 * (i % 2)], pair[2 * (i % 2) + 1]);
+            weights[k][i] = ptx::pack(pair[2 * (i % 2)], pair[2 * (i % 2) + 1]);
         }
     }
 }
@@ -133,7 +133,7 @@ __device__ __forceinline__ void write_rows(const Rows& rows, char* tile, void* o
         const float inverse = __fdividef(1.0f, quad_sum(rows.sum[h]));
 #pragma unroll
         for (int n = 0; n < CHUNKS; ++n) {
-            const uint32_t pair = ptx::pack_pair(rows.out[n][2 * h] * inverse, rows.out[n][2 * h + 1] * inverse);
+            const uint32_t pair = ptx::pack(rows.out[n][2 * h] * inverse, rows.out[n][2 * h + 1] * inverse);
             *reinterpret_cast<uint32_t*>(tile + swizzled(row + 8 * h + lane / 4, n) + 4 * (lane % 4)) = pair;
         }
     }
