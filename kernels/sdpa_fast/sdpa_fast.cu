@@ -1,6 +1,6 @@
 // Attention on tensor cores, split over keys where the grid is small.
 //
-//     o[b,h] = softmax(q[b,h] . k[b,h]^T * scale) . v[b,h]       q, k, v, o: [B, H, S, 64] f16, contiguous
+//     o[b,h] = softmax(q[b,h] . k[b,h]^T * scale) . v[b,h]       q, k, v, o: [B, H, S, 64] of ELEMENT, contiguous
 //
 // A block owns TILE_M query rows of a head. Its warps stand in a grid: TILE_M / WARP_M of them share the rows, and KEY_SPLIT such
 // groups share the keys. With CLUSTER > 1 that many blocks, one cluster, own the same rows and share the keys further. So
@@ -27,6 +27,7 @@
 //   CLUSTER     blocks that share the keys: 1 (default), 2, 4, 8; above 1 needs sm_90
 //   STAGES      tiles of K and V in flight for each group: 1, 2, 3, 4 (default 2)
 //   CAUSAL      1: query i sees keys 0 to i. 0 (default): all keys
+//   ELEMENT     type of q, k, v, o and of the weights: f16 (default), bf16
 //   MIN_BLOCKS  blocks an SM should hold, for __launch_bounds__ (default 1)
 #include "attention.cuh"
 

@@ -1,6 +1,6 @@
 // A grid that does not grow with the batch: the attention of sdpa_fast, launched as the kernel it replaced was.
 //
-//     o[b,h] = softmax(q[b,h] . k[b,h]^T * scale) . v[b,h]       q, k, v, o: [B, H, S, 64] f16, contiguous
+//     o[b,h] = softmax(q[b,h] . k[b,h]^T * scale) . v[b,h]       q, k, v, o: [B, H, S, 64] of ELEMENT, contiguous
 //
 // The blocks cover the query rows and the heads of one batch, and each loops over the batches. With B=1 that is the right grid. With every
 // further batch the same blocks have as much to do again, one after the other, while SMs stand idle. The arithmetic is sdpa_fast's, line
@@ -11,7 +11,7 @@
 //
 // Macros
 //   WHOLE_GRID  0 (default): the fault. 1: the cure, a block for each batch too
-//   and those of sdpa_fast, but CLUSTER: TILE_M, WARP_M, TILE_N, KEY_SPLIT, STAGES, CAUSAL, MIN_BLOCKS
+//   and those of sdpa_fast, but CLUSTER: TILE_M, WARP_M, TILE_N, KEY_SPLIT, STAGES, CAUSAL, ELEMENT, MIN_BLOCKS
 #include "../sdpa_fast/attention.cuh"
 
 #ifndef WHOLE_GRID

@@ -288,8 +288,20 @@ FAMILIES["sdpa_wmma"] = Family(
     entry="sdpa_wmma",
     grid=["(S + TILE_M - 1) // TILE_M", "B * H"],
     block=["2 * TILE_M"],
-    shared="224*TILE_M + 288*STAGES*TILE_N",
-    defaults={"USE_WMMA": 1, "TILE_M": 128, "TILE_N": 64, "TILE_K": 32, "STAGES": 2, "Q_IN_REGISTERS": 0, "MIN_BLOCKS": 1, "CAUSAL": 0},
+    shared="(224 - 16*SWIZZLE)*TILE_M + (288 - 32*SWIZZLE)*STAGES*TILE_N",
+    defaults={
+        "USE_WMMA": 1,
+        "COMMIT": 4,
+        "LDMATRIX": 0,
+        "SWIZZLE": 0,
+        "TILE_M": 128,
+        "TILE_N": 64,
+        "TILE_K": 32,
+        "STAGES": 2,
+        "Q_IN_REGISTERS": 0,
+        "MIN_BLOCKS": 1,
+        "CAUSAL": 0,
+    },
     timed=[MISSION, B8H16],
     valid=lambda m: not m["Q_IN_REGISTERS"] or (m["TILE_K"] == 64 and m["USE_WMMA"] == 1),
     cases=[
@@ -299,6 +311,13 @@ FAMILIES["sdpa_wmma"] = Family(
         {"TILE_N": 32},
         {"TILE_N": 32, "MIN_BLOCKS": 4},
         {"TILE_K": 64, "Q_IN_REGISTERS": 1, "TILE_M": 64},
+        {"COMMIT": 1, "STAGES": 1},
+        {"COMMIT": 1, "STAGES": 1, "CAUSAL": 1},
+        {"COMMIT": 2, "STAGES": 1, "CAUSAL": 1},
+        {"COMMIT": 3, "CAUSAL": 1},
+        {"LDMATRIX": 1},
+        {"LDMATRIX": 1, "SWIZZLE": 1, "CAUSAL": 1},
+        {"LDMATRIX": 1, "SWIZZLE": 1, "TILE_K": 64, "Q_IN_REGISTERS": 1, "TILE_M": 64},
     ],
     sweep={
         "USE_WMMA": [0, 1],
@@ -313,12 +332,12 @@ FAMILIES["sdpa_wmma"] = Family(
 FAMILIES["sdpa_fp8"] = Family(
     source="kernels/sdpa_fp8/sdpa_fp8.cu",
     entry="sdpa_fp8",
-    grid=["(S + 63) // 64", "B * H"],
-    block=["128 if STAGE < 4 else 160"],
-    defaults={"STAGE": 5},
+    grid=["(S + 16*WARPS - 1) // (16*WARPS)", "B * H"],
+    block=["32*WARPS if STAGE < 4 else 32*WARPS + 32"],
+    defaults={"STAGE": 6, "WARPS": 4},
     kind="fp8 attention",
     timed=[MISSION, B8H16],
-    cases=[{"STAGE": stage} for stage in range(6)],
+    cases=[{"STAGE": stage, "WARPS": warps} for stage in range(7) for warps in (1, 2, 4)],
 )
 DEFECTS = ["UNCOALESCED", "NO_STAGING", "EXTRA_SYNCS", "DIVERGENT", "OVER_UNROLLED", "TINY_BLOCKS", "BANK_CONFLICTS"]
 FAMILIES["pathology"] = Family(

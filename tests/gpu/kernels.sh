@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Every kernel family on a real GPU: correct, timed, and clean under compute-sanitizer. Needs nvcc and compute-sanitizer on
 # PATH, python3 with numpy, cupy and torch. Arguments go to kernels.py (--family NAME, --sweep NAME).
-#   kernels.sh [arguments]          correctness and times, then the library baselines, then memcheck, racecheck and synccheck
-#   SKIP="kernels sanitize"         leaves parts out (kernels, baselines, sanitize)
+#   kernels.sh [arguments]          correctness and times, then memcheck, racecheck and synccheck
+#   SKIP="kernels sanitize"         leaves parts out (kernels, sanitize)
 # TOOLS="racecheck"               only these tools of compute-sanitizer
 set -uo pipefail
 cd "$(dirname "$0")/../.."
@@ -12,12 +12,6 @@ skipped() { [[ " ${SKIP:-} " == *" $1 "* ]]; }
 if ! skipped kernels; then
     echo "== kernels"
     python3 tests/gpu/kernels.py "$@" || status=1
-    echo "($SECONDS s)"
-fi
-
-if ! skipped baselines; then
-    echo "== baselines"
-    python3 tests/gpu/baselines.py || status=1
     echo "($SECONDS s)"
 fi
 

@@ -297,22 +297,19 @@ fn replayed(place: &Place, phase: &str) -> Finished {
 #[test]
 fn a_recording_with_changed_inputs_is_not_judged() {
     type Change = (&'static str, &'static str, fn(&Path));
-    let changes: [Change; 6] = [
+    let changes: [Change; 5] = [
         ("sdpa_fast", "kernels/sdpa_fast/sdpa_fast.cu', which cannot be read", |root| {
             fs::remove_dir_all(root.join("kernels")).unwrap();
         }),
         ("stage_c", "kernels/sdpa_fast/ptx.cuh", |root| {
             fs::write(root.join("kernels/sdpa_fast/ptx.cuh"), "#error\n").unwrap();
         }),
-        ("sdpa_fast", "kernels/baselines/sdpa_torch.py", |root| {
+        ("sdpa_fast", "kernels/baselines/torch_attention.py", |root| {
             let text = "raise SystemExit(\"sabotaged\")\n";
-            fs::write(root.join("kernels/baselines/sdpa_torch.py"), text).unwrap();
+            fs::write(root.join("kernels/baselines/torch_attention.py"), text).unwrap();
         }),
-        ("sdpa_fast", "kernels/baselines/attention.py", |root| {
-            fs::write(root.join("kernels/baselines/attention.py"), "raise SystemExit\n").unwrap();
-        }),
-        ("sdpa_fast", "kernels/baselines/sdpa_torch.py', which cannot be read", |root| {
-            fs::remove_file(root.join("kernels/baselines/sdpa_torch.py")).unwrap();
+        ("sdpa_fast", "kernels/baselines/torch_attention.py', which cannot be read", |root| {
+            fs::remove_file(root.join("kernels/baselines/torch_attention.py")).unwrap();
         }),
         ("sdpa_fast", "kernels/sdpa_fast/new.cuh", |root| {
             fs::write(root.join("kernels/sdpa_fast/new.cuh"), "\n").unwrap();

@@ -166,18 +166,18 @@ fn append(file: &Path, records: &[impl Serialize]) {
     std::fs::write(file, std::fs::read_to_string(file).unwrap() + &lines).unwrap();
 }
 
-/// The real program of a baseline, on a machine without CUTLASS.
+/// The real program of a baseline, on a machine without PyTorch or a GPU.
 #[test]
 fn status_4_when_the_software_of_a_baseline_is_absent() {
     if which::which("python3").is_err() {
         assert!(std::env::var_os("CI").is_none(), "CI has to have python3");
         return eprintln!("skipped: python3, which the baseline is written in, is not here");
     }
-    let name = "cutlass";
-    let program = root().join("kernels/baselines/sdpa_cutlass.py").display().to_string();
-    let argv = ["env", "-u", "CUTLASS_PATH", "python3", "-B", &program].map(str::to_owned).to_vec();
+    let name = "torch";
+    let program = root().join("kernels/baselines/sdpa_torch.py").display().to_string();
+    let argv = ["env", "CUDA_VISIBLE_DEVICES=", "python3", "-B", &program].map(str::to_owned).to_vec();
     let baseline = format!("[[baseline]]\nname = \"{name}\"\ncommand = {argv:?}\n");
-    let against = "[[gate]]\nname = \"against\"\nrequire = \"speedup('cutlass') > 0.1\"\n".replace('\'', "\\\"");
+    let against = "[[gate]]\nname = \"against\"\nrequire = \"speedup('torch') > 0.1\"\n".replace('\'', "\\\"");
     let text =
         PHASE.replace("[[gate]]\nname = \"latency\"", &format!("{baseline}{against}[[gate]]\nname = \"latency\""));
     let place = Place::new();
