@@ -33,7 +33,11 @@ def sdpa(q, k, v, scale, backend="default", causal=False):
 
 
 def sdpa_fp8(q, k, v, k_scale, v_scale, scale, backend="default"):
-    """Attention over fp8 keys and values with one scale per head: both become f16 first."""
+    """Attention over fp8 keys and values with one scale per head, which are first converted to the type of q."""
     heads = (*q.shape[:2], 1, 1)
-    q = (q * k_scale.view(heads)).to(q.dtype)
-    return (sdpa(q, k.to(q.dtype), v.to(q.dtype), scale, backend) * v_scale.view(heads)).to(q.dtype)
+
+    def converted(tensor, scales):
+        # Multiplied in f32, rounded once.
+        return torch.mul(tensor.to(q.dtype), scales.view(heads), out=torch.empty_like(q))
+
+    return sdpa(q, converted(k, k_scale), converted(v, v_scale), scale, backend)
