@@ -23,9 +23,13 @@ def sdpa(q, k, v, scale, backend="default", causal=False):
     name = BACKENDS[backend]
     if not hasattr(SDPBackend, name):
         raise ImportError(f"PyTorch {torch.__version__} has no backend {name}")
+    shape = q.shape
+    if backend == "efficient":
+        # This kernel writes [B, S, H, D]. With every head as a batch of its own that is [B, H, S, D], and the output needs no copy.
+        q, k, v = (tensor.reshape(-1, 1, *tensor.shape[2:]) for tensor in (q, k, v))
     try:
         with sdpa_kernel(getattr(SDPBackend, name)):
-            return attention(q, k, v, is_causal=causal, scale=scale)
+            return attention(q, k, v, is_causal=causal, scale=scale).reshape(shape)
     except RuntimeError as error:
         if "No available kernel" not in str(error):
             raise

@@ -25,8 +25,9 @@ if not CUTLASS.is_available():
 
 
 def memory_efficient(q, k, v, scale, causal=False):
-    # xFormers takes [B, S, H, D]: views of the same memory.
-    q, k, v = (tensor.transpose(1, 2) for tensor in (q, k, v))
+    # xFormers takes and gives [B, S, H, D]. With every head as a batch of its own that is [B, H, S, D], and the output needs no copy.
+    shape = q.shape
+    q, k, v = (tensor.reshape(-1, tensor.shape[2], 1, tensor.shape[3]) for tensor in (q, k, v))
     mask = ops.LowerTriangularMask() if causal else None
     try:
         # The pair is (forward, backward): there is no other operator to fall back to.
@@ -34,4 +35,4 @@ def memory_efficient(q, k, v, scale, causal=False):
     except (NotImplementedError, ValueError) as error:
         why = " ".join(str(error).rpartition("because:")[2].split())
         raise ImportError(f"xFormers {xformers.__version__} does not take {q.dtype} {list(q.shape)}: {why}") from error
-    return out.transpose(1, 2)
+    return out.reshape(shape)
