@@ -468,14 +468,18 @@ fn advice_is_for_the_variant_in_use_at_a_shape() {
 /// Its grid covers H and not B.
 #[test]
 fn the_grid_of_v3_that_forgets_the_batch_is_named() {
-    let serial = at_root(&["explain", "profiles/v3_report/h200", "--variant", "serial", "--shape", "large_causal0_bfloat0"]);
+    let serial = at_root(&["explain", "profiles/v3_report/h200", "--variant", "serial", "--shape", "batches"]);
     let lines: Vec<&str> = serial.stdout.lines().collect();
     assert_eq!(lines[2], "The grid does not cover a dimension: its work is serialised", "{}", serial.stdout);
-    assert!(lines[3].contains("Serialised over B: compared with 'medium_causal0_bfloat0', 2 times the work"), "{}", serial.stdout);
+    assert!(
+        lines[3].contains("Serialised over B: compared with 'medium_causal0_bfloat0', 2 times the work"),
+        "{}",
+        serial.stdout
+    );
     let each = at_root(&["explain", "profiles/v3_report/h200", "--each"]);
     let serialised = |line: &str| line.starts_with("| serial ") && line.contains("its work is serialised");
     assert!(each.stdout.lines().any(serialised), "{}", each.stdout);
-    let whole = at_root(&["explain", "profiles/v3_report/h200", "--variant", "whole_grid", "--shape", "large_causal0_bfloat0"]);
+    let whole = at_root(&["explain", "profiles/v3_report/h200", "--variant", "whole_grid", "--shape", "batches"]);
     assert!(!whole.stdout.contains("erialised over"), "{}", whole.stdout);
 }
 

@@ -185,7 +185,7 @@ fn the_time_that_multiprocessors_have_work_tells_a_serial_grid_from_a_whole_one(
     let variants = results["variants"].as_array().unwrap();
     let active = |name: &str| {
         let variant = variants.iter().find(|variant| variant["id"] == name).unwrap();
-        variant["shapes"]["large_causal0_bfloat0"]["values"]["sm_active_pct"].as_f64().unwrap()
+        variant["shapes"]["batches_causal0_bfloat0"]["values"]["sm_active_pct"].as_f64().unwrap()
     };
     assert!(active("serial") < 70.0 && active("whole_grid") >= 70.0, "{} {}", active("serial"), active("whole_grid"));
     let gate = results["gates"].as_array().unwrap().iter().find(|gate| gate["name"] == "multiprocessors busy").unwrap();
