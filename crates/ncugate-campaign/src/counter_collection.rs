@@ -18,6 +18,7 @@ use ncugate_ncu::{
 };
 use ncugate_phase::config::{CounterPolicy, Phase};
 use ncugate_phase::plan::{Method, Plan};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -165,8 +166,12 @@ impl CounterCollection<'_> {
         let mut book = book(ncu, gpu.device());
         let verify = NvtxReader;
         let profiler = Profiler::new(runner, &verify, &self.covered);
+        // A variant has a record for each shape and group of metrics.
+        let mut counted = BTreeSet::new();
         let mut sink = |record: ProfileRecord| {
-            progress.step(&record.variant.0);
+            if counted.insert(record.variant.clone()) {
+                progress.step(&record.variant.0);
+            }
             locked(writer).profile(&record).map_err(io::Error::other)
         };
         Ok(profiler.profile(subjects, counters, &mut book, &mut sink)?)

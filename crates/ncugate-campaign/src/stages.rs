@@ -141,8 +141,8 @@ impl Campaign<'_> {
         totals.wrong.extend(
             earlier_records.checks.iter().filter(|r| !r.outcome.is_correct(&tolerance)).map(|r| r.variant.clone()),
         );
-        self.progress
-            .stage("check and time", job.kernels.len() * (job.kernels.first().map_or(0, |k| k.cases.len()) + 1));
+        let steps = job.kernels.iter().map(|kernel| kernel.cases.len() + kernel.shapes.len()).sum();
+        self.progress.stage("check and time", steps);
         if !self.tools.others.is_empty() || !self.phase.check.sanitize.is_empty() {
             self.check_apart(&mut job, &mut totals)?;
         }
