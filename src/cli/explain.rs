@@ -13,7 +13,8 @@ pub struct ExplainArgs {
     /// Variant of a run to explain, instead of the one in use
     #[arg(long, value_name = "VARIANT")]
     pub variant: Option<String>,
-    /// Shape of a run, instead of the objective's
+    /// Shape of a run, instead of the objective's; `large` also means the only shape of the product `large` at which the
+    /// variant is launched
     #[arg(long, value_name = "SHAPE")]
     pub shape: Option<String>,
     /// Explain every variant or kernel: a Markdown table with a row for each, or JSON

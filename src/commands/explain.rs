@@ -13,6 +13,7 @@ use ncugate_model::metric::Catalogue;
 use ncugate_model::stats::Resampler;
 use ncugate_model::{ShapeName, VariantId, nearest};
 use ncugate_phase::config::rule::FACTS;
+use ncugate_phase::plan::Method;
 use ncugate_report::chart::svg::{Setting, draw};
 use ncugate_report::explain::{RuleAnswers, RuleBook, answers_of_report};
 use ncugate_report::explanation::{Explainer, Explanation, ReportExplanation, brief, overview, table, text};
@@ -94,12 +95,24 @@ fn of_run(path: &Path, args: &ExplainArgs, today: Date) -> Result<Vec<Explanatio
     variants.iter().map(|variant| Ok(explainer.explain(variant, &shape)?)).collect()
 }
 
+/// The shape by its name, or by the table of its product if the variant is launched at one of its shapes only.
 fn shape(run: &PhaseRun, args: &ExplainArgs) -> Result<ShapeName, CommandError> {
     let Some(asked) = &args.shape else { return Ok(run.phase.objective.shape.clone()) };
-    let names: Vec<&str> = run.phase.workload.shapes.iter().map(|shape| shape.name.0.as_str()).collect();
-    if names.contains(&asked.as_str()) {
-        return Ok(ShapeName(asked.as_str().into()));
+    let names = || run.phase.workload.shapes.iter().map(|shape| &shape.name);
+    if let Some(name) = names().find(|name| *name.0 == **asked) {
+        return Ok(name.clone());
     }
+    let of = args.variant.as_deref().map(|asked| variant(run, asked)).transpose()?;
+    let is_launched = |name: &ShapeName| match of.as_ref().and_then(|id| run.plan.variant(id)).map(|of| &of.method) {
+        Some(Method::Kernel(kernel)) => kernel.program(name).is_some_and(|program| program.left_out.is_none()),
+        _ => true,
+    };
+    let is_of_product = |name: &ShapeName| name.0.strip_prefix(&**asked).is_some_and(|rest| rest.starts_with('_'));
+    let mut found = names().filter(|name| is_of_product(name) && is_launched(name));
+    if let (Some(name), None) = (found.next(), found.next()) {
+        return Ok(name.clone());
+    }
+    let names: Vec<&str> = names().map(|name| &*name.0).collect();
     Err(CommandError::Usage(format!("the run has no shape '{asked}'; it has {}", names.join(", "))))
 }
 
