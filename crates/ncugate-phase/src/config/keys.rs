@@ -235,35 +235,28 @@ keys! {
     ROOT: RootKeys = "the file", "One phase: one experiment.";
     phase = key(KeyKind::Table(&PHASE.spec), PHASE.spec.doc).required();
     build = key(KeyKind::Table(&BUILD.spec), BUILD.spec.doc);
-    bench = key(KeyKind::Table(&BENCH.spec), "How latency is measured.");
+    bench = key(KeyKind::Table(&BENCH.spec), BENCH.spec.doc);
     profile = key(KeyKind::Table(&PROFILE.spec), PROFILE.spec.doc);
-    machine = key(KeyKind::Table(&MACHINE.spec), "GPUs of the phase.");
+    machine = key(KeyKind::Table(&MACHINE.spec), MACHINE.spec.doc);
     check = key(KeyKind::Table(&CHECK.spec), CHECK.spec.doc);
-    workload = key(
-        KeyKind::Table(&WORKLOAD.spec),
-        "The computation and its correctness. Required, except in phases whose variants are launches of ncu reports \
-         (`match`).",
-    );
-    kernel = key(KeyKind::Table(&KERNEL.spec), "The kernel that is swept.");
-    sweep = key(KeyKind::Table(&SWEEP.spec), "Parameter values to combine.");
-    search = key(KeyKind::Table(&SEARCH.spec), "A search, which builds a part of the combinations.");
-    variant = key(KeyKind::List(&KeyKind::Table(&VARIANT.spec)), "A named variant.");
+    workload = key(KeyKind::Table(&WORKLOAD.spec), WORKLOAD.spec.doc);
+    kernel = key(KeyKind::Table(&KERNEL.spec), KERNEL.spec.doc);
+    sweep = key(KeyKind::Table(&SWEEP.spec), SWEEP.spec.doc);
+    search = key(KeyKind::Table(&SEARCH.spec), SEARCH.spec.doc);
+    variant = key(KeyKind::List(&KeyKind::Table(&VARIANT.spec)), VARIANT.spec.doc);
     baseline = key(
         KeyKind::List(&KeyKind::Table(&VARIANT.spec)),
         "A variant that candidates are compared with; the first is `baseline` in requirements.",
     );
-    gate = key(GATES, "One requirement: a table, or its text alone.");
+    gate = key(GATES, GATE.spec.doc);
     tier = key(KeyKind::List(&KeyKind::Table(&TIER.spec)), TIER.spec.doc);
-    stage = key(KeyKind::List(&KeyKind::Table(&STAGE.spec)), "A step of a staged plan, in order.");
+    stage = key(KeyKind::List(&KeyKind::Table(&STAGE.spec)), STAGE.spec.doc);
     fallback = key(KeyKind::Table(&FALLBACK.spec), FALLBACK.spec.doc);
-    precondition = key(
-        KeyKind::List(&KeyKind::Table(&PRECONDITION.spec)),
-        "A go/no-go condition, checked before anything is built.",
-    );
-    waiver = key(KeyKind::List(&KeyKind::Table(&WAIVER.spec)), "Permission for a gate to fail for a limited time.");
-    rule = key(KeyKind::List(&KeyKind::Table(&RULE.spec)), "A rule of the diagnosis, in addition to the built-in ones.");
-    imported = key(KeyKind::Table(&IMPORTED.spec), "The origin of a phase made by `ncugate problem import`.");
-    base = key(KeyKind::Table(&BASE.spec), "The commit that a run compares with, written by `ncugate run --base`.");
+    precondition = key(KeyKind::List(&KeyKind::Table(&PRECONDITION.spec)), PRECONDITION.spec.doc);
+    waiver = key(KeyKind::List(&KeyKind::Table(&WAIVER.spec)), WAIVER.spec.doc);
+    rule = key(KeyKind::List(&KeyKind::Table(&RULE.spec)), RULE.spec.doc);
+    imported = key(KeyKind::Table(&IMPORTED.spec), IMPORTED.spec.doc);
+    base = key(KeyKind::Table(&BASE.spec), BASE.spec.doc);
 }
 
 /// `ncugate.toml`.
@@ -334,11 +327,11 @@ keys! {
     rounds = key(SAMPLES, "Samples of a variant at a shape; rounds are interleaved over variants.").default("60");
     max_rounds = key(
         SAMPLES,
-        "Maximum samples of a confirmation, which doubles its rounds while noise leaves a required latency gate inconclusive.",
+        "Maximum samples of a [confirmation](statistics.md#two-sets-of-samples), which doubles its rounds under noise.",
     ).default("240");
     processes = key(
         KeyKind::Whole(1),
-        "Processes in which a confirmation starts an external command, each for a part of the rounds. With fewer than 3, gates are inconclusive.",
+        "Processes of an external command in a confirmation, each for a part of the rounds. With fewer than 3, gates are inconclusive.",
     ).default("5");
     min_sample_us = key(
         KeyKind::Whole(1),
@@ -392,7 +385,7 @@ keys! {
     MACHINE: MachineKeys = "[machine]", "GPUs of the phase.";
     groups = key(
         TEXTS,
-        "Kinds of GPUs, each by whole words of its name (`[\"H200\", \"L4\"]`), for `run --gpus`. Each kind gets a separate run and verdict. A named kind without a GPU leaves the phase inconclusive.",
+        "Kinds of GPUs, each by whole words of its name (`[\"H200\", \"L4\"]`), for [`run --gpus`](how-to/use-several-gpus.md).",
     ).otherwise("one kind");
 }
 
@@ -411,8 +404,8 @@ keys! {
     );
     host = key(
         KeyKind::Template,
-        "`FILE.cu:FUNCTION`: a host function that launches kernels (CUB, CUTLASS, a library's launcher). nvcc builds it; it is \
-         called with `args`, the pointers of `workspace` and a `cudaStream_t`.",
+        "`FILE.cu:FUNCTION`: a [host function](#host-code-that-computes-the-launches) that launches kernels (CUB, CUTLASS, a \
+         library's launcher).",
     );
     entry = key(
         KeyKind::Template,
@@ -446,7 +439,7 @@ keys! {
     ).otherwise("the driver's choice");
     l2_window = key(
         KeyKind::Table(&L2_WINDOW.spec),
-        "An access-policy window, as `cudaLaunchAttributeAccessPolicyWindow` sets it: how the L2 cache keeps the lines of a buffer.",
+        "An access-policy window, as `cudaLaunchAttributeAccessPolicyWindow` sets it.",
     ).otherwise("none");
     tensor_maps = key(
         KeyKind::Table(&TENSOR_MAPS),
@@ -454,7 +447,7 @@ keys! {
     ).otherwise("{}");
     symbols = key(
         KeyKind::Table(&SYMBOLS),
-        "`__constant__` and `__device__` variables to write before the kernel is launched, as `cudaMemcpyToSymbol` does.",
+        "[Variables of the module](#variables-of-the-module) to write.",
     ).otherwise("{}");
     r#where = key(
         KeyKind::Expr,
@@ -462,8 +455,7 @@ keys! {
     ).otherwise("all shapes");
     args = key(
         ARGUMENTS,
-        "Arguments in the order of the signature: buffers, tensor maps, scalars, or dimensions (passed as `int`) by name; \
-         others as tables.",
+        "Arguments in the order of the signature, by name or as tables.",
     ).otherwise("each launch has its own");
     workspace = key(
         EXPRS,
@@ -471,7 +463,7 @@ keys! {
     ).otherwise("[]");
     launch = key(
         KeyKind::List(&KeyKind::Table(&LAUNCH)),
-        "The steps of one evaluation, in order. By default it is one launch of `entry` with `grid`, `block` and `args`.",
+        "The [steps](#several-launches) of one evaluation.",
     ).otherwise("one launch");
 }
 
@@ -556,8 +548,7 @@ keys! {
     ).otherwise("{}");
     python = key(
         KeyKind::Template,
-        "`FILE.py:FUNCTION`: a Python function over tensors, instead of a kernel. It gets buffers, dimensions, scalars and \
-         parameters by name, and returns the outputs or writes to them.",
+        "`FILE.py:FUNCTION`: a [function over tensors](python.md#a-function-over-tensors), instead of a kernel.",
     );
     command = key(TEMPLATES, "Program and arguments of an external command, instead of a kernel. Its latency is self-reported.");
     kernel_filter = key(

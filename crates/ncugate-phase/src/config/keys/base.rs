@@ -3,7 +3,7 @@
 use super::{KeyKind, key};
 
 keys! {
-    BASE: BaseKeys = "[base]", "The kernels of another commit. `ncugate run --base REF` writes this table into the run's copy of the phase; never write it yourself.";
+    BASE: BaseKeys = "[base]", "The kernels of another commit: `ncugate run --base REF` writes this table into the run's copy of the phase.";
     r#ref = key(KeyKind::Text, "The requested branch or commit.").required();
     commit = key(KeyKind::Text, "The commit.").required();
     folder = key(KeyKind::Text, "Folder of the commit's files during the measurement.").default("\".\"");

@@ -11,7 +11,7 @@ keys! {
     ).default("[]");
     suppress = key(
         KeyKind::List(&KeyKind::Table(&SUPPRESS.spec)),
-        "Findings that do not count.",
+        SUPPRESS.spec.doc,
     ).default("[]");
 }
 

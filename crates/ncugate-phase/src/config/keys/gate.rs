@@ -5,7 +5,7 @@ use crate::config::OnStageFailure;
 use ncugate_model::{Level, OnInconclusive};
 
 keys! {
-    GATE: GateKeys = "[[gate]]", "One requirement. Gates written as tables in a tier, stage or fallback have the same keys.";
+    GATE: GateKeys = "[[gate]]", "One requirement: a table, or its text alone. Gates in a tier, stage or fallback have the same keys.";
     name = key(KeyKind::Text, "Its name.").otherwise("the requirement's text");
     require = key(KeyKind::Requirement, "The requirement.").required();
     on = key(
@@ -32,7 +32,7 @@ keys! {
 }
 
 keys! {
-    STAGE: StageKeys = "[[stage]]", "A step of a staged plan.";
+    STAGE: StageKeys = "[[stage]]", "A step of a staged plan, in order.";
     name = key(KeyKind::Name, "Its name.").required();
     variant = key(
         KeyKind::Text,
@@ -56,7 +56,7 @@ keys! {
 }
 
 keys! {
-    PRECONDITION: PreconditionKeys = "[[precondition]]", "A go/no-go condition.";
+    PRECONDITION: PreconditionKeys = "[[precondition]]", "A go/no-go condition, checked before anything is built.";
     name = key(KeyKind::Text, "Its name.").otherwise("the condition's text");
     require = key(
         KeyKind::Expr,

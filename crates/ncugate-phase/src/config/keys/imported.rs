@@ -4,8 +4,8 @@ use super::{KeyKind, Spec, key, words};
 use crate::config::{ImportFormat, Ranking};
 
 keys! {
-    IMPORTED: ImportedKeys = "[imported]", "Names of the problem and its parts in another project, under which `ncugate problem export` writes results. No measurement \
-         or verdict depends on them.";
+    IMPORTED: ImportedKeys = "[imported]", "Names in another project, written by `ncugate problem import` and used by `export`. No measurement or verdict depends on \
+         them.";
     format = key(KeyKind::OneOf(&words(&ImportFormat::WORDS)), "The original format.").required();
     problem = key(KeyKind::Text, "The name of the problem (FlashInfer-Trace: of the definition).").required();
     workloads = key(

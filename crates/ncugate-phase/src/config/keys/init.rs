@@ -31,7 +31,7 @@ keys! {
     low_rank = key(AMOUNT, "Matrices of this rank over the last two axes, of variance 1.");
     npy = key(
         KeyKind::Text,
-        "A NumPy file of the buffer's shape; `{{ shape }}`, `{{ seed }}`, `{{ buffer }}` and dimensions in its path are replaced. Its content is an input of the run.",
+        "A NumPy file of the buffer's shape, an input of the run; its path has [names](#expressions) in braces.",
     );
 }
 keys! {

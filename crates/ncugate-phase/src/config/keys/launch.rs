@@ -57,8 +57,8 @@ pub static MEMCPY: Key =
 
 pub static REPEAT: Key = key(
     KeyKind::Table(&INDICES),
-    "A loop of the host program: the step is repeated, and the index is a name in its expressions and in `args` (passed \
-     as `int`). An evaluation has at most 1,000 steps.",
+    "A [loop](#several-launches) of the host program; the index is a name in expressions and in `args` (passed as `int`). \
+     An evaluation has at most 1,000 steps.",
 )
 .named("repeat")
 .otherwise("once");

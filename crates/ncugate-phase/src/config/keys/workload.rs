@@ -29,7 +29,8 @@ pub const LAWS: [(&str, Law); Law::ALL.len()] = {
 };
 
 keys! {
-    WORKLOAD: WorkloadKeys = "[workload]", "The computation and its correctness.";
+    WORKLOAD: WorkloadKeys = "[workload]", "The computation and its correctness. Required, except in phases whose variants are launches of ncu reports \
+         (`match`).";
     seeds = key(
         KeyKind::List(&KeyKind::Whole(0)),
         "Seeds of the inputs; every one is a correctness case at every shape.",
@@ -79,7 +80,7 @@ keys! {
     ).otherwise("those of the kernel's first launch");
     npy = key(
         KeyKind::Text,
-        "A NumPy file; `{{ shape }}`, `{{ seed }}`, `{{ buffer }}` and dimensions in its path are replaced.",
+        "A NumPy file; its path has [names](#expressions) in braces.",
     );
     python = key(
         KeyKind::Text,
@@ -113,8 +114,7 @@ keys! {
 }
 
 keys! {
-    TOLERANCE: ToleranceKeys = "tolerance = { ... }", "At least one bound. If a law makes the expected outputs larger than the declared inputs do, differences are divided \
-         by the same factor.";
+    TOLERANCE: ToleranceKeys = "tolerance = { ... }", "At least one bound ([correctness](correctness.md#tolerance)).";
     max_abs = key(KeyKind::Number, "Largest absolute difference.");
     rel_l2 = key(KeyKind::Number, "L2 norm of the difference over the L2 norm of the reference.");
     atol = key(KeyKind::Number, "Every element is within `atol + rtol * |expected|`; 0 if only `rtol` is given.");
@@ -130,7 +130,7 @@ keys! {
     );
     outputs = key(
         KeyKind::Table(&OWN_TOLERANCES),
-        "Outputs with separate `atol` and `rtol`. `max_abs` and `rel_l2` still apply to all outputs.",
+        "Outputs with separate `atol` and `rtol`; `max_abs` and `rel_l2` apply to all.",
     ).default("{}");
     shapes = key(
         KeyKind::Table(&OWN_TOLERANCES),
@@ -138,12 +138,11 @@ keys! {
     ).default("{}");
     check = key(
         KeyKind::Text,
-        "A function of a Python file that judges the outputs ([correctness](correctness.md#a-check)). Without a bound, it alone does.",
+        "A Python function that [judges the outputs](correctness.md#a-check), alone if there is no bound.",
     );
     allow_nan = key(
         KeyKind::Bool,
-        "Whether the reference may contain NaN; the output must then be NaN at the same places. At least half of an output \
-         must be finite.",
+        "Whether the reference may contain NaN, where the output must be NaN too; at least half of an output is finite.",
     ).default("false");
     untested_tolerance = key(
         KeyKind::OneOf(&words(&UntestedTolerance::WORDS)),
@@ -206,12 +205,12 @@ keys! {
     );
     compare = key(
         TEXTS,
-        "The part of an output that counts, as slices over the dimensions: `[\"0:1\"]`, `[\":M\", \":N\"]`. References give this \
-         part alone, and launches may write anything, or nothing, to the rest.",
+        "The [part](correctness.md#a-part-of-an-output) of an output that counts, as slices over the dimensions: `[\"0:1\"]`, \
+         `[\":M\", \":N\"]`.",
     ).otherwise("all of it");
     order = key(
         KeyKind::OneOf(&words(&RowOrder::WORDS)),
-        "`any`: rows of an output (along the first axis) may be in any order. They are sorted before the comparison.",
+        "`any`: rows of an output, along the first axis, may be in [any order](correctness.md#rows-in-any-order).",
     ).otherwise("as the reference has them");
     role = key(
         KeyKind::OneOf(&words(&Role::WORDS)),
