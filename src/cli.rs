@@ -32,6 +32,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use ncugate_campaign::{DeepChoice, GpuChoice, GpuWait};
 use ncugate_judge::reference_runs::{MismatchPolicy, ReferenceRequest};
 use ncugate_model::SanitizerTool;
+use ncugate_phase::config::WaiverRequest;
 use ncugate_phase::plan::Shard;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -113,7 +114,7 @@ pub enum AgentCommand {
     Try(TryArgs),
     /// Suggest the next change after a run, as one line of JSON
     Next(NextArgs),
-    /// Serve `try`, `next` and `check` over the Model Context Protocol
+    /// Serve these and other commands over the Model Context Protocol
     Serve,
 }
 
@@ -255,6 +256,14 @@ impl From<&StoredBaselineArgs> for ReferenceRequest {
     }
 }
 
+/// Waivers for one change.
+#[derive(Debug, Clone, Default, Args)]
+pub struct WaiverArgs {
+    /// Waive a gate today, as `[[waiver]]` does; `*` is every phase or gate (repeatable)
+    #[arg(long = "waive", value_name = "PHASE/GATE: REASON")]
+    pub waivers: Vec<WaiverRequest>,
+}
+
 /// Limit of waiting for a GPU.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub struct GpuWaitArgs {
@@ -322,6 +331,9 @@ pub struct RunArgs {
     /// Waiting
     #[command(flatten)]
     pub waiting: GpuWaitArgs,
+    /// Waivers
+    #[command(flatten)]
+    pub waived: WaiverArgs,
     /// Comparison
     #[command(flatten)]
     pub against: StoredBaselineArgs,
@@ -377,6 +389,9 @@ pub struct GateArgs {
     /// Judge ncu reports although they do not prove correct results
     #[arg(long)]
     pub assume_correct: bool,
+    /// Waivers
+    #[command(flatten)]
+    pub waived: WaiverArgs,
     /// Comparison
     #[command(flatten)]
     pub against: StoredBaselineArgs,

@@ -15,7 +15,7 @@ use ncugate_judge::frame::launches::FrameError;
 use ncugate_judge::kernel_ratchet::BaselineError;
 use ncugate_judge::store::{MergeError, StoreError};
 use ncugate_model::cubin::{CubinError, FatbinError};
-use ncugate_phase::config::ConfigErrors;
+use ncugate_phase::config::{ConfigErrors, UnknownGate};
 use ncugate_phase::plan::PlanErrors;
 use ncugate_report::compare::SideError;
 use ncugate_report::show::ShowError;
@@ -138,6 +138,12 @@ impl From<JudgeError> for CommandError {
             JudgeError::Frame(error) => Self::Frame(error),
             other => Self::Judge(other),
         }
+    }
+}
+
+impl From<UnknownGate> for CommandError {
+    fn from(error: UnknownGate) -> Self {
+        Self::Usage(error.to_string())
     }
 }
 

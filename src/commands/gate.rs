@@ -17,7 +17,8 @@ use std::path::{Path, PathBuf};
 
 /// Judges a run, a recording, or ncu reports by the current text of a phase.
 pub fn gate(args: &GateArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
-    let phase = open_phase(&args.config, invocation)?;
+    let mut phase = open_phase(&args.config, invocation)?;
+    phase.waive(&args.waived.waivers, invocation.today())?;
     let plan = unroll(&phase)?;
     let mut runs = Vec::new();
     for path in &args.paths {

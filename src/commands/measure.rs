@@ -120,7 +120,10 @@ fn searched(
     let explored = Exploration { phase, settings, tools, profiles, patience, anew, progress }.run();
     progress.clear();
     let SearchOutcome { chosen, journal } = explored?;
-    let phase = with_chosen(phase, &chosen)?;
+    let mut chosen = with_chosen(phase, &chosen)?;
+    // The text that was read again has no waivers of the command line.
+    chosen.gate_plan.waivers.clone_from(&phase.gate_plan.waivers);
+    let phase = chosen;
     let plan = unroll(&phase)?;
     Ok(Some((phase, plan, journal)))
 }

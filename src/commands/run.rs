@@ -92,10 +92,11 @@ fn one(config: &Path, args: &RunArgs, invocation: &Invocation, out: &mut Output)
     let mut whole = open_phase(config, invocation)?;
     whole.check.also(&args.sanitize);
     let base = args.base.as_deref().map(|reference| checked_out(reference, &whole, args)).transpose()?;
-    let whole = match &base {
+    let mut whole = match &base {
         Some(checkout) => with_base(&whole, &file, checkout)?,
         None => whole,
     };
+    whole.waive(&args.waived.waivers, invocation.today())?;
     if let Some(absent) = whole.base.as_ref().and_then(Base::absent) {
         // The gates that read it report it too.
         warn(&absent.to_string());

@@ -7,6 +7,7 @@ use super::markdown::{Charts, MarkdownTable, escape, sections};
 use super::model::Conclusion;
 use super::number;
 use super::run_report::RunReport;
+use super::waiver_row::WaiverRow;
 use ncugate_model::{CleanText, Verdict};
 use std::fmt::Write as _;
 
@@ -28,6 +29,7 @@ pub fn comment(report: &RunReport, job: Option<&str>) -> String {
     }
     let bold = if report.first_screen.recommends() { "**" } else { "" };
     paragraph(format!("{}\n{bold}{}{bold}", escape(&report.headline.reason), escape(&report.in_use.sentence)));
+    paragraph(waived(report));
     paragraph(shapes(&report.shape_deltas));
     let lines: Vec<String> =
         [facts(report), next_step(report), links(report, job)].into_iter().filter(|line| !line.is_empty()).collect();
@@ -52,6 +54,17 @@ fn title(report: &RunReport) -> String {
         Conclusion::Fail => "❌",
     };
     format!("### {mark} {}: {}", escape(&report.title), headline.conclusion)
+}
+
+/// The gates that fail and are waived, each with its reason.
+fn waived(report: &RunReport) -> String {
+    let in_force = report.waivers.iter().filter(|row| !row.expired);
+    let lines: Vec<String> = in_force
+        .map(|WaiverRow { waiver, .. }| {
+            format!("⚠️ **Waived:** {}: {} ({})", escape(&waiver.gate), escape(&waiver.reason), escape(&waiver.owner))
+        })
+        .collect();
+    lines.join("\n")
 }
 
 /// One row for each shape: value before, value now, change, and the gates of its time.

@@ -111,6 +111,12 @@ impl Waiver {
     /// Minimum number of words of a reason.
     pub const FEWEST_WORDS: usize = 3;
 
+    /// Whether a text has enough words to say why.
+    pub fn is_reason(text: &str) -> bool {
+        let words = text.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric));
+        words.count() >= Self::FEWEST_WORDS
+    }
+
     /// The latest last day of a waiver, seen from `today`.
     pub fn latest(today: jiff::civil::Date) -> jiff::civil::Date {
         today.saturating_add(jiff::Span::new().days(Self::LONGEST))

@@ -25,6 +25,7 @@ mod schema;
 pub mod search;
 #[cfg(test)]
 mod tests;
+mod waiver_request;
 pub mod workload;
 
 pub use argument::{ArgTemplate, SurfaceTemplate, TextureTemplate};
@@ -50,6 +51,7 @@ pub use resolve::{load, parse, parse_again, parse_in, rules};
 pub use rule::{Confidence, Rule, RuleCase, RuleKind};
 pub use schema::schema;
 pub use search::{ConditionalAxis, SearchBudget, SearchSettings, SearchStrategy, usual_batch};
+pub use waiver_request::{UnknownGate, WaiverRequest};
 pub use workload::{
     Buffer, BufferType, Laws, OutputCheck, ProgramKind, Reduction, ReferenceProgram, RowOrder, Scalar, ScalarType,
     Shape, Slice, UntestedTolerance, Workload, WorkloadReference,

@@ -352,8 +352,7 @@ fn range(item: &Item<'_>) -> Option<(f64, f64)> {
 /// A reason of enough words to say something.
 pub fn reason(item: &Item<'_>) -> Option<String> {
     let reason = item.text()?;
-    let words = reason.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).count();
-    if words < Waiver::FEWEST_WORDS {
+    if !Waiver::is_reason(&reason) {
         item.expected(&format!("a reason of at least {} words", Waiver::FEWEST_WORDS), None);
     }
     Some(reason)
