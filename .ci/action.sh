@@ -1,22 +1,55 @@
 #!/usr/bin/env bash
-# The step of action.yml. Its inputs are the variables CONFIG, PROFILE, AGAINST, BASE, RECORD, COMMENT, FAIL_ON_VERDICT, and
-# NCUGATE, the program.
-# Writes `status=N` to GITHUB_OUTPUT and ends with that status.
+# The step of action.yml. Its inputs are the variables CONFIGS, PROFILE, AGAINST, BASE, RECORD, FAIL_ON_VERDICT, FORK, WAIVERS
+# (a file with one a line), and NCUGATE, the program.
+# Writes `status=N` and `comments=FOLDER` to GITHUB_OUTPUT and ends with that status.
 set -uo pipefail
 ncugate=${NCUGATE:?the step that installs ncugate names its program}
+status=0
+
+# The graver of `status` and $1, as `ncugate run` combines phases: 2, 3, 1, 4, 0.
+and() {
+    local grave
+    for grave in 2 3 1 4; do
+        if [ "$status" -eq "$grave" ] || [ "$1" -eq "$grave" ]; then status=$grave; return; fi
+    done
+    [ "$1" -eq 0 ] || status=3
+}
 
 arguments=()
 if [ -n "${AGAINST:-}" ]; then arguments+=(--against "$AGAINST"); fi
-if [ -n "${COMMENT:-}" ]; then arguments+=(--comment "$COMMENT"); fi
-
-started=$(mktemp)
-if [ -n "${PROFILE:-}" ]; then
-    "$ncugate" gate "$CONFIG" "$PROFILE" "${arguments[@]}"
-else
+if [ -z "${PROFILE:-}" ]; then
+    arguments+=(--source gpu --fresh)
     if [ -n "${BASE:-}" ]; then arguments+=(--base "$BASE"); fi
-    "$ncugate" run "$CONFIG" --source gpu --fresh "${arguments[@]}"
 fi
-status=$?
+if [ -s "${WAIVERS:-}" ]; then
+    mapfile -t waivers < "$WAIVERS"
+    arguments+=("${waivers[@]/#/--waive=}")
+fi
+
+# Words of the value, with globs expanded; nothing of it is a program.
+# shellcheck disable=SC2206
+configs=(${CONFIGS:-})
+if [ "${#configs[@]}" -eq 0 ]; then
+    echo "::error::\`configs\` names no phase"
+    and 2
+elif [ "${#configs[@]}" -gt 1 ] && [ -n "${PROFILE:-}${RECORD:-}" ]; then
+    echo "::error::\`profile\` and \`record\` take one phase, and \`configs\` names ${#configs[@]}"
+    and 2
+    configs=()
+fi
+
+comments=$(mktemp -d "${RUNNER_TEMP:-${TMPDIR:-/tmp}}/ncugate-comments.XXXXXX")
+started=$(mktemp)
+for at in "${!configs[@]}"; do
+    command=(run) run=()
+    if [ -n "${PROFILE:-}" ]; then command=(gate) run=("$PROFILE"); fi
+    "$ncugate" "${command[@]}" "${arguments[@]}" --comment "$comments/$at.md" -- "${configs[$at]}" "${run[@]}"
+    and "$?"
+done
+
+if [ "$status" -eq 3 ] && [ "${FORK:-}" = true ]; then
+    echo "::error::a fork's change is measured after a maintainer has pushed it to a branch of this repository"
+fi
 
 # The run just measured: its manifest is newer than the start of this script.
 if [ -z "${PROFILE:-}" ] && [ -n "${RECORD:-}" ] && [ "$status" -ne 2 ]; then
@@ -30,7 +63,10 @@ if [ -z "${PROFILE:-}" ] && [ -n "${RECORD:-}" ] && [ "$status" -ne 2 ]; then
 fi
 rm -f "$started"
 
-echo "status=$status" >> "${GITHUB_OUTPUT:-/dev/null}"
+{
+    echo "status=$status"
+    echo "comments=$comments"
+} >> "${GITHUB_OUTPUT:-/dev/null}"
 case "$status:${FAIL_ON_VERDICT:-true}" in
     1:false | 4:false) exit 0 ;;
     *) exit "$status" ;;

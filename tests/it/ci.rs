@@ -2,133 +2,131 @@
 
 use crate::command::{Finished, Place, Program, binary, is_here, root};
 use crate::stored::{Stored, calibrate, wiggle};
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
+use yaml_rust2::{Yaml, YamlLoader};
 
-/// A step of a composite action.
-#[derive(Default)]
-struct Step {
-    id: String,
-    env: Vec<(String, String)>,
-    run: String,
+/// Names with texts, such as variables or inputs.
+pub type Texts<'a> = &'a [(&'a str, &'a str)];
+
+fn action_yaml() -> Yaml {
+    let text = std::fs::read_to_string(root().join("action.yml")).unwrap();
+    YamlLoader::load_from_str(&text).unwrap().remove(0)
 }
 
-fn action_text() -> String {
-    std::fs::read_to_string(root().join("action.yml")).unwrap()
+fn steps(action: &Yaml) -> &[Yaml] {
+    action["runs"]["steps"].as_vec().unwrap()
 }
 
-/// Lines of a block with their indentation, from the line `head` to the next line that is not deeper.
-fn block<'t>(text: &'t str, head: &str) -> Vec<(usize, &'t str)> {
-    let indented = |line: &'t str| (line.len() - line.trim_start().len(), line.trim());
-    let lines = text.lines().map(indented).filter(|(_, line)| !line.is_empty());
-    let mut from = lines.skip_while(|(_, line)| *line != head);
-    let (depth, _) = from.next().unwrap_or_else(|| panic!("action.yml has no {head}"));
-    from.take_while(|(indent, _)| *indent > depth).collect()
+/// Scripts of the steps.
+fn scripts(action: &Yaml) -> Vec<&str> {
+    steps(action).iter().filter_map(|step| step["run"].as_str()).collect()
 }
 
-/// Inputs with their defaults; `None` for a required input.
-fn inputs(text: &str) -> BTreeMap<String, Option<String>> {
-    let mut inputs = BTreeMap::new();
-    let mut name = String::new();
-    for (indent, line) in block(text, "inputs:") {
-        if indent == 2 {
-            name = line.trim_end_matches(':').to_owned();
-            inputs.insert(name.clone(), None);
-        } else if let Some(default) = line.strip_prefix("default: ") {
-            inputs.insert(name.clone(), Some(default.trim_matches('"').to_owned()));
+/// The expression of `${{ ... }}`.
+fn expression(value: &str) -> Option<&str> {
+    Some(value.strip_prefix("${{")?.strip_suffix("}}")?.trim())
+}
+
+/// A run of the action: its inputs, and what earlier steps wrote.
+struct Workflow<'a> {
+    place: &'a Place,
+    action: &'a Yaml,
+    given: Texts<'a>,
+}
+
+impl Workflow<'_> {
+    /// A value with its GitHub expressions replaced.
+    fn expanded(&self, value: &str) -> String {
+        let Some((before, rest)) = value.split_once("${{") else { return value.to_owned() };
+        let (expression, after) = rest.split_once("}}").unwrap();
+        format!("{before}{}{}", self.value(expression.trim()), self.expanded(after))
+    }
+
+    fn value(&self, expression: &str) -> String {
+        if let Some(output) = expression.strip_prefix("steps.").and_then(|rest| rest.split_once(".outputs.")) {
+            return self.output(output.1);
+        }
+        if let Some(name) = expression.strip_prefix("inputs.") {
+            let declared = &self.action["inputs"][name];
+            assert!(!declared.is_badvalue(), "input {name} is not declared");
+            let set = self.given.iter().find(|(input, _)| *input == name).map(|(_, value)| (*value).to_owned());
+            let default = || declared["default"].as_str().map(str::to_owned);
+            return set.or_else(default).unwrap_or_else(|| panic!("input {name} is required"));
+        }
+        match expression {
+            "github.action_path" => root().display().to_string(),
+            "runner.temp" => self.place.path().display().to_string(),
+            "github.token" => "a-token".to_owned(),
+            "github.action_ref" | "github.action_repository" => String::new(),
+            "github.event.pull_request.head.repo.fork" => "false".to_owned(),
+            other => panic!("{other} is unknown"),
         }
     }
-    inputs
-}
 
-fn steps(text: &str) -> Vec<Step> {
-    let mut steps: Vec<Step> = Vec::new();
-    let mut under = "";
-    for (indent, line) in block(text, "steps:") {
-        let key = match line.strip_prefix("- ") {
-            Some(first) => {
-                steps.push(Step::default());
-                first
+    /// The last value of an output that a step wrote.
+    fn output(&self, name: &str) -> String {
+        let text = std::fs::read_to_string(self.place.path().join("output")).unwrap_or_default();
+        let mut values = text.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+        values.next_back().unwrap_or_default().to_owned()
+    }
+
+    /// Whether a step runs after `status`, by its `if`.
+    fn runs(&self, step: &Yaml, status: Option<i32>) -> bool {
+        let Some(condition) = step["if"].as_str() else { return status == Some(0) };
+        expression(condition).unwrap().split(" && ").all(|part| match part.split_once(' ') {
+            None => part == "!cancelled()",
+            Some((value, test)) => {
+                let (sign, other) = test.split_once(' ').unwrap();
+                (self.value(value) == other.trim_matches('\'')) == (sign == "==")
             }
-            None => line,
-        };
-        let step = steps.last_mut().unwrap();
-        if indent > 6 {
-            match under {
-                "env" => step.env.extend(key.split_once(": ").map(|(k, v)| (k.to_owned(), v.to_owned()))),
-                "run" => step.run += &format!("{line}\n"),
-                other => panic!("nothing is read under {other}: {line}"),
-            }
-            continue;
-        }
-        let (name, value) = key.split_once(':').unwrap_or((key, ""));
-        under = name;
-        match (name, value.trim()) {
-            ("name" | "env", _) | ("run", "|") => {}
-            ("shell", shell) => assert_eq!(shell, "bash"),
-            ("id", id) => id.clone_into(&mut step.id),
-            ("run", script) => script.clone_into(&mut step.run),
-            _ if line.starts_with('#') => {}
-            other => panic!("{other:?} is not a key of a step that this test knows"),
-        }
+        })
     }
-    steps
 }
 
-/// A value with its GitHub expressions replaced.
-fn expanded(value: &str, given: &[(&str, &str)], declared: &BTreeMap<String, Option<String>>) -> String {
-    let Some(expression) = value.strip_prefix("${{ ").and_then(|rest| rest.strip_suffix(" }}")) else {
-        return value.to_owned();
-    };
-    if expression == "github.action_path" {
-        return root().display().to_string();
-    }
-    if let "github.action_ref" | "github.action_repository" = expression {
-        return String::new();
-    }
-    if expression == "steps.install.outputs.program" {
-        return binary().display().to_string();
-    }
-    let name = expression.strip_prefix("inputs.").unwrap_or_else(|| panic!("{value} is unknown"));
-    let default = declared.get(name).unwrap_or_else(|| panic!("input {name} is not declared"));
-    let set = given.iter().find(|(input, _)| *input == name).map(|(_, value)| (*value).to_owned());
-    set.or(default.clone()).unwrap_or_else(|| panic!("input {name} is required"))
-}
-
-/// Runs the steps with these inputs as a runner does: each in a separate shell, until one fails.
-fn action(place: &Place, given: &[(&str, &str)]) -> Finished {
-    let folder = binary().parent().unwrap();
-    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
-    let text = action_text();
-    let declared = inputs(&text);
+/// Runs the steps with these inputs as a runner does: each in a separate shell; after a failure only those that say so.
+pub fn action(place: &Place, given: Texts<'_>, variables: Texts<'_>) -> Finished {
+    let yaml = action_yaml();
     let binary = binary().display().to_string();
     let given: Vec<(&str, &str)> = given.iter().copied().chain([("binary", binary.as_str())]).collect();
-    let given = given.as_slice();
-    assert!(given.iter().all(|(name, _)| declared.contains_key(*name)), "{given:?}");
+    assert!(given.iter().all(|(name, _)| !yaml["inputs"][*name].is_badvalue()), "{given:?}");
+    let workflow = Workflow { place, action: &yaml, given: &given };
     let mut finished = Finished { status: Some(0), stdout: String::new(), stderr: String::new() };
-    for step in steps(&text) {
-        let env = step.env.iter().map(|(name, value)| (name, expanded(value, given, &declared)));
+    for step in steps(&yaml) {
+        let Some(script) = step["run"].as_str().filter(|_| workflow.runs(step, finished.status)) else { continue };
+        assert_eq!(step["shell"].as_str(), Some("bash"));
+        let env = step["env"].as_hash().into_iter().flatten();
+        let env = env.map(|(name, value)| (name.as_str().unwrap(), workflow.expanded(value.as_str().unwrap())));
         let output = Command::new("bash")
             .args(["--noprofile", "--norc", "-e", "-o", "pipefail"])
-            .arg(place.write("step.sh", &step.run))
+            .arg(place.write("step.sh", script))
             .current_dir(place.path())
-            .env("PATH", &path)
             .env("GITHUB_ACTIONS", "true")
+            .env("GITHUB_EVENT_NAME", "push")
             .env("GITHUB_OUTPUT", place.path().join("output"))
             .env("GITHUB_STEP_SUMMARY", place.path().join("summary.md"))
+            .env("RUNNER_TEMP", place.path())
             .env("CUDA_VISIBLE_DEVICES", "")
+            .envs(variables.iter().copied())
             .envs(env)
             .output()
             .unwrap();
-        finished.status = output.status.code();
         finished.stdout += &String::from_utf8(output.stdout).unwrap();
         finished.stderr += &String::from_utf8(output.stderr).unwrap();
-        if finished.status != Some(0) {
-            break;
+        if finished.status == Some(0) {
+            finished.status = output.status.code();
         }
     }
     finished
+}
+
+/// The comments that the last run of the action wrote, joined.
+pub fn comments(place: &Place) -> String {
+    let workflow = Workflow { place, action: &Yaml::Null, given: &[] };
+    let files = std::fs::read_dir(workflow.output("comments")).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = files.collect();
+    files.sort();
+    files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect()
 }
 
 /// Errors of `bash -n` on a script; empty if the script is valid.
@@ -140,14 +138,13 @@ fn lint(script: &Path) -> String {
 #[test]
 fn every_script_that_ships_is_bash() {
     let place = Place::new();
-    let text = action_text();
-    let steps = steps(&text);
-    assert_eq!(steps.iter().filter(|step| !step.run.is_empty()).count(), steps.len());
-    for step in &steps {
-        assert_eq!(lint(&place.write("step.sh", &step.run)), "", "{}", step.run);
-        assert!(!step.run.contains("${{"), "values come in as variables: {}", step.run);
+    let action = action_yaml();
+    assert_eq!(scripts(&action).len(), 4);
+    for script in scripts(&action) {
+        assert_eq!(lint(&place.write("step.sh", script)), "", "{script}");
+        assert!(!script.contains("${{"), "values come in as variables: {script}");
     }
-    let mut scripts = vec![root().join(".ci/action.sh"), root().join(".ci/install.sh"), root().join(".ci/run")];
+    let mut scripts: Vec<_> = [".ci/action.sh", ".ci/install.sh", ".ci/run"].map(|name| root().join(name)).into();
     for folder in ["benches", "tests/gpu"] {
         let entries = std::fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
         scripts.extend(entries.filter(|path| path.extension().is_some_and(|e| e == "sh")));
@@ -164,10 +161,10 @@ fn every_script_that_ships_is_bash() {
 
 #[test]
 fn outputs_come_from_a_step_that_writes_them() {
-    let text = action_text();
-    let ids: Vec<String> = steps(&text).into_iter().map(|step| step.id).filter(|id| !id.is_empty()).collect();
-    let values = block(&text, "outputs:").into_iter().filter_map(|(_, line)| line.strip_prefix("value: "));
-    let from: Vec<&str> = values.filter_map(|value| value.strip_prefix("${{ steps.")).collect();
+    let action = action_yaml();
+    let ids: Vec<&str> = steps(&action).iter().filter_map(|step| step["id"].as_str()).collect();
+    let outputs = action["outputs"].as_hash().unwrap().iter().filter_map(|(_, output)| output["value"].as_str());
+    let from: Vec<&str> = outputs.filter_map(|value| expression(value)?.strip_prefix("steps.")).collect();
     assert!(
         !from.is_empty() && from.iter().all(|value| ids.iter().any(|id| value.starts_with(&format!("{id}.outputs."))))
     );
@@ -179,13 +176,13 @@ fn a_recording_is_judged_with_a_summary_a_comment_and_annotations() {
     for path in ["configs/phase_d.toml", "kernels/baselines", "kernels/sdpa_scalar", "profiles/phase_d/h200"] {
         place.copy(path);
     }
-    let given = [("config", "configs/phase_d.toml"), ("profile", "profiles/phase_d/h200"), ("comment", "comment.md")];
-    let failed = action(&place, &given);
+    let given = [("configs", "configs/phase_d.toml"), ("profile", "profiles/phase_d/h200")];
+    let failed = action(&place, &given, &[]);
     assert_eq!(failed.status, Some(1), "{failed:?}");
     assert!(failed.stdout.contains("::error file=configs/phase_d.toml,line="), "{}", failed.stdout);
     assert_eq!(said(&place), "status=1\n");
     let read = |name: &str| std::fs::read_to_string(place.path().join(name)).unwrap();
-    let (summary, comment) = (read("summary.md"), read("comment.md"));
+    let (summary, comment) = (read("summary.md"), comments(&place));
     assert!(summary.contains("eligible warps") && comment.contains("eligible warps"), "{summary}");
     assert!(comment.len() < 65_536, "{}", comment.len());
     assert!(place.path().join("reports/phase_d").is_dir(), "where the output `reports` says");
@@ -257,13 +254,8 @@ fn a_stored_run_is_judged_and_its_status_is_the_steps() {
     assert_eq!(place.run(&["leaderboard", "promote", fast.to_str().unwrap()]).status, Some(0));
     calibrate(&place, &text, 0.2);
     let judge = |profile: &str, strict: &str| {
-        let variables = [
-            ("config", config.to_str().unwrap()),
-            ("profile", profile),
-            ("comment", "comment.md"),
-            ("fail-on-verdict", strict),
-        ];
-        action(&place, &variables)
+        let variables = [("configs", config.to_str().unwrap()), ("profile", profile), ("fail-on-verdict", strict)];
+        action(&place, &variables, &[])
     };
     let passed = judge(fast.to_str().unwrap(), "true");
     assert_eq!(passed.status, Some(0), "{passed:?}");
@@ -273,18 +265,41 @@ fn a_stored_run_is_judged_and_its_status_is_the_steps() {
     assert_eq!(judge(slow.to_str().unwrap(), "false").status, Some(0));
     assert_eq!(judge("$(touch smuggled)", "false").status, Some(2));
     assert_eq!(said(&place), "status=0\nstatus=1\nstatus=1\nstatus=2\n");
-    assert!(place.path().join("comment.md").is_file() && !place.path().join("smuggled").exists());
+    assert!(!place.path().join("smuggled").exists());
 }
 
 #[test]
 fn measuring_without_a_gpu_fails_the_step_whatever_is_asked() {
     let place = Place::new();
     let config = root().join("configs/softmax.toml");
-    let variables = [("config", config.to_str().unwrap()), ("record", "run"), ("fail-on-verdict", "false")];
-    let failed = action(&place, &variables);
+    let variables = [("configs", config.to_str().unwrap()), ("record", "run"), ("fail-on-verdict", "false")];
+    let failed = action(&place, &variables, &[]);
     assert_eq!(failed.status, Some(3), "{failed:?}");
     assert!(failed.stderr.contains("nothing is recorded"), "{}", failed.stderr);
     assert_eq!(said(&place), "status=3\n");
+}
+
+#[test]
+fn every_phase_of_a_glob_is_run_and_the_gravest_status_is_the_steps() {
+    let place = Place::new();
+    place.write("configs/a.toml", "[phase\n");
+    place.copy("configs/softmax.toml");
+    place.copy("kernels/softmax");
+    let run = |configs: &str, more: Texts<'_>| {
+        let given: Vec<_> = [("configs", configs)].into_iter().chain(more.iter().copied()).collect();
+        action(&place, &given, &[])
+    };
+    let all = run("configs/*.toml", &[]);
+    assert_eq!(all.status, Some(2), "wrong usage is graver than no GPU: {all:?}");
+    assert!(all.stderr.contains("a.toml") && all.stderr.contains("not measured"), "{all:?}");
+    assert_eq!(run("configs/softmax.toml\n", &[]).status, Some(3));
+    assert_eq!(run("none/*.toml", &[]).status, Some(2));
+    for (configs, more) in
+        [(" ", &[][..]), ("configs/*.toml", &[("record", "run")]), ("configs/*.toml", &[("profile", "run")])]
+    {
+        let refused = run(configs, more);
+        assert!(refused.status == Some(2) && refused.stdout.contains("::error::`"), "{configs}: {refused:?}");
+    }
 }
 
 #[test]

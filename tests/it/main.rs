@@ -2,6 +2,7 @@
 #![allow(clippy::panic, clippy::print_stderr, clippy::print_stdout, clippy::unwrap_used)]
 
 mod absurd;
+mod accepted;
 mod base;
 mod baseline;
 mod captures;
@@ -45,12 +46,14 @@ mod pages;
 mod passes;
 mod paths;
 mod phrases;
+mod plugin;
 mod poison;
 mod problems;
 mod profiled;
 mod python_kernels;
 mod recorded;
 mod references;
+mod release;
 mod safety;
 mod sanitized;
 mod search;

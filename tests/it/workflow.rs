@@ -1,36 +1,9 @@
-//! The workflow of docs/how-to/gate-a-pull-request.md as GitHub runs it: every outcome of measuring, and the merge
-//! decision.
+//! The workflow of docs/how-to/gate-a-pull-request.md as GitHub runs it.
 
+use crate::accepted::commit;
+use crate::ci::action;
 use crate::command::{Place, root};
-use std::process::Command;
 use yaml_rust2::{Yaml, YamlLoader};
-
-/// Conclusion of a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Conclusion {
-    Success,
-    Failure,
-    Cancelled,
-    Skipped,
-}
-
-impl Conclusion {
-    const ALL: [Self; 4] = [Self::Success, Self::Failure, Self::Cancelled, Self::Skipped];
-
-    fn word(self) -> &'static str {
-        match self {
-            Self::Success => "success",
-            Self::Failure => "failure",
-            Self::Cancelled => "cancelled",
-            Self::Skipped => "skipped",
-        }
-    }
-
-    /// Whether branch protection allows the merge when it requires the job. GitHub counts a skipped job as passed.
-    fn lets_a_merge_through(self) -> bool {
-        matches!(self, Self::Success | Self::Skipped)
-    }
-}
 
 /// The first GitHub workflow among the fenced YAML blocks of a document.
 fn workflow() -> String {
@@ -39,85 +12,70 @@ fn workflow() -> String {
     blocks.find(|block| block.contains(".github/workflows/")).unwrap().to_owned()
 }
 
-/// Whether a job runs, given its `if` and the conclusion of the job it needs.
-fn runs(job: &Yaml, needed: Conclusion) -> bool {
-    let condition = job["if"].as_str().map(|text| text.trim().trim_start_matches("${{").trim_end_matches("}}").trim());
-    match condition {
-        Some("always()") => true,
-        Some("!cancelled()") => needed != Conclusion::Cancelled,
-        // GitHub adds `success()` to a condition without a status function.
-        None => needed == Conclusion::Success,
-        Some(other) => panic!("this test does not know what `{other}` does"),
-    }
+fn job(workflow: &Yaml) -> &Yaml {
+    &workflow["jobs"]["kernels"]
 }
 
-/// Conclusion of `judge` when the gates pass, given the conclusion of measuring. It must not hide a failed
-/// measurement.
-fn judge(workflow: &str, measured: Conclusion) -> Conclusion {
-    let documents = YamlLoader::load_from_str(workflow).unwrap();
-    let job = &documents[0]["jobs"]["judge"];
-    assert_eq!(job["needs"].as_str(), Some("measure"));
-    assert!(job["continue-on-error"].is_badvalue());
-    if !runs(job, measured) {
-        return Conclusion::Skipped;
-    }
-    let mut failed = false;
-    for step in job["steps"].as_vec().unwrap() {
-        assert!(step["continue-on-error"].is_badvalue(), "{step:?}");
-        let Some(script) = step["run"].as_str().filter(|_| step["if"].is_badvalue() && !failed) else { continue };
-        failed = !succeeds(script, &step["env"], measured);
-    }
-    if failed { Conclusion::Failure } else { Conclusion::Success }
+/// The runner of a job by its expression `CONDITION && 'A' || 'B'`.
+fn runner(job: &Yaml, is_fork: bool) -> &str {
+    let expression = job["runs-on"].as_str().unwrap().strip_prefix("${{ ").unwrap().strip_suffix(" }}").unwrap();
+    let (condition, machines) = expression.split_once(" && ").unwrap();
+    assert_eq!(condition, "github.event.pull_request.head.repo.fork");
+    let (fork, own) = machines.split_once(" || ").unwrap();
+    if is_fork { fork } else { own }.trim_matches('\'')
 }
 
-/// Runs a step's script as a runner does.
-fn succeeds(script: &str, env: &Yaml, measured: Conclusion) -> bool {
+#[test]
+fn the_recipe_has_ten_lines_beside_its_triggers() {
+    let text = workflow();
+    let lines = text.lines().skip(1).filter(|line| !line.starts_with("on:") && !line.trim().is_empty());
+    assert!(lines.count() <= 10, "{text}");
+}
+
+/// GitHub counts a required job that was skipped as passed, and a job that may fail as well.
+#[test]
+fn the_job_is_never_skipped_and_a_fork_fails_on_a_machine_without_a_gpu() {
+    let workflow = &YamlLoader::load_from_str(&workflow()).unwrap()[0];
+    let job = job(workflow);
+    assert_eq!((runner(job, true), runner(job, false)), ("ubuntu-latest", "gpu"));
+    for key in ["if", "needs", "continue-on-error", "concurrency"] {
+        assert!(job[key].is_badvalue(), "{key} may end the job without a verdict");
+    }
+    assert_eq!(workflow["on"].as_str(), Some("pull_request"), "no secrets for a fork, and no filter of paths");
+    let steps = job["steps"].as_vec().unwrap();
+    for step in steps {
+        assert!(step["if"].is_badvalue() && step["continue-on-error"].is_badvalue(), "{step:?}");
+        let (_, version) = step["uses"].as_str().unwrap().split_once('@').unwrap();
+        assert!(!["main", "master"].contains(&version), "{step:?} is another program tomorrow");
+    }
+    let inputs = &steps[1]["with"];
+    assert!(inputs["fail-on-verdict"].is_badvalue() && inputs["base"].as_str() == Some("origin/main"));
+    assert_eq!(steps[0]["with"]["fetch-depth"].as_i64(), Some(0), "for the base");
     let place = Place::new();
-    let mut command = Command::new("bash");
-    command.args(["--noprofile", "--norc", "-e", "-o", "pipefail"]).arg(place.write("step.sh", script));
-    for (name, value) in env.as_hash().unwrap() {
-        let value = value.as_str().unwrap().replace("${{ needs.measure.result }}", measured.word());
-        assert!(!value.contains("${{"), "this test does not know {value}");
-        command.env(name.as_str().unwrap(), value);
-    }
-    command.output().unwrap().status.success()
+    place.copy("configs/softmax.toml");
+    place.copy("kernels/softmax");
+    place.write("configs/other.toml", &std::fs::read_to_string(root().join("configs/softmax.toml")).unwrap());
+    let given: Vec<_> =
+        inputs.as_hash().unwrap().iter().map(|(k, v)| (k.as_str().unwrap(), v.as_str().unwrap())).collect();
+    commit(&place, "main");
+    let refused = action(&place, &given, &[]);
+    assert_eq!(refused.status, Some(3), "without a GPU: {refused:?}");
 }
 
 #[test]
-fn only_a_measurement_that_succeeded_lets_a_merge_through() {
-    let workflow = workflow();
-    for measured in Conclusion::ALL {
-        let allowed = judge(&workflow, measured).lets_a_merge_through();
-        assert_eq!(allowed, measured == Conclusion::Success, "measure: {}", measured.word());
-    }
-}
-
-#[test]
-fn the_walk_sees_a_workflow_that_lets_a_merge_through() {
-    let skipped = workflow().replace("    if: ${{ always() }}\n", "");
-    assert!(judge(&skipped, Conclusion::Failure).lets_a_merge_through(), "a skipped required job counts as passed");
-    assert!(judge(&skipped, Conclusion::Cancelled).lets_a_merge_through());
-    let unasked = workflow().replace("            exit 1\n", "            exit 0\n");
-    assert!(judge(&unasked, Conclusion::Failure).lets_a_merge_through(), "nobody asks how measuring ended");
-}
-
-#[test]
-fn the_workflow_cancels_no_measurement_and_pins_its_actions() {
-    let workflow = workflow();
-    let documents = YamlLoader::load_from_str(&workflow).unwrap();
-    for (name, job) in documents[0]["jobs"].as_hash().unwrap() {
-        assert!(job["concurrency"].is_badvalue(), "{name:?}: of a group one pending job cancels another");
-        for step in job["steps"].as_vec().unwrap() {
-            let Some(uses) = step["uses"].as_str() else { continue };
-            let (_, version) = uses.split_once('@').unwrap();
-            assert!(!["main", "master"].contains(&version), "{uses} is another program tomorrow");
-        }
-    }
-    let fork = documents[0]["jobs"]["measure"]["if"].as_str().unwrap();
-    assert!(fork.contains("head.repo.full_name == github.repository"), "a fork's code is not run: {fork}");
-    assert!(!workflow.contains("pull_request_target"));
-    let upload = documents[0]["jobs"]["measure"]["steps"].as_vec().unwrap().last().unwrap();
-    assert_eq!(upload["with"]["if-no-files-found"].as_str(), Some("error"), "without a run nothing was measured");
+fn the_trailer_of_the_page_is_one_that_git_and_the_action_read() {
+    let text = std::fs::read_to_string(root().join("docs/how-to/gate-a-pull-request.md")).unwrap();
+    let trailer = text.lines().find_map(|line| line.strip_prefix("    Accept-regression: ")).unwrap();
+    let place = Place::new();
+    place.copy("configs/softmax.toml");
+    place.copy("kernels/softmax");
+    place.copy("profiles/softmax/h200");
+    let waiver = trailer.replace("PHASE", "softmax").replace("GATE", "no slower than plain");
+    let gate = ["gate", "configs/softmax.toml", "profiles/softmax/h200"];
+    assert_eq!(place.run(&gate).status, Some(1));
+    let waived = place.run(&[&gate[..], &["--waive", &waiver]].concat());
+    assert_eq!(waived.status, Some(0), "{waived:?}");
+    assert!(waived.stdout.contains("is waived until"), "{}", waived.stdout);
 }
 
 #[test]
