@@ -9,7 +9,7 @@ use crate::exit::Outcome;
 use crate::invocation::Invocation;
 use ncugate_campaign::search::{
     AttemptAnswer, AttemptHistory, AttemptPhase, AttemptRecord, AttemptSource, MAX_SOURCE, attempt_phase, line,
-    usual_params,
+    untried, usual_params,
 };
 use ncugate_campaign::{LiveRun, MeasuredRun, NoProgress, ResumePolicy, Tools};
 use ncugate_cuda::build::Deduplication;
@@ -62,8 +62,13 @@ pub fn attempt(args: &TryArgs, invocation: &Invocation, out: &mut Output) -> Res
     };
     let kept = history.keep(record, &bytes)?;
     (answer.attempt, answer.accepted) = (kept.attempt, kept.accepted);
+    answer.proposals = untried(&phase, &history.attempts);
     let text = line(&mut answer, |answer| {
-        answer.changes.pop().is_some() || answer.finding.take().is_some() || answer.diagnosis.take().is_some()
+        answer.changes.pop().is_some()
+            || answer.proposals.pop().is_some()
+            || answer.finding.take().is_some()
+            || answer.diagnosis.take().is_some()
+            || answer.times.pop_last().is_some()
     });
     print::json_text(&text.map_err(io::Error::other)?, out)?;
     Ok(report.headline.verdict.into())

@@ -1,13 +1,13 @@
 //! `ncugate agent serve`: the commands of an agent's loop as tools of the Model Context Protocol, over standard input and output
-//! (JSON-RPC 2.0, a message a line; specification 2025-06-18). Each call is a separate process of this program, so a crash ends only
-//! that call. Calls run one at a time; every other message is answered meanwhile.
+//! (JSON-RPC 2.0, a message a line; specification 2025-06-18 and 2025-11-25). Each call is a separate process of this program, so a
+//! crash ends only that call. Calls run one at a time; every other message is answered meanwhile.
 
 use super::run_name::{PROFILES, run_folder};
 use super::{CommandError, confinement, print, signal};
 use crate::console::Output;
 use crate::exit::Outcome;
 use ncugate_model::process::{self, PipedChild, ProcessExit};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Read, Write};
 use std::path::Path;
@@ -28,6 +28,12 @@ const WAITING: usize = 16;
 
 /// Maximum number of queued events.
 const EVENTS: usize = 16;
+
+/// Maximum length of the text in an answer, in bytes.
+const TEXT: usize = 20_000;
+
+/// Versions of the protocol that the server speaks, the newest first. Its tools are the same in all of them.
+const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
 /// Interval of checks for a signal.
 const LOOK: Duration = Duration::from_millis(200);
@@ -66,17 +72,39 @@ impl CallResult {
         }
     }
 
-    /// Standard output, if any; then the status with standard error.
+    /// Standard output as JSON, if it is an object.
+    fn object(&self) -> Option<Value> {
+        serde_json::from_str(&self.stdout).ok().filter(Value::is_object)
+    }
+
+    /// Standard output, if any; then the status with standard error. Of [`output_schema`].
     fn answer(&self) -> Value {
         let block = |text: &str| json!({ "type": "text", "text": text });
-        let said = format!("{}\n{}", self.ending, self.stderr);
-        let blocks = [self.stdout.as_str(), said.trim()].into_iter().filter(|text| !text.is_empty());
+        let object = self.object();
+        let (stdout, stderr) = (shortened(&self.stdout), shortened(&self.stderr));
+        let said = format!("{}\n{stderr}", self.ending);
+        let blocks = [stdout.as_str(), said.trim()].into_iter().filter(|text| !text.is_empty()).map(block);
         json!({
-            "content": blocks.map(block).collect::<Vec<_>>(),
-            "structuredContent": { "status": self.status, "outcome": self.ending, "stdout": self.stdout, "stderr": self.stderr },
+            "content": blocks.collect::<Vec<_>>(),
+            "structuredContent": {
+                "status": self.status,
+                "outcome": self.ending,
+                "stdout": if object.is_some() { "" } else { stdout.as_str() },
+                "answer": object,
+                "stderr": stderr,
+            },
             "isError": self.is_error(),
         })
     }
+}
+
+/// A text of at most [`TEXT`] bytes, which says what it leaves out.
+fn shortened(text: &str) -> String {
+    if text.len() <= TEXT {
+        return text.to_owned();
+    }
+    let kept = text.floor_char_boundary(TEXT);
+    format!("{}\n({} more bytes were left out)", &text[..kept], text.len() - kept)
 }
 
 /// Events of the server.
@@ -93,7 +121,16 @@ enum Event {
 #[derive(Debug, PartialEq)]
 struct Call {
     id: Value,
-    argv: Vec<String>,
+    request: ToolRequest,
+}
+
+/// The commands of a call.
+#[derive(Debug, PartialEq)]
+enum ToolRequest {
+    /// The answer is the command's output.
+    Command(Vec<String>),
+    /// The command measures a run, and the answer is what `agent next` says about it.
+    Measurement(Vec<String>),
 }
 
 /// The request of a message.
@@ -220,7 +257,7 @@ impl Server {
         self.running = Some((call.id.clone(), Arc::clone(&stop)));
         let sender = self.sender.clone();
         std::thread::spawn(move || {
-            let answer = answer(&call, called(&call.argv, &stop));
+            let answer = answer(&call, called(&call.request, &stop));
             // The receiver is gone once the server has ended.
             let _ = sender.send(Event::Over(answer));
         });
@@ -243,7 +280,7 @@ fn reply(line: &[u8]) -> Reply {
     };
     let result = match method {
         Some("initialize") => json!({
-            "protocolVersion": message.pointer("/params/protocolVersion").cloned().unwrap_or_else(|| "2025-06-18".into()),
+            "protocolVersion": version(message.pointer("/params/protocolVersion")),
             "capabilities": { "tools": {} },
             "serverInfo": { "name": "ncugate", "version": env!("CARGO_PKG_VERSION") },
         }),
@@ -252,8 +289,8 @@ fn reply(line: &[u8]) -> Reply {
         Some("tools/call") => {
             let name = message.pointer("/params/name").and_then(Value::as_str).unwrap_or_default();
             let arguments = message.pointer("/params/arguments").cloned().unwrap_or_else(|| json!({}));
-            return match argv(name, &arguments) {
-                Ok(argv) => Reply::Call(Call { id: id.clone(), argv }),
+            return match request(name, &arguments) {
+                Ok(request) => Reply::Call(Call { id: id.clone(), request }),
                 Err(reason) => Reply::Answer(failure(id, -32602, &reason)),
             };
         }
@@ -262,16 +299,22 @@ fn reply(line: &[u8]) -> Reply {
     Reply::Answer(success(id, &result))
 }
 
+/// The version that the client asks for, else the newest.
+fn version(asked: Option<&Value>) -> &'static str {
+    let asked = asked.and_then(Value::as_str);
+    VERSIONS.into_iter().find(|known| Some(*known) == asked).unwrap_or(VERSIONS[0])
+}
+
 /// The answer to a call; `None` if it was cancelled.
 fn answer(call: &Call, result: io::Result<Option<CallResult>>) -> Option<Value> {
-    let result = match result {
-        Ok(result) => result?.answer(),
-        Err(e) => json!({
-            "content": [{ "type": "text", "text": format!("cannot run the command: {e}") }],
-            "isError": true,
-        }),
+    let failed = |e| CallResult {
+        status: None,
+        ending: format!("cannot run the command: {e}"),
+        stdout: String::new(),
+        stderr: String::new(),
     };
-    Some(success(&call.id, &result))
+    let result = result.unwrap_or_else(|e| Some(failed(e)))?;
+    Some(success(&call.id, &result.answer()))
 }
 
 fn success(id: &Value, result: &Value) -> Value {
@@ -282,49 +325,133 @@ fn failure(id: &Value, code: i32, message: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
 }
 
-fn tools() -> Value {
-    let text = |about: &str| json!({ "type": "string", "description": about });
-    json!([
-        {
-            "name": "try",
-            "description": "Builds, verifies, times, profiles and judges one CUDA source against the best so far of a phase. \
-                Returns the decision and its reason, the speedup by shape, changed counters, and the next change to try.",
-            "inputSchema": {
-                "type": "object",
-                "properties": {
-                    "config": text("the phase's TOML file"),
-                    "source": text("the .cu file to try"),
-                    "idea": text("the idea in one sentence, for the history"),
-                    "params": { "type": "object", "description": "parameters that differ from the best so far" }
-                },
-                "required": ["config", "source"]
-            }
-        },
-        {
-            "name": "next",
-            "description": "Suggests the next change after a run: findings with evidence, untried parameters with their predicted latency, and \
-                the parameters that matter.",
-            "inputSchema": {
-                "type": "object",
-                "properties": { "run": text("the folder of a run") },
-                "required": ["run"]
-            }
-        },
-        {
-            "name": "check",
-            "description": "Checks a phase without a GPU: config errors, the build, and build-time gates. \
-                Refuses a phase that names a compiler or runs a program.",
-            "inputSchema": {
-                "type": "object",
-                "properties": { "config": text("the phase's TOML file") },
-                "required": ["config"]
-            }
-        }
-    ])
+/// Whether a tool changes files.
+#[derive(Clone, Copy, PartialEq)]
+enum Effect {
+    Reads,
+    Writes,
 }
 
-/// The command line of a call. Values are never options: one that begins with a dash is refused. Paths lead into the working directory.
-fn argv(tool: &str, arguments: &Value) -> Result<Vec<String>, String> {
+/// The tools: name, effect, description, required arguments, other arguments.
+const TOOLS: [(&str, Effect, &str, &[&str], &[&str]); 7] = [
+    (
+        "run",
+        Effect::Writes,
+        "Measures a phase on the GPU: builds, verifies, times, profiles and judges every variant. Returns the verdict and its reason, \
+         the selected variant with its parameters and times, findings with advice, and the next points to try.",
+        &["config"],
+        &["base"],
+    ),
+    (
+        "try",
+        Effect::Writes,
+        "Builds, verifies, times, profiles and judges one CUDA source against the best so far of a phase. Returns the decision and its \
+         reason, times and speedup by shape, changed counters, the leading finding with advice, and the next points to try.",
+        &["config", "source"],
+        &["idea", "params"],
+    ),
+    (
+        "next",
+        Effect::Reads,
+        "Suggests the next change after a run: findings with evidence, untried parameters with their predicted latency, and the \
+         parameters that matter.",
+        &["run"],
+        &[],
+    ),
+    (
+        "check",
+        Effect::Writes,
+        "Checks a phase without a GPU: config errors, the build, and build-time gates. Refuses a phase that names a compiler or runs a \
+         program.",
+        &["config"],
+        &[],
+    ),
+    (
+        "explain",
+        Effect::Reads,
+        "Explains why a kernel of a run or an ncu report is slow, with evidence and advice; or what a metric means.",
+        &["path"],
+        &["variant", "shape"],
+    ),
+    (
+        "show",
+        Effect::Reads,
+        "Shows the verdict, gates and variants of a run, or the launches of an ncu report, as text.",
+        &["path"],
+        &["metric"],
+    ),
+    (
+        "compare",
+        Effect::Reads,
+        "Compares two runs or two ncu reports: changes, their noise, and changed verdicts, as text.",
+        &["a", "b"],
+        &["metric"],
+    ),
+];
+
+/// The JSON Schema of an argument.
+fn argument(name: &str) -> Value {
+    let about = match name {
+        "config" => "the phase's TOML file",
+        "base" => "a branch or commit: gates read the kernels of the last common commit as `base.`",
+        "source" => "the .cu file to try",
+        "idea" => "the idea in one sentence, for the history",
+        "params" => return json!({ "type": "object", "description": "parameters that differ from the best so far" }),
+        "run" => "the folder of a run, its id, its phase (the newest run), or `latest`",
+        "path" => "a run or an ncu report; for `explain` also a metric",
+        "a" | "b" => "a run or an ncu report",
+        "variant" => "a variant of the run instead of the one in use",
+        "shape" => "a shape of the run instead of the objective's",
+        "metric" => "only these metrics of reports: a name or a glob",
+        _ => "",
+    };
+    json!({ "type": "string", "description": about })
+}
+
+fn tools() -> Value {
+    let tool = |(name, effect, about, required, others): (&str, Effect, &str, &[&str], &[&str])| {
+        let properties: Map<String, Value> =
+            required.iter().chain(others).map(|name| ((*name).to_owned(), argument(name))).collect();
+        json!({
+            "name": name,
+            "description": about,
+            "inputSchema": { "type": "object", "properties": properties, "required": required, "additionalProperties": false },
+            "outputSchema": output_schema(),
+            "annotations": { "readOnlyHint": effect == Effect::Reads, "destructiveHint": false, "openWorldHint": false },
+        })
+    };
+    TOOLS.into_iter().map(tool).collect()
+}
+
+/// The JSON Schema of every structured answer.
+fn output_schema() -> Value {
+    let text = |about: &str| json!({ "type": "string", "description": about });
+    json!({
+        "type": "object",
+        "properties": {
+            "status": {
+                "type": ["integer", "null"],
+                "description": "exit status: 0 passed, 1 failed, 2 wrong usage or config, 3 environment, 4 inconclusive; null if it was ended"
+            },
+            "outcome": text("the status in words"),
+            "answer": { "type": ["object", "null"], "description": "the answer, if the command prints an object" },
+            "stdout": text("the output, if it is text"),
+            "stderr": text("errors and notes"),
+        },
+        "required": ["status", "outcome", "answer", "stdout", "stderr"],
+        "additionalProperties": false,
+    })
+}
+
+/// The commands of a call. Values are never options: one that begins with a dash is refused. Paths lead into the working directory.
+fn request(tool: &str, arguments: &Value) -> Result<ToolRequest, String> {
+    let Some((.., required, others)) = TOOLS.into_iter().find(|(name, ..)| *name == tool) else {
+        return Err(format!("unknown tool `{tool}`"));
+    };
+    let known = |name: &String| required.contains(&name.as_str()) || others.contains(&name.as_str());
+    if let Some(name) = arguments.as_object().and_then(|given| given.keys().find(|name| !known(name))) {
+        return Err(format!("`{tool}` has no argument `{name}`"));
+    }
     let text = |key: &str| match arguments.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) if !text.starts_with('-') && !text.is_empty() => Ok(Some(text.clone())),
@@ -335,38 +462,82 @@ fn argv(tool: &str, arguments: &Value) -> Result<Vec<String>, String> {
         confinement::inside(Path::new(&path)).map_err(|why| format!("`{key}`: {why}"))?;
         Ok::<_, String>(path)
     };
-    match tool {
-        "next" => {
-            let run = path("run")?;
-            // A name resolves to a folder, which may be a link. The command refuses an unknown name.
-            if let Ok(folder) = run_folder(Path::new(&run), Path::new(PROFILES)) {
-                confinement::inside(&folder).map_err(|why| format!("`run`: {why}"))?;
-            }
-            Ok(vec!["agent".to_owned(), "next".to_owned(), run])
+    let run = |key: &str| {
+        let run = path(key)?;
+        // A name resolves to a folder, which may be a link. The command refuses an unknown name.
+        if let Ok(folder) = run_folder(Path::new(&run), Path::new(PROFILES)) {
+            confinement::inside(&folder).map_err(|why| format!("`{key}`: {why}"))?;
         }
-        "check" => Ok(vec!["check".to_owned(), path("config")?, "--confined".to_owned()]),
-        "try" => {
-            let mut argv =
-                vec!["agent".to_owned(), "try".to_owned(), path("config")?, "--source".to_owned(), path("source")?];
-            if let Some(idea) = text("idea")? {
-                argv.push(format!("--idea={idea}"));
-            }
+        Ok::<_, String>(run)
+    };
+    let option = |key: &str| Ok::<_, String>(text(key)?.map(|value| format!("--{key}={value}")));
+    let command = |words: &[&str], more: Vec<String>| words.iter().map(|word| (*word).to_owned()).chain(more).collect();
+    let argv: Vec<String> = match tool {
+        "run" => {
+            let more = [path("config")?].into_iter().chain(option("base")?).collect();
+            return Ok(ToolRequest::Measurement(command(&["run", "--source=gpu", "--format=json"], more)));
+        }
+        "next" => command(&["agent", "next"], vec![run("run")?]),
+        "check" => command(&["check", "--confined"], vec![path("config")?]),
+        "explain" => {
+            let options = [option("variant")?, option("shape")?];
+            let more = [run("path")?].into_iter().chain(options.into_iter().flatten());
+            command(&["explain", "--for=agent", "--format=json"], more.collect())
+        }
+        "show" => command(&["show"], [run("path")?].into_iter().chain(option("metric")?).collect()),
+        "compare" => command(&["compare"], [run("a")?, run("b")?].into_iter().chain(option("metric")?).collect()),
+        _ => {
+            let options = [Some(format!("--source={}", path("source")?)), option("idea")?];
+            let mut more: Vec<String> = [path("config")?].into_iter().chain(options.into_iter().flatten()).collect();
             match arguments.get("params") {
                 None | Some(Value::Null) => {}
-                Some(Value::Object(params)) => argv.extend(params.iter().map(|(name, value)| match value {
+                Some(Value::Object(params)) => more.extend(params.iter().map(|(name, value)| match value {
                     Value::String(text) => format!("--param={name}={text}"),
                     other => format!("--param={name}={other}"),
                 })),
                 Some(_) => return Err("`params` must be an object".to_owned()),
             }
-            Ok(argv)
+            command(&["agent", "try"], more)
         }
-        other => Err(format!("unknown tool `{other}`")),
+    };
+    Ok(ToolRequest::Command(argv))
+}
+
+/// Runs the commands of a call; returns their output and status, or `None` if `stop` ended them.
+fn called(request: &ToolRequest, stop: &AtomicBool) -> io::Result<Option<CallResult>> {
+    match request {
+        ToolRequest::Command(argv) => executed(argv, stop),
+        ToolRequest::Measurement(argv) => match executed(argv, stop)? {
+            Some(measured) => advised(measured, stop),
+            None => Ok(None),
+        },
     }
 }
 
+/// The result of a measured run, with the suggested next step in place of all its values.
+fn advised(measured: CallResult, stop: &AtomicBool) -> io::Result<Option<CallResult>> {
+    let object = measured.object().unwrap_or_default();
+    let (Some(phase), Some(run)) = (object["phase"].as_str(), object["run"].as_str()) else {
+        return Ok(Some(measured));
+    };
+    let folder = format!("{PROFILES}/{phase}/{run}");
+    let next = ["agent".to_owned(), "next".to_owned(), folder.clone()];
+    let Some(next) = executed(&next, stop)? else { return Ok(None) };
+    // Without advice the verdict is still the answer.
+    let verdict =
+        || json!({ "verdict": object["verdict"], "reason": object["reason"], "selected": object["selected"] });
+    let mut answer = next.object().unwrap_or_else(verdict);
+    answer["run"] = folder.into();
+    let stdout = answer.to_string();
+    Ok(Some(CallResult {
+        stdout,
+        stderr: format!("{}\n{}", measured.stderr, next.stderr).trim().to_owned(),
+        ..measured
+    }))
+}
+
 /// Runs this program; returns its output and status, or `None` if `stop` ended it.
-fn called(argv: &[String], stop: &AtomicBool) -> io::Result<Option<CallResult>> {
+fn executed(argv: &[String], stop: &AtomicBool) -> io::Result<Option<CallResult>> {
     let child = PipedChild::spawn(Command::new(std::env::current_exe()?).args(argv), Some(CALL))?;
     Ok(child.finish_unless(stop)?.map(CallResult::new))
 }
@@ -402,19 +573,46 @@ mod tests {
         match reply(message.to_string().as_bytes()) {
             Reply::None | Reply::Cancel(_) => None,
             Reply::Answer(answer) => Some(answer),
-            Reply::Call(call) => answer(&call, Ok(Some(printed(ProcessExit::Completed, &call.argv.join(" "), "")))),
+            Reply::Call(call) => {
+                let (ToolRequest::Command(argv) | ToolRequest::Measurement(argv)) = &call.request;
+                answer(&call, Ok(Some(printed(ProcessExit::Completed, &argv.join(" "), ""))))
+            }
         }
     }
 
     #[test]
     fn a_client_is_greeted_and_told_the_tools() {
-        let greeted = ask(
-            &json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-03-26"}}),
-        );
-        assert_eq!(greeted.unwrap().pointer("/result/protocolVersion").unwrap(), "2025-03-26");
+        for (asked, spoken) in [("2025-03-26", "2025-03-26"), ("2025-06-18", "2025-06-18"), ("1999-01-01", VERSIONS[0])]
+        {
+            let params = json!({ "protocolVersion": asked });
+            let greeted = ask(&json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})).unwrap();
+            assert_eq!(greeted.pointer("/result/protocolVersion").unwrap(), spoken);
+        }
         assert_eq!(ask(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})), None);
         let tools = ask(&json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"})).unwrap();
-        assert_eq!(tools.pointer("/result/tools/0/name").unwrap(), "try");
+        let tools = tools.pointer("/result/tools").unwrap().as_array().unwrap();
+        let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+        assert_eq!(names, ["run", "try", "next", "check", "explain", "show", "compare"]);
+        for tool in tools {
+            let (properties, output) = (&tool["inputSchema"]["properties"], &tool["outputSchema"]);
+            let described =
+                |(_, schema): (&String, &Value)| schema["description"].as_str().is_some_and(|text| !text.is_empty());
+            assert!(properties.as_object().unwrap().iter().all(described), "{tool}");
+            // every answer has exactly the declared keys, an error as well
+            let failed = answer(
+                &Call { id: json!(1), request: ToolRequest::Command(Vec::new()) },
+                Err(io::ErrorKind::Other.into()),
+            );
+            for result in [failed.unwrap()["result"].take(), printed(ProcessExit::Completed, "{}", "").answer()] {
+                let structured = result["structuredContent"].as_object().unwrap();
+                let required: Vec<&str> =
+                    output["required"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+                assert!(
+                    structured.len() == required.len() && required.iter().all(|key| structured.contains_key(*key)),
+                    "{result}"
+                );
+            }
+        }
     }
 
     #[test]
@@ -425,10 +623,12 @@ mod tests {
         };
         let said = call(json!({"config": "c.toml", "source": "k.cu", "idea": "vector loads", "params": {"VEC": 4}}));
         let text = said.pointer("/result/content/0/text").unwrap();
-        assert_eq!(text, "agent try c.toml --source k.cu --idea=vector loads --param=VEC=4");
+        assert_eq!(text, "agent try c.toml --source=k.cu --idea=vector loads --param=VEC=4");
         let refused = call(json!({"config": "--profiles=/", "source": "k.cu"}));
         assert_eq!(refused.pointer("/error/code").unwrap(), -32602);
         assert_eq!(call(json!({"config": "c.toml"})).pointer("/error/message").unwrap(), "`source` is missing");
+        let unknown = call(json!({"config": "c.toml", "source": "k.cu", "profiles": "/"}));
+        assert_eq!(unknown.pointer("/error/message").unwrap(), "`try` has no argument `profiles`");
     }
 
     #[test]
@@ -444,7 +644,8 @@ mod tests {
         let (sender, events) = sync_channel(EVENTS);
         let stop = Arc::new(AtomicBool::new(false));
         let mut server = Server { sender, running: Some((json!(1), Arc::clone(&stop))), waiting: VecDeque::new() };
-        let call = |id: usize| Reply::Call(Call { id: json!(id), argv: vec!["--version".to_owned()] });
+        let request = || ToolRequest::Command(vec!["--version".to_owned()]);
+        let call = |id: usize| Reply::Call(Call { id: json!(id), request: request() });
         for id in 2..2 + WAITING {
             assert_eq!(server.take(call(id)), None);
         }
@@ -459,7 +660,7 @@ mod tests {
         assert!(!stop.load(Ordering::Relaxed));
         assert_eq!(server.take(cancel(json!(1))), None);
         assert!(stop.load(Ordering::Relaxed) && events.try_recv().is_err());
-        let ended = answer(&Call { id: json!(1), argv: Vec::new() }, Ok(None));
+        let ended = answer(&Call { id: json!(1), request: request() }, Ok(None));
         assert_eq!(ended, None);
     }
 

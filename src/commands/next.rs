@@ -17,7 +17,10 @@ pub fn next_steps(args: &NextArgs, today: Date, out: &mut Output) -> Result<Outc
     let session = JudgedRun::of_stored(&run, today)?;
     let mut answer = next(&run, &session, &stored(&run, today)?);
     let text = line(&mut answer, |answer| {
-        answer.proposals.pop().is_some() || answer.findings.pop().is_some() || answer.space.pop().is_some()
+        answer.proposals.pop().is_some()
+            || answer.findings.pop().is_some()
+            || answer.space.pop().is_some()
+            || answer.times.pop_last().is_some()
     });
     print::json_text(&text.map_err(io::Error::other)?, out)?;
     Ok(Outcome::Passed)

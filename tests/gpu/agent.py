@@ -1,8 +1,8 @@
-"""An agent without a model: it proposes changes from a list, reads the answers of `try`, and keeps accepted changes.
+"""An agent without a model and without a list of changes: it measures the phase, and tries what each answer proposes.
 
-    agent.py path/to/ncugate config.toml folder
+    agent.py path/to/ncugate config.toml source.cu
 
-Ends with status 0 if the final kernel is at least twice as fast as the first one.
+Ends with status 0 if within two calls a kernel is accepted that is at least twice as fast as the start at every timed shape.
 """
 
 import json
@@ -10,38 +10,46 @@ import subprocess
 import sys
 import time
 
-binary, config, folder = sys.argv[1:4]
-# Proposed changes in order: a script has no insight.
-MUTATIONS = [{"VEC": 4}, {"THREADS": 256}, {"ROWS_PER_BLOCK": 4}, {"THREADS": 512}]
+binary, config, source = sys.argv[1:4]
+CALLS = 2
 
 server = subprocess.Popen([binary, "agent", "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-asked = 0
+requests = 0
+calls = 0
 
 
 def ask(method, params):
-    global asked
-    asked += 1
-    server.stdin.write(json.dumps({"jsonrpc": "2.0", "id": asked, "method": method, "params": params}) + "\n")
+    global requests
+    requests += 1
+    server.stdin.write(json.dumps({"jsonrpc": "2.0", "id": requests, "method": method, "params": params}) + "\n")
     server.stdin.flush()
     return json.loads(server.stdout.readline())
 
 
-ask("initialize", {"protocolVersion": "2025-06-18"})
-total = {}
-for mutation in MUTATIONS:
+def call(tool, **arguments):
+    global calls
+    calls += 1
     started = time.time()
-    arguments = {"config": config, "source": "kernels/softmax/softmax.cu", "idea": f"set {mutation}", "params": mutation}
-    answer = ask("tools/call", {"name": "try", "arguments": arguments})
-    text = answer["result"]["content"][0]["text"]
-    print(f"{mutation} in {time.time() - started:.1f} s, {len(text)} bytes: {text[:700]}")
-    if answer["result"]["isError"]:
-        sys.exit("the call failed")
-    said = json.loads(text)
-    with open(f"{said['run']}/manifest.json") as manifest:
-        print("  " + ", ".join(f"{stage} {spent:.1f} s" for stage, spent in json.load(manifest)["stage_seconds"]))
-    if said["accepted"]:
-        for shape, speedup in said["speedup"].items():
-            total[shape] = total.get(shape, 1.0) * speedup
-print("in all:", {shape: round(speedup, 2) for shape, speedup in total.items()})
+    result = ask("tools/call", {"name": tool, "arguments": arguments})["result"]["structuredContent"]
+    print(f"{calls}. {tool} {arguments}: {result['outcome']}, {time.time() - started:.1f} s")
+    if result["answer"] is None:
+        sys.exit(result["stderr"] or "the call has no answer")
+    print(f"   {json.dumps(result['answer'])}")
+    return result["answer"]
+
+
+ask("initialize", {"protocolVersion": "2025-11-25"})
+measured = call("run", config=config)
+# The best variant of the sweep first, then the neighbours of the best so far.
+queue = [(measured["params"], f"the best of the sweep, {measured['selected']}")]
+total = {}
+while queue and calls < CALLS:
+    params, idea = queue.pop(0)
+    tried = call("try", config=config, source=source, params=params, idea=idea)
+    if tried["accepted"]:
+        for shape, speedup in tried["speedup"].items():
+            total[shape] = total.get(shape, 1.0) * (speedup or 0.0)
+        queue = [(point["params"], "a neighbour of the best") for point in tried["proposals"]]
+print(f"{calls} calls, {requests} requests; speedup over the start: {({shape: round(value, 2) for shape, value in total.items()})}")
 server.stdin.close()
 sys.exit(0 if total and min(total.values()) >= 2.0 else 1)

@@ -82,6 +82,64 @@ fn an_agent_is_served_over_standard_input_and_output() {
 }
 
 #[test]
+fn an_agent_measures_tries_and_reads_over_the_protocol() {
+    let (place, mut variables) = machine_that_counts(&["copy_honest"], "rounds = 60");
+    let phase = std::fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    let (head, tail) = phase.split_once("[[variant]]").unwrap();
+    let (_, gates) = tail.split_once("[[gate]]").unwrap();
+    let kernel = head.replace("entry = \"copy\"", "entry = \"copy_honest\"");
+    place.write("phase.toml", &format!("{kernel}[sweep]\nTHREADS = [64, 128]\n[[gate]]{gates}"));
+    place.write("new.cu", &std::fs::read_to_string(place.path().join("copy.cu")).unwrap());
+    let launches = ["THREADS=64", "THREADS=128", "attempt", "elite"].map(|variant| ("copy_honest", variant, 10_000.0));
+    let report = place.path().join("counted.ncu-rep");
+    std::fs::write(&report, crate::stored::report_of_variants(&launches)).unwrap();
+    variables.push(("NCUGATE_DOUBLE_REPORT", report.display().to_string()));
+    let calls = serde_json::json!([
+        ["run", { "config": "phase.toml" }],
+        ["try", { "config": "phase.toml", "source": "new.cu", "params": { "THREADS": 128 } }],
+        ["show", { "path": "copy" }],
+        ["explain", { "path": "copy" }],
+        ["explain", { "path": "achieved_occupancy" }],
+        ["compare", { "a": "copy", "b": "copy" }],
+        ["show", { "path": "counted.ncu-rep" }],
+        ["run", { "config": "none.toml" }],
+    ]);
+    let message = |(id, call): (usize, &serde_json::Value)| {
+        let params = serde_json::json!({ "name": call[0], "arguments": call[1] });
+        format!("{}\n", serde_json::json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }))
+    };
+    let messages: String = calls.as_array().unwrap().iter().enumerate().map(message).collect();
+    let mut command = place.ncugate(&["agent", "serve"]);
+    command.envs(variables).write_stdin(messages).timeout(Duration::from_secs(100));
+    let served = crate::command::Finished::of(&mut command);
+    let results: Vec<serde_json::Value> = served
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["result"]["structuredContent"].take())
+        .collect();
+    let [run, tried, shown, explained, metric, compared, report, refused] = results.as_slice() else {
+        panic!("{served:?}")
+    };
+    assert_eq!((&run["status"], &run["answer"]["verdict"]), (&0.into(), &"pass".into()), "{run}");
+    let selected = run["answer"]["selected"].as_str().unwrap();
+    assert_eq!(format!("THREADS={}", run["answer"]["params"]["THREADS"]), selected, "{run}");
+    assert!(run["answer"]["run"].as_str().unwrap().starts_with("profiles/copy/") && run["stdout"] == "", "{run}");
+    assert!(run["answer"]["times"]["only"]["value"].as_str().unwrap().ends_with(" µs"), "{run}");
+    // The same machine code is no faster.
+    assert_eq!((&tried["status"], &tried["answer"]["accepted"]), (&0.into(), &false.into()), "{tried}");
+    assert!(
+        tried["answer"]["times"]["only"]["against"] == "elite" && tried["answer"]["proposals"].is_array(),
+        "{tried}"
+    );
+    assert!(shown["status"] == 0 && shown["stdout"].as_str().unwrap().contains("(selected)"), "{shown}");
+    assert!(explained["status"] == 4 && explained["answer"].is_object(), "most rules lack counters: {explained}");
+    assert!(metric["status"] == 0 && metric["answer"].is_object(), "{metric}");
+    assert!(compared["status"] == 0 && compared["answer"].is_null() && compared["stdout"] != "", "{compared}");
+    assert!(report["status"] == 0 && report["stdout"].as_str().unwrap().contains("copy_honest"), "{report}");
+    assert!(refused["status"] == 2 && refused["answer"].is_null() && refused["stderr"] != "", "{refused}");
+}
+
+#[test]
 fn a_phase_with_a_search_is_not_judged_by_a_run_that_no_search_made() {
     let place = Place::new();
     place.copy("configs/phase_d.toml");

@@ -1,7 +1,8 @@
 //! Answers for an agent, in less than two kilobytes.
 
+use super::next::NextPoint;
 use ncugate_model::{ShapeName, Verdict};
-use ncugate_report::{ChangeDirection, DiagnosisOutcome, FindingRow, RunReport, text};
+use ncugate_report::{ChangeDirection, DiagnosisOutcome, FindingRow, RunReport, ShapeDelta, text};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -26,15 +27,42 @@ pub struct AttemptAnswer {
     pub speedup: BTreeMap<String, Option<f64>>,
     /// Whether it is faster by at least the limit, by shape.
     pub faster: BTreeMap<String, Verdict>,
+    /// The objective by shape, compared with the best so far.
+    pub times: BTreeMap<String, AgentTime>,
     /// Other changes against the best, largest first: metric, before, after, change.
     pub changes: Vec<[String; 4]>,
     /// The leading finding from its counters.
     pub finding: Option<AgentFinding>,
     /// Whether the rules had their counters.
     pub diagnosis: Option<AgentDiagnosis>,
+    /// Points of the sweep that differ from the best in one parameter and were not tried with its source.
+    pub proposals: Vec<NextPoint>,
     /// Gates of the phase on comparisons that an attempt does not measure.
     pub not_judged: Vec<String>,
     pub run: String,
+}
+
+/// The objective at a shape.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AgentTime {
+    /// With its unit.
+    pub value: String,
+    /// The variant or run that it is compared with, if any.
+    pub against: Option<String>,
+    /// The change against it, such as `-25.0 %`.
+    pub change: Option<String>,
+}
+
+impl AgentTime {
+    /// The objective in a report, by shape.
+    pub fn by_shape(report: &RunReport) -> BTreeMap<String, Self> {
+        let time = |delta: &ShapeDelta| Self {
+            value: delta.value.to_string(),
+            against: delta.against.as_ref().map(ToString::to_string),
+            change: delta.change.as_ref().map(|change| change.change.to_string()),
+        };
+        report.shape_deltas.iter().map(|delta| (delta.shape.to_string(), time(delta))).collect()
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -102,9 +130,11 @@ impl AttemptAnswer {
             reason: text::clip(&report.headline.reason, SENTENCE),
             speedup: faster.iter().map(|(shape, name)| (shape.0.to_string(), speedup(name))).collect(),
             faster: verdicts,
+            times: AgentTime::by_shape(report),
             changes: changes(report),
             finding: report.findings.iter().find(|row| row.leading).map(AgentFinding::of),
             diagnosis: AgentDiagnosis::of(report),
+            proposals: Vec::new(),
             not_judged: left_out.iter().take(4).map(|name| text::clip(name, 60)).collect(),
             run,
         }

@@ -15,13 +15,13 @@ mod next;
 mod proposer;
 mod trial;
 
-pub use answer::{ANSWER_BYTES, AgentFinding, AttemptAnswer, line};
+pub use answer::{ANSWER_BYTES, AgentFinding, AgentTime, AttemptAnswer, line};
 pub use attempt::{AttemptError, AttemptPhase, AttemptSource, attempt_phase, usual_params};
 pub use candidates::{PointList, PointSource, candidates};
 pub use encoding::{AxisScale, Encoding};
 pub use explore::{Exploration, SearchError, SearchOutcome};
 pub use finalist_phase::{ChosenError, with_chosen};
 pub use history::{AttemptHistory, AttemptRecord, MAX_SOURCE};
-pub use next::{NextAnswer, NextPoint, next};
+pub use next::{NextAnswer, NextPoint, next, untried};
 pub use proposer::{Proposal, Proposer};
 pub use trial::SearchTrial;

@@ -1,15 +1,17 @@
 //! Suggests the next step from a run: points that the model proposes, and findings from counters.
 
-use super::answer::{AgentDiagnosis, AgentFinding};
+use super::answer::{AgentDiagnosis, AgentFinding, AgentTime};
+use super::attempt::usual_params;
 use super::candidates::candidates;
 use super::encoding::{AxisScale, Encoding};
+use super::history::AttemptRecord;
 use super::proposer::Proposer;
 use super::trial::SearchTrial;
 use ncugate_judge::{JudgedRun, PhaseRun};
 use ncugate_model::expr::Value;
 use ncugate_model::stats::Resampler;
 use ncugate_model::{Better, Cell, SearchRecord, TriedOutcome, Verdict};
-use ncugate_phase::config::SearchStrategy;
+use ncugate_phase::config::{Phase, SearchStrategy};
 use ncugate_phase::plan::{Point, Space, VariantRole};
 use ncugate_report::mutation_space::{MutationSpace, mutation_space};
 use ncugate_report::{RunReport, text};
@@ -26,6 +28,10 @@ pub struct NextAnswer {
     /// Why, in a sentence.
     pub reason: String,
     pub selected: Option<String>,
+    /// Parameters of the selected variant.
+    pub params: BTreeMap<String, Value>,
+    /// The objective by shape, compared with the base, a stored run or the first baseline.
+    pub times: BTreeMap<String, AgentTime>,
     pub objective: String,
     /// The objective's value for the selected variant.
     pub value: Option<String>,
@@ -68,6 +74,26 @@ fn extensions(session: &JudgedRun<'_>, space: &MutationSpace) -> Vec<NextPoint> 
     extended.take(PROPOSED).collect()
 }
 
+/// Points of the sweep that differ from the best in one parameter and were not tried with its source; `attempts` has all attempts.
+pub fn untried(phase: &Phase, attempts: &[AttemptRecord]) -> Vec<NextPoint> {
+    let conditional = phase.search.as_ref().map_or(&[][..], |search| &search.conditional[..]);
+    let space = Space::new(&phase.sweep, conditional);
+    let best = attempts.iter().rev().find(|attempt| attempt.accepted);
+    // Without an accepted attempt the best is the phase's own source, and the last source is the one that is worked on.
+    let source = best.or(attempts.last()).map(|attempt| &attempt.source_sha256);
+    let of_source = attempts.iter().filter(|attempt| Some(&attempt.source_sha256) == source);
+    let tried: Vec<Point> = of_source.filter_map(|attempt| space.point(&attempt.params)).collect();
+    let usual = usual_params(phase);
+    let Some(point) = space.point(best.map_or(&usual, |best| &best.params)) else { return Vec::new() };
+    let untried = space.neighbours(&point).into_iter().filter(|neighbour| !tried.contains(neighbour));
+    let proposed = untried.map(|neighbour| NextPoint {
+        params: space.params(&neighbour).into_iter().collect(),
+        expected: None,
+        extends: None,
+    });
+    proposed.take(PROPOSED).collect()
+}
+
 /// The next step that a run suggests.
 pub fn next(run: &PhaseRun, session: &JudgedRun<'_>, report: &RunReport) -> NextAnswer {
     let phase = &run.phase;
@@ -105,6 +131,11 @@ pub fn next(run: &PhaseRun, session: &JudgedRun<'_>, report: &RunReport) -> Next
         verdict: report.headline.verdict,
         reason: text::clip(&report.headline.reason, 260),
         selected: report.headline.selected.as_ref().map(|id| id.to_string()),
+        params: session
+            .selected()
+            .and_then(|id| run.plan.variant(id))
+            .map_or_else(BTreeMap::new, |variant| variant.params.iter().cloned().collect()),
+        times: AgentTime::by_shape(report),
         objective: format!("{} at shape {}", phase.objective.metric, phase.objective.shape),
         value: report.objective.as_ref().and_then(ncugate_report::ObjectiveRow::text),
         findings: report.findings.iter().filter(|row| row.leading).take(2).map(AgentFinding::of).collect(),
@@ -149,4 +180,46 @@ fn trials(run: &PhaseRun, session: &JudgedRun<'_>, space: &Space) -> Vec<SearchT
         Some(SearchTrial { point: space.point(&variant.params)?, cost, facts: Vec::new(), code: None })
     };
     candidates.filter_map(trial).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncugate_fixtures::root;
+    use std::path::PathBuf;
+
+    #[test]
+    fn untried_points_are_one_step_from_the_best_source() {
+        let today = jiff::civil::date(2026, 6, 15);
+        let phase = ncugate_phase::config::load(std::path::Path::new("configs/softmax.toml"), &root(), today).unwrap();
+        let record = |source: &str, threads: i64, vec: i64, accepted: bool| AttemptRecord {
+            attempt: 0,
+            parent: None,
+            idea: String::new(),
+            source_sha256: source.to_owned(),
+            include: PathBuf::new(),
+            // Another order than that of the sweep.
+            params: [("VEC", vec), ("ROWS_PER_BLOCK", 1), ("THREADS", threads)]
+                .map(|(name, value)| (name.to_owned(), Value::Int(value)))
+                .into(),
+            run: String::new(),
+            commit: None,
+            verdict: Verdict::Pass,
+            accepted,
+            speedup: BTreeMap::new(),
+        };
+        let proposed = |attempts: &[AttemptRecord]| -> Vec<String> {
+            let point = |point: NextPoint| {
+                point.params.values().map(|value| format!("{value:?}")).collect::<Vec<_>>().join(" ")
+            };
+            untried(&phase, attempts).into_iter().map(point).collect()
+        };
+        // ROWS_PER_BLOCK, THREADS, VEC
+        assert_eq!(
+            proposed(&[]),
+            ["Int(1) Int(256) Int(1)", "Int(1) Int(512) Int(1)", "Int(4) Int(128) Int(1)", "Int(1) Int(128) Int(4)"]
+        );
+        let attempts = [record("a", 128, 4, true), record("a", 256, 4, false), record("b", 512, 4, false)];
+        assert_eq!(proposed(&attempts), ["Int(1) Int(512) Int(4)", "Int(4) Int(128) Int(4)", "Int(1) Int(128) Int(1)"]);
+    }
 }
