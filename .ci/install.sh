@@ -14,19 +14,13 @@ cache() {
     echo "${RUNNER_TOOL_CACHE:-${RUNNER_TEMP:?neither RUNNER_TOOL_CACHE nor RUNNER_TEMP is set}}/ncugate"
 }
 
-# Fetches the release into a folder. Ends with 1 if no release exists or runs here; a wrong hash ends the script.
+# Fetches the release into a folder. Ends with 2 if no release exists or runs here; a wrong hash ends the script.
 fetch() {
-    local name=$1 fresh=$2 url
-    url=${RELEASES:-${GITHUB_SERVER_URL:-https://github.com}}/$ACTION_REPOSITORY/releases/download/$ACTION_REF/$name.tar.gz
-    curl --silent --show-error --fail --location --output "$fresh/$name.tar.gz" "$url" || return 1
-    curl --silent --show-error --fail --location --output "$fresh/$name.tar.gz.sha256" "$url.sha256" || return 1
-    (cd "$fresh" && sha256sum --check --quiet "$name.tar.gz.sha256") || { echo "$url is not what its hash says" >&2; exit 1; }
-    tar -xzf "$fresh/$name.tar.gz" -C "$fresh"
-    mkdir "$fresh/bin" && mv "$fresh/$name/ncugate" "$fresh/bin"
-    case "$("$fresh/bin/ncugate" --version)" in
-        "ncugate ${ACTION_REF#v}" | "ncugate ${ACTION_REF#v} "*) ;;
-        *) echo "$url is another version, or does not run here" >&2; return 1 ;;
-    esac
+    local status=0
+    NCUGATE_INSTALL_DIR=$1/bin NCUGATE_REPOSITORY=$ACTION_REPOSITORY \
+        NCUGATE_RELEASES=${RELEASES:-${GITHUB_SERVER_URL:-https://github.com}} sh "$SOURCE/install.sh" || status=$?
+    [ "$status" -ne 1 ] || exit 1
+    return "$status"
 }
 
 if [ -n "${BINARY:-}" ]; then
@@ -40,7 +34,7 @@ else
         mkdir -p "$(cache)"
         if [ ! -x "$root/bin/ncugate" ]; then
             fresh=$(mktemp -d "$root.XXXXXX")
-            if fetch "$name" "$fresh"; then place "$fresh" "$root"; else rm -rf "$fresh"; fi
+            if fetch "$fresh"; then place "$fresh" "$root"; else rm -rf "$fresh"; fi
         fi
         [ ! -x "$root/bin/ncugate" ] || program=$root/bin/ncugate
     fi

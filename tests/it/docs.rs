@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 /// Every handwritten page of the repository.
 pub fn pages() -> Vec<PathBuf> {
     let mut found = vec![root().join("README.md"), root().join("CONTRIBUTING.md"), root().join("CHANGELOG.md")];
-    for folder in ["docs", "kernels", "examples", "crates", "tests"] {
+    found.extend(["AGENTS.md", "SECURITY.md"].map(|name| root().join(name)));
+    for folder in ["docs", "kernels", "examples", "crates", "skills", "tests"] {
         collect(&root().join(folder), &mut found);
     }
     found
