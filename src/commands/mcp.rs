@@ -103,7 +103,7 @@ fn shortened(text: &str) -> String {
     if text.len() <= TEXT {
         return text.to_owned();
     }
-    let kept = text.floor_char_boundary(TEXT);
+    let kept = (0..=TEXT).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
     format!("{}\n({} more bytes were left out)", &text[..kept], text.len() - kept)
 }
 
@@ -332,61 +332,71 @@ enum Effect {
     Writes,
 }
 
-/// The tools: name, effect, description, required arguments, other arguments.
-const TOOLS: [(&str, Effect, &str, &[&str], &[&str]); 7] = [
-    (
-        "run",
-        Effect::Writes,
-        "Measures a phase on the GPU: builds, verifies, times, profiles and judges every variant. Returns the verdict and its reason, \
+/// A tool as clients see it.
+struct ToolSpec {
+    name: &'static str,
+    effect: Effect,
+    about: &'static str,
+    /// Required arguments.
+    required: &'static [&'static str],
+    /// Other arguments.
+    optional: &'static [&'static str],
+}
+
+const TOOLS: [ToolSpec; 7] = [
+    ToolSpec {
+        name: "run",
+        effect: Effect::Writes,
+        about: "Measures a phase on the GPU: builds, verifies, times, profiles and judges every variant. Returns the verdict and its reason, \
          the selected variant with its parameters and times, findings with advice, and the next points to try.",
-        &["config"],
-        &["base"],
-    ),
-    (
-        "try",
-        Effect::Writes,
-        "Builds, verifies, times, profiles and judges one CUDA source against the best so far of a phase. Returns the decision and its \
+        required: &["config"],
+        optional: &["base"],
+    },
+    ToolSpec {
+        name: "try",
+        effect: Effect::Writes,
+        about: "Builds, verifies, times, profiles and judges one CUDA source against the best so far of a phase. Returns the decision and its \
          reason, times and speedup by shape, changed counters, the leading finding with advice, and the next points to try.",
-        &["config", "source"],
-        &["idea", "params"],
-    ),
-    (
-        "next",
-        Effect::Reads,
-        "Suggests the next change after a run: findings with evidence, untried parameters with their predicted latency, and the \
+        required: &["config", "source"],
+        optional: &["idea", "params"],
+    },
+    ToolSpec {
+        name: "next",
+        effect: Effect::Reads,
+        about: "Suggests the next change after a run: findings with evidence, untried parameters with their predicted latency, and the \
          parameters that matter.",
-        &["run"],
-        &[],
-    ),
-    (
-        "check",
-        Effect::Writes,
-        "Checks a phase without a GPU: config errors, the build, and build-time gates. Refuses a phase that names a compiler or runs a \
+        required: &["run"],
+        optional: &[],
+    },
+    ToolSpec {
+        name: "check",
+        effect: Effect::Writes,
+        about: "Checks a phase without a GPU: config errors, the build, and build-time gates. Refuses a phase that names a compiler or runs a \
          program.",
-        &["config"],
-        &[],
-    ),
-    (
-        "explain",
-        Effect::Reads,
-        "Explains why a kernel of a run or an ncu report is slow, with evidence and advice; or what a metric means.",
-        &["path"],
-        &["variant", "shape"],
-    ),
-    (
-        "show",
-        Effect::Reads,
-        "Shows the verdict, gates and variants of a run, or the launches of an ncu report, as text.",
-        &["path"],
-        &["metric"],
-    ),
-    (
-        "compare",
-        Effect::Reads,
-        "Compares two runs or two ncu reports: changes, their noise, and changed verdicts, as text.",
-        &["a", "b"],
-        &["metric"],
-    ),
+        required: &["config"],
+        optional: &[],
+    },
+    ToolSpec {
+        name: "explain",
+        effect: Effect::Reads,
+        about: "Explains why a kernel of a run or an ncu report is slow, with evidence and advice; or what a metric means.",
+        required: &["path"],
+        optional: &["variant", "shape"],
+    },
+    ToolSpec {
+        name: "show",
+        effect: Effect::Reads,
+        about: "Shows the verdict, gates and variants of a run, or the launches of an ncu report, as text.",
+        required: &["path"],
+        optional: &["metric"],
+    },
+    ToolSpec {
+        name: "compare",
+        effect: Effect::Reads,
+        about: "Compares two runs or two ncu reports: changes, their noise, and changed verdicts, as text.",
+        required: &["a", "b"],
+        optional: &["metric"],
+    },
 ];
 
 /// The JSON Schema of an argument.
@@ -409,9 +419,9 @@ fn argument(name: &str) -> Value {
 }
 
 fn tools() -> Value {
-    let tool = |(name, effect, about, required, others): (&str, Effect, &str, &[&str], &[&str])| {
+    let tool = |ToolSpec { name, effect, about, required, optional }: ToolSpec| {
         let properties: Map<String, Value> =
-            required.iter().chain(others).map(|name| ((*name).to_owned(), argument(name))).collect();
+            required.iter().chain(optional).map(|name| ((*name).to_owned(), argument(name))).collect();
         json!({
             "name": name,
             "description": about,
@@ -445,10 +455,8 @@ fn output_schema() -> Value {
 
 /// The commands of a call. Values are never options: one that begins with a dash is refused. Paths lead into the working directory.
 fn request(tool: &str, arguments: &Value) -> Result<ToolRequest, String> {
-    let Some((.., required, others)) = TOOLS.into_iter().find(|(name, ..)| *name == tool) else {
-        return Err(format!("unknown tool `{tool}`"));
-    };
-    let known = |name: &String| required.contains(&name.as_str()) || others.contains(&name.as_str());
+    let spec = TOOLS.into_iter().find(|spec| spec.name == tool).ok_or_else(|| format!("unknown tool `{tool}`"))?;
+    let known = |name: &String| spec.required.iter().chain(spec.optional).any(|known| known == name);
     if let Some(name) = arguments.as_object().and_then(|given| given.keys().find(|name| !known(name))) {
         return Err(format!("`{tool}` has no argument `{name}`"));
     }
