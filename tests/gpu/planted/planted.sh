@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures the kernels with planted defects. Run at the root of the repository, on a machine with a GPU, nvcc and ncu; about six
+# Measures the kernels with planted defects. Run at the root of the repository, on a machine with a GPU, nvcc and ncu; about eleven
 # minutes:
 #
 #     tests/gpu/planted/planted.sh path/to/ncugate OUT [PHASE...]
@@ -14,7 +14,8 @@ here=tests/gpu/planted
 phases=("$@")
 # The phases with most kernels come first.
 ((${#phases[@]})) || phases=(stencil polynomial wave groups kinds product pairs decode steps walk
-    gemv xent nbody rownorm conv3d search im2col topk escape matmul spmv blur softback scan tone permute pose dropout norm)
+    gemv xent nbody rownorm conv3d search im2col topk escape matmul spmv blur softback scan tone permute pose dropout norm
+    trsm equalise standardise sobel jacobi cholesky covariance groupconv packed shade orient palette sample series paged calibrate linsolve needle rope heat)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/planted"

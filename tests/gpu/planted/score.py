@@ -124,7 +124,7 @@ def main():
         one = explained.get((phase, name))
         return one is not None and one["microseconds"] is not None
 
-    sets = {"tuning": Score(), "held_out": Score(), "unseen": Score()}
+    sets = {"tuning": Score(), "held_out": Score(), "unseen": Score(), "fresh": Score()}
     overclaims, small = [], []
     for answer in answers:
         phase, kernel, score = answer["phase"], answer["kernel"], sets[answer["set"]]
