@@ -250,7 +250,7 @@ fn planted_defects_are_found_as_the_page_says() {
                 None => format!("`{}`", row["rule"].as_str().unwrap()),
             })
             .collect();
-        if set != "unseen" {
+        if ["tuning", "held_out"].contains(&set) {
             let row = page.lines().find(|line| line.starts_with(&format!("| {kernel} | "))).unwrap();
             assert!(row.contains(&format!("| {} |", found.join(", "))), "{row}\n{found:?}");
         }
@@ -258,7 +258,7 @@ fn planted_defects_are_found_as_the_page_says() {
         let leads = first.split('|').chain(second.split('|')).any(|rule| found[0].starts_with(&format!("`{rule}`")));
         assert!(leads, "{kernel}: {found:?}");
     }
-    assert_eq!(answers.len(), 43);
+    assert_eq!(answers.len(), 63);
 }
 
 /// A variant that lacks the cause and is slower speaks against it.

@@ -28,7 +28,7 @@ fn gallery() -> [PathBuf; 2] {
 #[test]
 fn phases_of_traits_and_the_gallery_are_right() {
     let (traits, planted) = (phases("tests/gpu/traits"), phases("tests/gpu/planted"));
-    assert!(traits.len() >= 8 && planted.len() == 29, "{traits:?} {planted:?}");
+    assert!(traits.len() >= 8 && planted.len() == 49, "{traits:?} {planted:?}");
     let numpy = python();
     for phase in traits.iter().chain(&planted).chain(&gallery()) {
         let text = std::fs::read_to_string(root().join(phase)).unwrap();
@@ -45,7 +45,7 @@ fn phases_of_traits_and_the_gallery_are_right() {
 fn answers_of_planted_defects_name_variants() {
     let answers = std::fs::read_to_string(root().join("tests/gpu/planted/answers.tsv")).unwrap();
     let rows: Vec<Vec<&str>> = answers.lines().skip(1).map(|line| line.split('\t').collect()).collect();
-    for (set, counts) in [("tuning", (12, 3)), ("held_out", (12, 3)), ("unseen", (19, 4))] {
+    for (set, counts) in [("tuning", (12, 3)), ("held_out", (12, 3)), ("unseen", (19, 4)), ("fresh", (20, 4))] {
         let of_set: Vec<_> = rows.iter().filter(|row| row[2] == set).collect();
         assert_eq!((of_set.len(), of_set.iter().filter(|row| row[4] != "-").count()), counts, "{set}");
     }

@@ -237,6 +237,7 @@ pub const FACTS: &[RuleFact] = &[
     code("unfused_time_pct", "percent of the samples at these instructions or waiting for their results"),
     code("local_access_pct", "percent of executed instructions that access local memory"),
     code("load_excess_pct", "percent of the requested global sectors that loads do not need"),
+    code("gather_excess_pct", "part of `load_excess_pct` from loads whose address is computed from a loaded value"),
     code("store_excess_pct", "percent of the requested global sectors that stores do not need"),
     code("global_access_bytes", "mean bytes for a lane of the instructions that load from or store to global memory"),
     code("narrow_access_pct", "percent of these instructions that move 1 or 2 bytes for a lane"),

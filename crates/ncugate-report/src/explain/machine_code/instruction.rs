@@ -192,6 +192,11 @@ impl CodeInstruction {
         self.reads.iter().any(|range| range.contains(&register))
     }
 
+    /// The registers that it reads, without predicates.
+    pub(super) fn operands(&self) -> impl Iterator<Item = u16> + '_ {
+        self.reads.iter().cloned().flatten().filter(|register| *register < Register::PREDICATE)
+    }
+
     pub fn writes(&self, register: u16) -> bool {
         self.writes.iter().any(|range| range.contains(&register))
     }

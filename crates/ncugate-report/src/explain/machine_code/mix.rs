@@ -82,18 +82,23 @@ pub fn code_facts(code: &MachineCode, samples: &InstructionSamples) -> Vec<Sampl
 /// instruction is not needed.
 fn add_excess(code: &MachineCode, samples: &InstructionSamples, facts: &mut Vec<SampledFact>) {
     let all: u64 = samples.sectors.values().map(|(all, _)| all).sum();
-    let (mut loads, mut stores) = (0, 0);
+    let (mut loads, mut gathers, mut stores) = (0, 0, 0);
     for (offset, (all, ideal)) in &samples.sectors {
         let excess = all.saturating_sub(*ideal);
-        match code.index(*offset).and_then(|at| code.instructions.get(at)).map(|i| i.operation) {
+        let at = code.index(*offset);
+        match at.and_then(|at| code.instructions.get(at)).map(|i| i.operation) {
             Some(Operation::Store(_)) => stores += excess,
             Some(Operation::Unknown) | None if excess > 0 => return,
-            Some(_) => loads += excess,
+            Some(_) => {
+                loads += excess;
+                gathers += if at.is_some_and(|at| code.is_gather(at)) { excess } else { 0 };
+            }
             None => {}
         }
     }
     if all > 0 {
         facts.push(("load_excess_pct", 100.0 * loads as f64 / all as f64));
+        facts.push(("gather_excess_pct", 100.0 * gathers as f64 / all as f64));
         facts.push(("store_excess_pct", 100.0 * stores as f64 / all as f64));
     }
 }

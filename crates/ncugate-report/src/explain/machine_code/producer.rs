@@ -129,6 +129,31 @@ impl MachineCode {
         None
     }
 
+    /// Whether the address of an access is computed from a loaded value, in the same loop if it is in one: a gather.
+    pub(super) fn is_gather(&self, at: usize) -> bool {
+        let Some(access) = self.instructions.get(at) else { return false };
+        let around = self.loops.iter().filter(|(head, end)| (**head..=**end).contains(&at));
+        let region = around.min_by_key(|(head, end)| **end - **head).map_or(0..=at, |(head, end)| *head..=*end);
+        let mut open: Vec<u16> = access.operands().collect();
+        for index in self.backward(at).take_while(|index| region.contains(index)) {
+            let Some(earlier) = self.instructions.get(index) else { break };
+            if !open.iter().any(|register| earlier.writes(*register)) {
+                continue;
+            }
+            match earlier.operation {
+                Operation::Load(MemorySpace::Global | MemorySpace::Shared | MemorySpace::Texture) => return true,
+                Operation::Integer | Operation::Conversion(_) | Operation::Float(_, _) => {
+                    if earlier.guard.is_none() {
+                        open.retain(|register| !earlier.writes(*register));
+                    }
+                    open.extend(earlier.operands());
+                }
+                _ => open.retain(|register| !earlier.writes(*register)),
+            }
+        }
+        false
+    }
+
     /// The nearest earlier instruction that may still have to read a register that is written.
     fn late_reader(&self, at: usize, state: DependencyState) -> Option<usize> {
         let waiting = self.instructions.get(at)?;

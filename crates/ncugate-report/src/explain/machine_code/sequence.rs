@@ -84,7 +84,7 @@ impl MachineCode {
             let is_check = instruction.operation == Operation::DivisionCheck;
             let is_bound = instruction.immediate.is_some_and(|bits| CHECKS.contains(&bits));
             if is_check || is_bound && instruction.operation == Operation::Integer {
-                let steps = if is_check { 6 } else { 3 };
+                let steps = if is_check { 5 } else { 3 };
                 let first = at.saturating_sub(NEAR);
                 let near = self.instructions.get(first..(at + NEAR).min(self.instructions.len())).unwrap_or_default();
                 for (place, near) in (first..).zip(near) {
@@ -158,13 +158,13 @@ impl MachineCode {
     }
 
     /// Marks the seeds, and the instructions that use their results over at most the given steps if they follow with so
-    /// many steps left.
+    /// many steps left. The result that is the furthest along counts: with it the operation ends.
     fn chains(&self, seeds: Vec<Option<u8>>, follows: impl Fn(&CodeInstruction, u8) -> bool) -> Vec<bool> {
         let mut left = [0u8; Register::COUNT];
         let mut marks = Vec::with_capacity(self.instructions.len());
         for (instruction, seed) in self.instructions.iter().zip(seeds) {
             let read = instruction.reads.iter().cloned().flatten().filter_map(|r| left.get(usize::from(r)));
-            let before = read.copied().max().unwrap_or(0);
+            let before = read.copied().filter(|left| *left > 0).min().unwrap_or(0);
             let here = seed.or_else(|| (before > 0 && follows(instruction, before - 1)).then(|| before - 1));
             marks.push(here.is_some());
             for register in instruction.writes.iter().cloned().flatten() {

@@ -230,6 +230,50 @@ fn an_exact_function_is_recognised_by_its_constant() {
     assert_eq!(code.exact_functions(), [true, false, true, false]);
 }
 
+fn code_of(texts: &[&str]) -> MachineCode {
+    let instructions = texts.iter().zip(0u64..).map(|(text, at)| text::parse(text, 16 * at)).collect();
+    MachineCode { instructions, has_targets: true, ..MachineCode::default() }
+}
+
+/// 1 / x ends at its last correction, whose operands are the reciprocal and an earlier step; what multiplies by it is none.
+#[test]
+fn an_exact_reciprocal_ends_at_its_result() {
+    let code = code_of(&[
+        "VIADD R2, R0, 0x1800000",
+        "ISETP.GT.U32.AND P0, PT, R2, 0x1ffffff, PT",
+        "MUFU.RCP R9, R0",
+        "FFMA R2, R0, R9, -1",
+        "FADD.FTZ R2, -R2, -RZ",
+        "FFMA R9, R9, R2, R9",
+        "FMUL R11, R4, R9",
+        "FFMA R4, R11, R5, R4",
+    ]);
+    assert_eq!(code.exact_functions(), [false, false, true, true, true, true, false, false]);
+}
+
+/// The second load is at an address from the first one, the third at one from the thread's index. A predicate that depends on
+/// loaded values is no address, and what was loaded before a loop names where it begins.
+#[test]
+fn a_gather_is_a_load_at_a_loaded_address() {
+    let code = code_of(&[
+        "LDG.E R0, desc[UR4][R2.64]",
+        "IMAD.WIDE R4, R0, 0x4, R6",
+        "LDG.E R8, desc[UR4][R4.64]",
+        "ISETP.GE.AND P0, PT, R8, 0x1, PT",
+        "@P0 LDG.E R9, desc[UR4][R10.64]",
+    ]);
+    assert_eq!([0, 2, 4].map(|at| code.is_gather(at)), [false, true, false]);
+    let mut code = code_of(&[
+        "LDG.E R4, desc[UR4][R2.64]",
+        "IMAD.WIDE R6, R4, 0x4, R10",
+        "LDG.E R8, desc[UR4][R6.64]",
+        "IADD3 R6, R6, 0x4, RZ",
+        "@P0 BRA 0x20",
+    ]);
+    code.loops = BTreeMap::from([(2, 4)]);
+    assert!(!code.is_gather(2), "a row of a sparse matrix");
+}
+
 /// A listing of a run names targets by their offsets; older ones by labels.
 #[test]
 fn the_loops_of_a_listing_are_known_from_its_branches() {
