@@ -11,7 +11,7 @@ use crate::cli::{MeasurementSource, OutputFormat, RunArgs};
 use crate::console::{Output, warn};
 use crate::exit::Outcome;
 use crate::invocation::Invocation;
-use ncugate_campaign::{self as campaign, BaseCheckout, CampaignError, Tools, with_base};
+use ncugate_campaign::{self as campaign, BaseCheckout, CampaignError, Progress, Tools, difference, with_base};
 use ncugate_judge::PhaseRun;
 use ncugate_judge::frame::required_metrics;
 use ncugate_judge::reference_runs::ReferenceRuns;
@@ -20,10 +20,53 @@ use ncugate_model::process;
 use ncugate_phase::config::{Base, Phase};
 use ncugate_phase::plan::{PhaseSubset, Plan, unroll};
 use ncugate_report::RunSource;
-use ncugate_report::write::prove_writable;
+use ncugate_report::comment::{PhaseComment, joint_comment};
+use ncugate_report::write::{prove_writable, replace};
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// Which phases of a command line are measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PhaseChoice {
+    Each,
+    /// Those that differ from the base: the others have the verdict that they have there.
+    Changed,
+}
+
+impl PhaseChoice {
+    fn of(args: &RunArgs) -> Self {
+        let is_asked = args.no_share || args.list || !args.deep.is_empty() || !args.sanitize.is_empty();
+        match args.base.is_some() && args.configs.len() > 1 && !is_asked {
+            true => Self::Changed,
+            false => Self::Each,
+        }
+    }
+}
+
+/// How a phase of a command line ended.
+enum PhaseEnd {
+    Judged(Outcome),
+    /// Nothing that it depends on differs from the base, so it was not measured.
+    Unchanged,
+}
+
+impl PhaseEnd {
+    const fn outcome(&self) -> Outcome {
+        match self {
+            Self::Judged(outcome) => *outcome,
+            Self::Unchanged => Outcome::Passed,
+        }
+    }
+
+    const fn words(&self) -> &'static str {
+        match self {
+            Self::Judged(outcome) => outcome.words(),
+            Self::Unchanged => "unchanged",
+        }
+    }
+}
 
 /// Runs every phase, each from the root of its project. Returns the worst outcome; a failing phase does not stop the next.
 pub fn run(args: &RunArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
@@ -32,28 +75,41 @@ pub fn run(args: &RunArgs, invocation: &Invocation, out: &mut Output) -> Result<
         budget(seconds);
     }
     if let [config] = args.configs.as_slice() {
-        return settled(config, args, invocation, out);
+        return Ok(settled(config, args, invocation, out)?.outcome());
     }
-    if args.saying.comment.is_some() {
-        return Err(CommandError::Usage("--comment takes one phase: each would overwrite the last".to_owned()));
-    }
-    let mut outcomes = Vec::new();
-    for config in &args.configs {
-        let ended = settled(config, args, invocation, out);
-        outcomes.push(ended.unwrap_or_else(|error| report_error(&error)));
+    let comment = args.saying.comment.as_ref().map(|path| invocation.here.join(path));
+    let mut ends = Vec::new();
+    let mut comments = Vec::new();
+    for (at, config) in args.configs.iter().enumerate() {
+        let part = comment.as_ref().map(|path| PathBuf::from(format!("{}.{at}.part", path.display())));
+        let mut args = args.clone();
+        args.saying.comment.clone_from(&part);
+        let ended = settled(config, &args, invocation, out);
+        let ended = ended.unwrap_or_else(|error| PhaseEnd::Judged(report_error(&error)));
+        // A phase that was not judged has no comment.
+        let body = part.as_ref().and_then(|part| fs::read_to_string(part).ok());
+        part.iter().for_each(|part| drop(fs::remove_file(part)));
+        comments.push(PhaseComment { phase: config.display().to_string(), result: ended.words(), body });
+        ends.push(ended);
         if process::interrupted() {
             break;
         }
     }
+    let left = args.configs.iter().skip(ends.len());
+    comments.extend(left.clone().map(|config| PhaseComment {
+        phase: config.display().to_string(),
+        result: "not run",
+        body: None,
+    }));
     if args.saying.format == OutputFormat::Text {
         writeln!(out)?;
-        let ends = args.configs.iter().zip(&outcomes);
-        ends.into_iter().try_for_each(|(config, end)| writeln!(out, "{:<12} {}", end.words(), config.display()))?;
-        let left = args.configs.iter().skip(outcomes.len());
-        left.into_iter().try_for_each(|config| writeln!(out, "{:<12} {}", "not run", config.display()))?;
+        comments.iter().try_for_each(|end| writeln!(out, "{:<12} {}", end.result, end.phase))?;
     }
-    let all = outcomes.iter().copied().reduce(Outcome::and).unwrap_or(Outcome::Inconclusive);
-    Ok(if outcomes.len() < args.configs.len() { all.and(Outcome::Inconclusive) } else { all })
+    if let Some(path) = &comment {
+        replace(path, &joint_comment(&comments))?;
+    }
+    let all = ends.iter().map(PhaseEnd::outcome).reduce(Outcome::and).unwrap_or(Outcome::Inconclusive);
+    Ok(if left.count() > 0 { all.and(Outcome::Inconclusive) } else { all })
 }
 
 /// Endings of CUDA sources, which `run` drafts a phase for.
@@ -81,17 +137,18 @@ fn budget(seconds: u64) {
     });
 }
 
-fn settled(config: &Path, args: &RunArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
+fn settled(config: &Path, args: &RunArgs, invocation: &Invocation, out: &mut Output) -> Result<PhaseEnd, CommandError> {
     let mut args = args.clone();
     settle_run(config, &mut args, invocation)?;
     one(config, &args, invocation, out)
 }
 
-fn one(config: &Path, args: &RunArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
+fn one(config: &Path, args: &RunArgs, invocation: &Invocation, out: &mut Output) -> Result<PhaseEnd, CommandError> {
     let file = invocation.here.join(config);
     let mut whole = open_phase(config, invocation)?;
     whole.check.also(&args.sanitize);
     let base = args.base.as_deref().map(|reference| checked_out(reference, &whole, args)).transpose()?;
+    let own = whole.clone();
     let mut whole = match &base {
         Some(checkout) => with_base(&whole, &file, checkout)?,
         None => whole,
@@ -107,7 +164,7 @@ fn one(config: &Path, args: &RunArgs, invocation: &Invocation, out: &mut Output)
     let (phase, plan) = asked.of(&whole, &whole_plan).map_err(|error| CommandError::Usage(error.to_string()))?;
     let narrowed = (phase != whole || plan != whole_plan).then_some(asked);
     if args.list {
-        return list(&phase, &plan, &whole_plan, narrowed.as_ref(), args.saying.format, out);
+        return list(&phase, &plan, &whole_plan, narrowed.as_ref(), args.saying.format, out).map(PhaseEnd::Judged);
     }
     if let (Some(_), Some(part)) = (&phase.search, &narrowed) {
         let part = part.words();
@@ -132,19 +189,32 @@ fn one(config: &Path, args: &RunArgs, invocation: &Invocation, out: &mut Output)
         ));
     }
     if args.source == MeasurementSource::Recorded {
-        return recorded(args, phase, plan, None, invocation, out);
+        return recorded(args, phase, plan, None, invocation, out).map(PhaseEnd::Judged);
     }
     ReferenceRuns::validate(&phase, None, &(&args.against).into(), &args.folders.profiles, invocation.today())?;
     if let Some((stop, Outcome::Failed)) = no_go(&phase, None) {
         writeln!(out, "{stop}")?;
-        return Ok(Outcome::Failed);
+        return Ok(PhaseEnd::Judged(Outcome::Failed));
     }
     signal::watch();
     let tools = match &args.gpus {
         Some(gpus) => Tools::find_on(&phase, gpus),
         None => Tools::find(&phase).map(|tools| vec![tools]),
     };
-    match tools {
+    if let (Ok(kinds), Some(checkout), PhaseChoice::Changed, None) =
+        (&tools, &base, PhaseChoice::of(args), &measured_part)
+    {
+        match changed((&own, &file), checkout, kinds, invocation)? {
+            Some(difference) => verbosity::progress().note(&format!("{}: {difference}", config.display())),
+            None => {
+                if args.saying.format == OutputFormat::Text {
+                    writeln!(out, "{}: not measured; no change since {}", config.display(), base_label(checkout))?;
+                }
+                return Ok(PhaseEnd::Unchanged);
+            }
+        }
+    }
+    let ended = match tools {
         Err(why @ (CampaignError::NoSuchGpu { .. } | CampaignError::UnlikeGpus { .. })) => Err(why.into()),
         Err(why) if measured_part.is_some() || base.is_some() => Err(why.into()),
         Ok(kinds) => on_each_kind(
@@ -166,7 +236,33 @@ fn one(config: &Path, args: &RunArgs, invocation: &Invocation, out: &mut Output)
             warn(&instead(&phase));
             Err(why.into())
         }
+    };
+    ended.map(PhaseEnd::Judged)
+}
+
+/// The first difference from the base on any kind of GPU.
+fn changed(
+    (phase, config): (&Phase, &Path),
+    base: &BaseCheckout,
+    kinds: &[Tools],
+    invocation: &Invocation,
+) -> Result<Option<String>, CommandError> {
+    let plan = unroll(phase)?;
+    let progress = verbosity::progress();
+    for tools in kinds {
+        let arch = tools.arch(phase)?;
+        let difference = difference((phase, &plan, config), base, &arch, invocation.enter, &progress);
+        progress.clear();
+        if let Some(difference) = difference? {
+            return Ok(Some(difference));
+        }
     }
+    Ok(None)
+}
+
+/// `origin/main (3f2a91c0b1d2)`.
+fn base_label(base: &BaseCheckout) -> String {
+    format!("{} ({})", base.reference, base.commit.get(..12).unwrap_or(&base.commit))
 }
 
 /// The alternative if the phase cannot be measured.

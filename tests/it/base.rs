@@ -19,14 +19,14 @@ name = "registers of the base"
 require = "registers <= base.registers"
 "#;
 
-struct Repository {
-    place: Place,
-    variables: Vec<(&'static str, String)>,
+pub struct Repository {
+    pub place: Place,
+    pub variables: Vec<(&'static str, String)>,
 }
 
 impl Repository {
     /// A repository with one commit: a phase whose candidate is the kernel at `main`.
-    fn new(kernel: &str) -> Self {
+    pub fn new(kernel: &str) -> Self {
         let (place, variables) = machine_of_kernels(&["copy_honest", "copy_twice"], "rounds = 30");
         let repository = Self { place, variables };
         repository.phase(kernel);
@@ -37,7 +37,7 @@ impl Repository {
     }
 
     /// Writes the phase with this kernel as its candidate.
-    fn phase(&self, kernel: &str) {
+    pub fn phase(&self, kernel: &str) {
         let path = self.place.path().join("phase.toml");
         let text = fs::read_to_string(&path).unwrap();
         let (workload, _) = text.split_once("[[variant]]").unwrap();
@@ -47,7 +47,7 @@ impl Repository {
         fs::write(path, format!("{workload}{variant}{GATES}[bench]\nrounds = 30\n")).unwrap();
     }
 
-    fn git(&self, args: &[&str]) -> String {
+    pub fn git(&self, args: &[&str]) -> String {
         let identity = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"];
         let mut command = Command::new("git");
         let output = command.args(identity).args(args).current_dir(self.place.path()).output().unwrap();
@@ -55,7 +55,7 @@ impl Repository {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    fn commit(&self, message: &str) {
+    pub fn commit(&self, message: &str) {
         self.git(&["add", "--all"]);
         self.git(&["commit", "--quiet", "--message", message]);
     }
@@ -78,13 +78,13 @@ impl Repository {
     }
 
     /// No files of the base and no worktrees are left.
-    fn assert_clean(&self) {
+    pub fn assert_clean(&self) {
         assert!(!self.place.path().join("profiles/.base").exists());
         assert_eq!(self.git(&["worktree", "list"]).lines().count(), 1);
     }
 }
 
-fn words(text: &str) -> String {
+pub fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -218,6 +218,47 @@ fn of_several_candidates_the_best_of_the_base_is_compared_with() {
     let listed = repository.place.run(&["run", "phase.toml", "--list", "--base", "main", "--filter", "*=64"]);
     let names: Vec<&str> = listed.stdout.lines().filter(|line| line.starts_with("  ")).map(str::trim).collect();
     assert_eq!(names, ["THREADS=64", "base+THREADS=64 (baseline)"], "{listed:?}");
+    repository.assert_clean();
+}
+
+#[test]
+fn of_several_phases_those_with_changed_machine_code_are_measured() {
+    if !is_here("git") {
+        return;
+    }
+    let mut repository = Repository::new("copy_honest");
+    let text = fs::read_to_string(repository.place.path().join("phase.toml")).unwrap();
+    let other = text.replace("\nname = \"copy\"", "\nname = \"other\"").replace("copy_honest", "copy_twice");
+    // It would fail, as it does at the base.
+    repository.place.write("other.toml", &other.replace("1.02 * base", "0.5 * base"));
+    repository.commit("another phase");
+    let source = repository.place.path().join("copy.cu");
+    let text = fs::read_to_string(&source).unwrap();
+    fs::write(&source, text.replacen(".byte 0\n", ".byte 7\n", 1)).unwrap();
+    repository.counts(("copy_honest", 10_000.0), ("copy_honest", 10_000.0));
+    let reports = repository.place.path().join("reports");
+    let finished = repository.run(&["other.toml", "--base", "main"]);
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    assert!(finished.stdout.contains("pass         phase.toml\nunchanged    other.toml\n"), "{}", finished.stdout);
+    assert!(reports.join("copy").exists() && !repository.place.path().join("profiles/other").exists());
+    let comment = words(&repository.comment());
+    assert!(comment.starts_with("<!-- ncugate: --> ### 2 phases: 1 pass, 1 unchanged"), "{comment}");
+    assert!(comment.contains("| other.toml | unchanged |") && comment.contains("| only | 10.0 µs |"), "{comment}");
+    assert_eq!(
+        fs::read_dir(repository.place.path())
+            .unwrap()
+            .filter(|entry| { entry.as_ref().unwrap().file_name().to_string_lossy().ends_with(".part") })
+            .count(),
+        0
+    );
+
+    // Measured on request, or if the phase file differs; the worst status is returned.
+    fs::write(repository.place.path().join("other.toml"), format!("{other}# later\n")).unwrap();
+    let report = repository.place.path().join("counted.ncu-rep");
+    let of_twice = report_of_variants(&[("copy_twice", "mine", 20_000.0), ("copy_twice", "base", 20_000.0)]);
+    fs::write(report, of_twice).unwrap();
+    let finished = repository.run(&["other.toml", "--base", "main", "--fresh"]);
+    assert!(finished.stdout.contains("pass         other.toml\n"), "{finished:?}");
     repository.assert_clean();
 }
 

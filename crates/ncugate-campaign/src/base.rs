@@ -2,10 +2,16 @@
 //! run. The base is written into the phase, so that the run documents it and is judged by its own phase like any
 //! other run.
 
+use super::static_check::build_for;
+use super::{CampaignError, Progress};
+use ncugate_cuda::build::{Arch, code_hash};
+use ncugate_judge::store::inputs;
 use ncugate_model::disk::{FileLock, LockAttempt};
 use ncugate_model::process::{self, ProcessExit, ProcessOutput};
+use ncugate_model::{BuildOutcome, BuildRecord};
 use ncugate_phase::config::{self, BaseKernels, Phase};
-use ncugate_phase::plan::unroll;
+use ncugate_phase::plan::{Method, Plan, Variant, unroll};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -33,7 +39,7 @@ pub enum BaseError {
         reference: String,
     },
     /// The files of the commit cannot be written.
-    #[error("--base {reference}: cannot check out its files: {why}")]
+    #[error("cannot check out the files of {reference}: {why}")]
     Checkout {
         /// The reference as given.
         reference: String,
@@ -62,7 +68,7 @@ pub enum BaseError {
 pub struct BaseCheckout {
     /// The reference as given.
     pub reference: String,
-    /// The merge base with the checked-out commit.
+    /// The commit of the files.
     pub commit: String,
     /// The folder in the worktree that corresponds to the working directory.
     pub root: PathBuf,
@@ -77,12 +83,22 @@ impl BaseCheckout {
     /// The working directory is not in a repository, the two commits have no merge base, the files cannot be written,
     /// or another run of the phase holds them.
     pub fn of(reference: &str, phase: &str, profiles: &Path) -> Result<Self, BaseError> {
-        let inside = git(&["rev-parse", "--show-prefix"]).map_err(|why| BaseError::NoRepository { why })?;
+        inside_repository()?;
         let asked = format!("{reference}^{{commit}}");
         let theirs = git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &asked])
             .map_err(|_| BaseError::NoCommit { reference: reference.to_owned() })?;
         let commit = git(&["merge-base", "HEAD", &theirs])
             .map_err(|_| BaseError::NothingInCommon { reference: reference.to_owned() })?;
+        Self::at(reference, commit, phase, profiles)
+    }
+
+    /// Checks out exactly this commit, which readers know as `reference`, for runs of one phase.
+    ///
+    /// # Errors
+    /// The working directory is not in a repository, the files cannot be written, or another run of the phase holds
+    /// them.
+    pub fn at(reference: &str, commit: String, phase: &str, profiles: &Path) -> Result<Self, BaseError> {
+        let inside = inside_repository()?;
         let short = commit.get(..12).unwrap_or(&commit);
         let (folder, name) = (profiles.join(FOLDER), format!("{phase}-{short}"));
         let failed = |source| BaseError::Folder { path: folder.clone(), source };
@@ -121,9 +137,14 @@ impl Drop for BaseCheckout {
     }
 }
 
+/// The working directory, relative to the root of its repository.
+fn inside_repository() -> Result<String, BaseError> {
+    git(&["rev-parse", "--show-prefix"]).map_err(|why| BaseError::NoRepository { why })
+}
+
 /// Output of git, or why it failed.
-fn git(args: &[&str]) -> Result<String, String> {
-    let output = process::run(process::git().args(args), LIMIT).map_err(|error| error.to_string())?;
+pub fn git(args: &[&str]) -> Result<String, String> {
+    let output = process::run_whole(process::git().args(args), LIMIT).map_err(|error| error.to_string())?;
     match output {
         ProcessOutput { ending: ProcessExit::Completed, stdout, .. } => Ok(stdout.trim().to_owned()),
         ProcessOutput { ending: ProcessExit::NonZero(_), stderr, .. } if !stderr.trim().is_empty() => {
@@ -139,11 +160,24 @@ fn git(args: &[&str]) -> Result<String, String> {
 /// # Errors
 /// The phase already has a base, or its text cannot take one.
 pub fn with_base(phase: &Phase, config: &Path, checkout: &BaseCheckout) -> Result<Phase, BaseError> {
+    with_kernels(phase, config, checkout, there(phase, config, checkout))
+}
+
+/// Like [`with_base`], with the text of the phase at the base, or why it has none.
+///
+/// # Errors
+/// Those of [`with_base`].
+pub fn with_kernels(
+    phase: &Phase,
+    config: &Path,
+    checkout: &BaseCheckout,
+    there: Result<String, String>,
+) -> Result<Phase, BaseError> {
     if phase.base.is_some() {
         return Err(BaseError::Written);
     }
     let absent = |reason: &str| written(phase, checkout, ("absent", reason));
-    let text = match there(phase, config, checkout) {
+    let text = match there {
         Ok(text) => text,
         Err(reason) => return absent(&reason),
     };
@@ -165,13 +199,70 @@ pub fn with_base(phase: &Phase, config: &Path, checkout: &BaseCheckout) -> Resul
 
 /// The text of the phase's file at the base.
 fn there(phase: &Phase, config: &Path, checkout: &BaseCheckout) -> Result<String, String> {
+    let inside = in_project(phase, config)?;
+    text_in(checkout, &inside)?.ok_or_else(|| format!("the base has no {}", inside.display()))
+}
+
+/// The phase's file relative to the root of its project, or why it is not below it.
+pub fn in_project(phase: &Phase, config: &Path) -> Result<PathBuf, String> {
     let outside = || format!("{} is outside the project of the repository", config.display());
     let (Ok(file), Ok(root)) = (config.canonicalize(), phase.root.canonicalize()) else { return Err(outside()) };
-    let inside = file.strip_prefix(&root).map_err(|_| outside())?;
-    let path = checkout.root.join(inside);
-    ncugate_model::disk::open::text_if_there(&path, config::MAX_BYTES)
-        .map_err(|error| format!("cannot read {} at the base: {error}", inside.display()))?
-        .ok_or_else(|| format!("the base has no {}", inside.display()))
+    file.strip_prefix(&root).map(Path::to_owned).map_err(|_| outside())
+}
+
+/// The text of a phase's file in a checkout; `None` if the commit does not have it.
+pub fn text_in(checkout: &BaseCheckout, inside: &Path) -> Result<Option<String>, String> {
+    ncugate_model::disk::open::text_if_there(&checkout.root.join(inside), config::MAX_BYTES)
+        .map_err(|error| format!("cannot read {} at the base: {error}", inside.display()))
+}
+
+/// The first difference between a phase and the same phase at a commit that a measurement or verdict can depend on: the
+/// text of the phase, a file that it names, or the machine code or launch of a variant. `None` if there is none.
+///
+/// # Errors
+/// Neither side can be built, or the folder cannot be entered.
+pub fn difference(
+    (phase, plan, config): (&Phase, &Plan, &Path),
+    checkout: &BaseCheckout,
+    arch: &Arch,
+    enter: fn(&Path) -> io::Result<()>,
+    progress: &(dyn Progress + Sync),
+) -> Result<Option<String>, CampaignError> {
+    let there = in_project(phase, config).and_then(|inside| text_in(checkout, &inside));
+    if there.ok().flatten().as_deref() != Some(&phase.text) {
+        return Ok(Some("the phase file differs".to_owned()));
+    }
+    let is_kernel = |variant: &&Variant| matches!(variant.method, Method::Kernel(_));
+    if let Some(other) = plan.candidates().find(|variant| !is_kernel(variant)) {
+        return Ok(Some(format!("{} has no machine code to compare", other.id)));
+    }
+    let sources = inputs::sources(&phase.root, plan);
+    let named: BTreeSet<PathBuf> = inputs::named(phase, plan).difference(&sources).cloned().collect();
+    let (own, theirs) = (inputs::hashes(&phase.root, named.clone()), inputs::hashes(&checkout.root, named));
+    let paths = own.keys().chain(theirs.keys());
+    if let Some(path) = paths.into_iter().find(|path| own.get(*path) != theirs.get(*path)) {
+        return Ok(Some(format!("{path} differs")));
+    }
+    let own = build_for(plan, phase, arch, progress)?;
+    let change = |path: &Path| {
+        enter(path).map_err(|source| CampaignError::Io { what: "change to the folder of the base", source })
+    };
+    change(&checkout.root)?;
+    let there = Phase { root: checkout.root.clone(), ..phase.clone() };
+    let theirs = build_for(plan, &there, arch, progress);
+    change(&phase.root)?;
+    let theirs = theirs?;
+    let is_same = |record: &&BuildRecord| {
+        let other = theirs.iter().find(|other| other.variant == record.variant);
+        let code = |record: &BuildRecord| code_hash(record, plan, &phase.workload);
+        match (&record.outcome, other) {
+            (BuildOutcome::NotNeeded, Some(other)) => other.outcome == BuildOutcome::NotNeeded,
+            (_, Some(other)) => code(record).is_some() && code(record) == code(other),
+            (_, None) => false,
+        }
+    };
+    let changed = own.iter().find(|record| !is_same(record));
+    Ok(changed.map(|record| format!("the machine code of {} differs or is unknown", record.variant)))
 }
 
 /// The phase with `[base]` appended to its text.

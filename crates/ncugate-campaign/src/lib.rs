@@ -36,7 +36,7 @@ mod tools;
 pub use aa_test::{CalibrationError, calibrate};
 pub use absent_files::{absent_aids, absent_programs, prove_files};
 pub use activity::cupti;
-pub use base::{BaseCheckout, BaseError, with_base};
+pub use base::{BaseCheckout, BaseError, difference, with_base};
 pub use confirmation::{Confirmation, ConfirmationPass, TimedCases};
 pub use counter_probe::count_once;
 pub use cubins::cubins;

@@ -9,6 +9,7 @@ use super::number;
 use super::run_report::RunReport;
 use super::waiver_row::WaiverRow;
 use ncugate_model::{CleanText, Verdict};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// Longest comment, in bytes, which bounds its characters; GitHub accepts fewer than 65,536 characters.
@@ -35,6 +36,44 @@ pub fn comment(report: &RunReport, job: Option<&str>) -> String {
         [facts(report), next_step(report), links(report, job)].into_iter().filter(|line| !line.is_empty()).collect();
     paragraph(lines.join("\n"));
     fold(&mut out, &sections(report, Charts::Absent));
+    out
+}
+
+/// A phase of a command line in the comment on all of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PhaseComment {
+    /// Its file.
+    pub phase: String,
+    /// `pass`, `fail`, `unchanged`.
+    pub result: &'static str,
+    /// Its own comment; `None` if it was not judged.
+    pub body: Option<String>,
+}
+
+/// The comment on several phases: a table of their results, then what is visible of each comment, the failed ones
+/// first. Folds are left out.
+pub fn joint_comment(phases: &[PhaseComment]) -> String {
+    let count = |result: &str| phases.iter().filter(|phase| phase.result == result).count();
+    let results = phases.iter().map(|phase| phase.result).collect::<BTreeSet<_>>();
+    let counts: Vec<String> = results.into_iter().map(|result| format!("{} {result}", count(result))).collect();
+    let mut table = MarkdownTable::new(&["phase", "result"]);
+    phases.iter().for_each(|phase| table.row(vec![escape(&phase.phase), phase.result.to_owned()]));
+    let mut out =
+        format!("{}\n### {}: {}\n\n{table}\n", marker(""), number::counted(phases.len(), "phase"), counts.join(", "));
+    let mut judged: Vec<_> = phases.iter().filter_map(|phase| Some((phase.result, phase.body.as_deref()?))).collect();
+    judged.sort_by_key(|(result, _)| *result == "pass");
+    let mut left_out = 0;
+    for (_, body) in judged {
+        let visible = body.split("<details>").next().unwrap_or_default();
+        let visible = visible.split_once('\n').map_or("", |(_, rest)| rest).trim();
+        match out.len() + visible.len() + 400 < LONGEST {
+            true => out.push_str(&format!("{visible}\n\n")),
+            false => left_out += 1,
+        }
+    }
+    if left_out > 0 {
+        let _ = writeln!(out, "{} too long for a comment: see report.md.", number::counted(left_out, "phase"));
+    }
     out
 }
 
