@@ -1,6 +1,7 @@
 //! The arguments of the command line.
 
 mod agent;
+mod bisect;
 mod cluster;
 mod demo_init;
 mod exchange;
@@ -12,6 +13,7 @@ mod subset;
 mod verbosity;
 
 pub use agent::{NextArgs, TryArgs};
+pub use bisect::BisectArgs;
 pub use cluster::{ClusterCommand, HyperQueueArgs, MergeArgs, SlurmArgs, SubmitArgs};
 pub use demo_init::{DemoArgs, InitArgs};
 pub use exchange::{
@@ -93,9 +95,12 @@ pub enum Command {
     /// Convert from and to FlashInfer-Trace, KernelBench and gpu-mode
     #[command(subcommand)]
     Problem(ProblemCommand),
-    /// Run smaller tools: occupancy, noise, redaction, completions
+    /// Run smaller tools: bisection, occupancy, noise, redaction
     #[command(subcommand)]
     Tools(ToolsCommand),
+    /// The same as `tools bisect`
+    #[command(hide = true)]
+    Bisect(BisectArgs),
     /// Launch kernels for a parent process
     #[command(hide = true)]
     Worker(WorkerArgs),
@@ -132,6 +137,8 @@ pub enum ProblemCommand {
 /// `ncugate tools`
 #[derive(Debug, Subcommand)]
 pub enum ToolsCommand {
+    /// Find the commit that made a phase's kernels worse
+    Bisect(BisectArgs),
     /// Compute how many blocks fit on an SM, and the limiting resource
     Occupancy(OccupancyArgs),
     /// Measure this machine's timing noise by an A/A test
@@ -308,6 +315,9 @@ pub struct RunArgs {
     /// Also time the kernels of the merge base with this branch or commit, as `base.` in gates
     #[arg(long, value_name = "REF", conflicts_with = "shard")]
     pub base: Option<String>,
+    /// Exit with the statuses of `git bisect run`: 0 good, 1 bad, 125 for everything else
+    #[arg(long)]
+    pub bisect_status: bool,
     /// Stop measuring after this time; the same command continues the run
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub time_budget: Option<u64>,

@@ -1,7 +1,33 @@
 //! Outcomes and the exit statuses a merge depends on. The only place that knows the numbers.
 
 use ncugate_model::Verdict;
+use std::ffi::OsString;
 use std::process::ExitCode;
+
+/// The statuses of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StatusScheme {
+    /// Those of [`Outcome::status`].
+    Own,
+    /// Those of `git bisect run`: it takes 1 to 124, 126 and 127 as bad, and skips a commit at 125.
+    GitBisect,
+}
+
+impl StatusScheme {
+    /// The scheme of a command line, also of a wrong one.
+    pub fn of(arguments: impl Iterator<Item = OsString>) -> Self {
+        let mut arguments = arguments;
+        if arguments.any(|argument| argument == "--bisect-status") { Self::GitBisect } else { Self::Own }
+    }
+
+    /// The status of an outcome.
+    pub fn code(self, outcome: Outcome) -> ExitCode {
+        match (self, outcome) {
+            (Self::Own, _) | (Self::GitBisect, Outcome::Passed | Outcome::Failed) => outcome.into(),
+            (Self::GitBisect, Outcome::Usage | Outcome::Environment | Outcome::Inconclusive) => ExitCode::from(125),
+        }
+    }
+}
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -19,7 +19,7 @@ pub mod cli;
 pub mod commands;
 #[doc(hidden)]
 pub mod console;
-pub(crate) mod exit;
+pub mod exit;
 #[doc(hidden)]
 pub mod invocation;
 

@@ -6,18 +6,18 @@ use allocator::HugePages;
 use clap::FromArgMatches;
 use ncugate::cli::Cli;
 use ncugate::commands;
+use ncugate::exit::StatusScheme;
 use std::process::ExitCode;
 
 #[global_allocator]
 static ALLOCATOR: HugePages = HugePages;
 
 fn main() -> ExitCode {
+    let scheme = StatusScheme::of(std::env::args_os());
     let cli = match Cli::grouped().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
-        Err(error) => return commands::report_usage(&error).into(),
+        Err(error) => return scheme.code(commands::report_usage(&error)),
     };
-    match commands::dispatch(cli, |folder| std::env::set_current_dir(folder)) {
-        Ok(outcome) => outcome.into(),
-        Err(error) => commands::report_error(&error).into(),
-    }
+    let ended = commands::dispatch(cli, |folder| std::env::set_current_dir(folder));
+    scheme.code(ended.unwrap_or_else(|error| commands::report_error(&error)))
 }

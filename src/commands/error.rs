@@ -4,7 +4,7 @@ use super::verbosity;
 use crate::console::warn;
 use crate::exit::Outcome;
 use ncugate_campaign::search::{AttemptError, ChosenError, SearchError};
-use ncugate_campaign::{BaseError, CalibrationError, CampaignError, LiveError};
+use ncugate_campaign::{BaseError, BisectError, CalibrationError, CampaignError, LiveError};
 use ncugate_cuda::build::BuildError;
 use ncugate_cuda::host::{InputArraysError, MeasureError, NullTestError, WorkError};
 use ncugate_exchange::submit::SubmitError;
@@ -124,6 +124,9 @@ pub enum CommandError {
     /// The base cannot be measured.
     #[error(transparent)]
     Base(#[from] BaseError),
+    /// Commits cannot be bisected.
+    #[error(transparent)]
+    Bisect(BisectError),
     /// The command line is wrong.
     #[error("{0}")]
     Usage(String),
@@ -153,6 +156,16 @@ impl From<LiveError> for CommandError {
             LiveError::Campaign(error) => Self::Campaign(error),
             LiveError::Judge(error) => error.into(),
             LiveError::Store(error) => Self::Store(error),
+        }
+    }
+}
+
+impl From<BisectError> for CommandError {
+    fn from(error: BisectError) -> Self {
+        match error {
+            BisectError::Base(error) => Self::Base(error),
+            BisectError::Live(error) => error.into(),
+            other => Self::Bisect(other),
         }
     }
 }
@@ -209,7 +222,11 @@ impl CommandError {
             Self::Base(BaseError::NoRepository { .. } | BaseError::NoCommit { .. } | BaseError::Written) => {
                 Outcome::Usage
             }
+            Self::Bisect(BisectError::NoCommit { .. } | BisectError::NotAncestor { .. } | BisectError::Phase(_)) => {
+                Outcome::Usage
+            }
             Self::Campaign(_)
+            | Self::Bisect(_)
             | Self::Judge(_)
             | Self::Store(_)
             | Self::Merge(_)

@@ -5,6 +5,7 @@ mod absurd;
 mod accepted;
 mod base;
 mod baseline;
+mod bisect;
 mod captures;
 mod checked;
 mod checks;

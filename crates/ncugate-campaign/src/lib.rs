@@ -9,6 +9,7 @@ mod aa_test;
 mod absent_files;
 mod activity;
 mod base;
+mod bisect;
 mod confirmation;
 mod counter_collection;
 mod counter_probe;
@@ -37,6 +38,10 @@ pub use aa_test::{CalibrationError, calibrate};
 pub use absent_files::{absent_aids, absent_programs, prove_files};
 pub use activity::cupti;
 pub use base::{BaseCheckout, BaseError, difference, with_base};
+pub use bisect::{
+    BisectError, BisectSettings, BisectStep, Bisection, CommitRange, Midpoint, ParentChoice, StepVerdict, commit_title,
+    parent_of,
+};
 pub use confirmation::{Confirmation, ConfirmationPass, TimedCases};
 pub use counter_probe::count_once;
 pub use cubins::cubins;
