@@ -11,6 +11,7 @@ mod show;
 mod show_detail;
 mod subset;
 mod verbosity;
+mod verify_tuning;
 
 pub use agent::{NextArgs, TryArgs};
 pub use bisect::BisectArgs;
@@ -29,6 +30,7 @@ pub use show::{LaunchArgs, ShowArgs};
 pub use show_detail::{DetailArgs, RowFormat};
 pub use subset::SubsetArgs;
 pub use verbosity::{ColorChoice, VerbosityArgs};
+pub use verify_tuning::VerifyTuningArgs;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use ncugate_campaign::{DeepChoice, GpuChoice, GpuWait};
@@ -147,6 +149,8 @@ pub enum ToolsCommand {
     Inputs(InputsArgs),
     /// Remove host names, addresses and home folders from an ncu report
     Redact(RedactArgs),
+    /// Measure the picks of an autotuner again, and pin those that hold
+    VerifyTuning(VerifyTuningArgs),
     /// Print the JSON Schema of the config or of the results
     Schema(SchemaArgs),
     /// Print shell completions

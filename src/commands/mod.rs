@@ -45,6 +45,7 @@ mod show;
 mod signal;
 mod threads;
 mod verbosity;
+mod verify_tuning;
 mod worker;
 
 pub use error::{CommandError, report_error, report_usage};
@@ -110,6 +111,7 @@ fn act(command: &Command, invocation: &Invocation, out: &mut Output) -> Result<O
         Command::Tools(ToolsCommand::Calibrate(args)) => calibrate::calibrate(args, invocation, out),
         Command::Tools(ToolsCommand::Inputs(args)) => inputs::inputs(args, invocation, out),
         Command::Tools(ToolsCommand::Redact(args)) => redact::redact(args, out),
+        Command::Tools(ToolsCommand::VerifyTuning(args)) => verify_tuning::verify_tuning(args, invocation, out),
         Command::Tools(ToolsCommand::Schema(args)) => schema::schema(args, out),
         Command::Tools(ToolsCommand::Completions(args)) => install::completions(args, out),
         Command::Tools(ToolsCommand::Man(args)) => install::man(args, out),

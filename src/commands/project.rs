@@ -36,6 +36,9 @@ pub fn settle(command: &mut Command, invocation: &Invocation) -> Result<(), Comm
         Command::Bisect(args) | Command::Tools(ToolsCommand::Bisect(args)) => {
             (&args.config, paths(&mut args.folders, &mut args.saying))
         }
+        Command::Tools(ToolsCommand::VerifyTuning(args)) => {
+            (&args.phase, vec![&mut args.folders.profiles, &mut args.folders.reports])
+        }
         Command::Tools(ToolsCommand::Calibrate(args)) => (&args.config, vec![&mut args.profiles]),
         Command::Agent(AgentCommand::Try(args)) => {
             let folders = &mut args.folders;

@@ -69,6 +69,7 @@ mod tensor_maps;
 mod tolerance;
 mod trace;
 mod trust;
+mod tuned;
 mod unfinished;
 mod verdicts;
 mod witness;

@@ -340,6 +340,11 @@ pub fn report_of_variants(launches: &[(&str, &str, f64)]) -> Vec<u8> {
     report(launches.iter().map(launch).collect())
 }
 
+/// A report with a launch of each kernel in a range (`variant@shape`), with its duration in nanoseconds.
+pub fn report_of_ranges(launches: &[(&str, &str, f64)]) -> Vec<u8> {
+    report(launches.iter().map(|(kernel, range, duration)| launch(kernel, range, &[(0, *duration)])).collect())
+}
+
 /// Like [`report_of_variants`], with the eligible warps of each launch.
 pub fn report_of_eligible_warps(launches: &[(&str, &str, f64, f64)]) -> Vec<u8> {
     let launch = |(kernel, variant, duration, eligible): &(&str, &str, f64, f64)| {

@@ -24,6 +24,8 @@ mod task_file;
 mod tensor;
 mod trace_set;
 mod traces;
+mod tuned_table;
+mod tuning_phase;
 
 pub use description::Parser;
 pub use error::{ExportRefusal, ImportError};
@@ -36,3 +38,5 @@ pub use problem::{ImportTarget, NewPhase};
 pub use ranking::ranking;
 pub use tensor::GivenTensor;
 pub use traces::traces;
+pub use tuned_table::{Configuration, RivalConfiguration, TunedBucket, TunedTable, TuningFormat};
+pub use tuning_phase::TuningPhase;
