@@ -8,6 +8,7 @@ use super::static_check::build_for;
 use super::{CampaignError, DeepChoice, GpuWait, Progress, Tools};
 use jiff::civil::Date;
 use ncugate_cuda::build::{Deduplication, code_hash};
+use ncugate_cuda::host::dismiss_references;
 use ncugate_judge::reference_runs::{MismatchPolicy, ReferenceRequest, ReferenceRuns};
 use ncugate_judge::store::{Run, RunState, runs_of_phase};
 use ncugate_judge::{Evidence, JudgedRun, Judgement, PhaseRun, base_of};
@@ -477,7 +478,11 @@ fn within<T>(
     checkout: &BaseCheckout,
     act: impl FnOnce() -> Result<T, BisectError>,
 ) -> Result<T, BisectError> {
-    let change = |path: &Path| enter(path).map_err(|source| BisectError::Folder { path: path.to_owned(), source });
+    let change = |path: &Path| {
+        // Their interpreters have imported files of the folder that is left.
+        dismiss_references();
+        enter(path).map_err(|source| BisectError::Folder { path: path.to_owned(), source })
+    };
     change(&checkout.root)?;
     let result = act();
     change(home)?;
