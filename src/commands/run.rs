@@ -84,11 +84,14 @@ pub fn run(args: &RunArgs, invocation: &Invocation, out: &mut Output) -> Result<
         let part = comment.as_ref().map(|path| PathBuf::from(format!("{}.{at}.part", path.display())));
         let mut args = args.clone();
         args.saying.comment.clone_from(&part);
+        let remove = || part.iter().for_each(|part| drop(fs::remove_file(part)));
+        // A killed run may have left one.
+        remove();
         let ended = settled(config, &args, invocation, out);
         let ended = ended.unwrap_or_else(|error| PhaseEnd::Judged(report_error(&error)));
         // A phase that was not judged has no comment.
         let body = part.as_ref().and_then(|part| fs::read_to_string(part).ok());
-        part.iter().for_each(|part| drop(fs::remove_file(part)));
+        remove();
         comments.push(PhaseComment { phase: config.display().to_string(), result: ended.words(), body });
         ends.push(ended);
         if process::interrupted() {

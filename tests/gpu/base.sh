@@ -5,7 +5,7 @@
 #     tests/gpu/base.sh [NCUGATE]
 #
 # Prints a line per change: status, and the row of the base in the comment. Fails if the edited comment counts as a change, the
-# slower change passes or the faster one does not.
+# slower change passes or the faster one does not, or if of two phases another one than the changed is measured.
 # Needs an NVIDIA GPU, nvcc, ncu and git; takes less than a minute.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -76,4 +76,18 @@ commit 'one element at a time'
 run 'one element at a time' 1
 git revert --no-edit HEAD > /dev/null
 run 'the same taken back' 0
+cp softmax.cu other.cu
+sed 's/"change"/"other"/; s/softmax\.cu/other.cu/' change.toml > other.toml
+commit 'another phase'
+sed -i '1i #undef VEC\n#define VEC 1' "$kernel"
+sed -i '1i // Another comment.' other.cu
+commit 'one element at a time in one of two phases'
+status=0
+"$ncugate" run change.toml other.toml --base HEAD~1 --source gpu --comment comment.md --profiles "$work/p" --reports "$work/r" > "$work/out" 2>&1 || status=$?
+tail -n 2 "$work/out"
+head -n 7 comment.md
+if [ "$status" != 1 ] || ! grep -q '^unchanged    other.toml' "$work/out" || [ -e "$work/p/other" ]; then
+    failed=1
+    echo "FAILED: of two phases the changed one alone is measured, and fails: status $status"
+fi
 exit $failed

@@ -9,7 +9,7 @@ use ncugate_judge::store::inputs;
 use ncugate_model::disk::{FileLock, LockAttempt};
 use ncugate_model::process::{self, ProcessExit, ProcessOutput};
 use ncugate_model::{BuildOutcome, BuildRecord};
-use ncugate_phase::config::{self, BaseKernels, Phase};
+use ncugate_phase::config::{self, BaseKernels, PROJECT_FILE, Phase};
 use ncugate_phase::plan::{Method, Plan, Variant, unroll};
 use std::collections::BTreeSet;
 use std::io;
@@ -231,6 +231,9 @@ pub fn difference(
     let there = in_project(phase, config).and_then(|inside| text_in(checkout, &inside));
     if there.ok().flatten().as_deref() != Some(&phase.text) {
         return Ok(Some("the phase file differs".to_owned()));
+    }
+    if text_in(checkout, Path::new(PROJECT_FILE)).ok() != Some(phase.project.clone()) {
+        return Ok(Some(format!("{PROJECT_FILE} differs")));
     }
     let is_kernel = |variant: &&Variant| matches!(variant.method, Method::Kernel(_));
     if let Some(other) = plan.candidates().find(|variant| !is_kernel(variant)) {
