@@ -100,7 +100,7 @@ pub enum Command {
     /// Run smaller tools: bisection, occupancy, noise, redaction
     #[command(subcommand)]
     Tools(ToolsCommand),
-    /// The same as `tools bisect`
+    /// Find the commit that made a phase's kernels worse
     #[command(hide = true)]
     Bisect(BisectArgs),
     /// Launch kernels for a parent process
