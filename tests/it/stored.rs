@@ -320,7 +320,7 @@ impl Stored {
 
 fn timed(latency: &Latency, variant: &VariantId, shape: &ShapeName, rounds: u32) -> LatencyRecord {
     let samples = (0..rounds as usize).map(|round| latency(variant, round)).collect();
-    let outcome = LatencyOutcome::Timed { samples, launches: 20, audit: Some(audit()), gpu: None };
+    let outcome = LatencyOutcome::Timed { samples, launches: 20, audit: Some(audit()), gpu: None, energy: None };
     LatencyRecord { variant: variant.clone(), shape: shape.clone(), outcome }
 }
 

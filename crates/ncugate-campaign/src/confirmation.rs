@@ -230,8 +230,8 @@ fn grown(
 fn joined(before: LatencyOutcome, after: LatencyOutcome) -> LatencyOutcome {
     match (before, after) {
         (
-            LatencyOutcome::Timed { mut samples, launches, audit, gpu },
-            LatencyOutcome::Timed { samples: more, launches: least, audit: later, gpu: after },
+            LatencyOutcome::Timed { mut samples, launches, audit, gpu, energy },
+            LatencyOutcome::Timed { samples: more, launches: least, audit: later, gpu: after, .. },
         ) => {
             samples.extend(more);
             let audit = match (audit, later) {
@@ -242,7 +242,7 @@ fn joined(before: LatencyOutcome, after: LatencyOutcome) -> LatencyOutcome {
                 gpu.extend(&after);
                 gpu
             });
-            LatencyOutcome::Timed { samples, launches: launches.min(least), audit, gpu }
+            LatencyOutcome::Timed { samples, launches: launches.min(least), audit, gpu, energy }
         }
         (cheats @ LatencyOutcome::Cheats { .. }, _) | (_, cheats @ LatencyOutcome::Cheats { .. }) => cheats,
         (wrong @ LatencyOutcome::Wrong { .. }, _) | (_, wrong @ LatencyOutcome::Wrong { .. }) => wrong,

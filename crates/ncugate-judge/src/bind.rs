@@ -8,7 +8,7 @@ use super::owner::{ResolvedOwner, resolve_owner};
 use super::results::Correctness;
 use crate::frame::Quantities;
 use ncugate_model::expr::{ExprError, Owner, Quantity, Reference, Value};
-use ncugate_model::metric::Catalogue;
+use ncugate_model::metric::{Catalogue, MetricSource};
 use ncugate_model::{ShapeName, VariantId};
 use ncugate_phase::config::Scalar;
 use ncugate_phase::plan::is_of_base;
@@ -143,7 +143,7 @@ impl<'a> Binder<'_, 'a> {
             Target::Stored(quantities, id) => (*quantities, id, Rounds::Stored),
         };
         let doubt = match rounds {
-            Rounds::Own if Timing::of(metric).is_some() => self.context.doubt(id, shape),
+            Rounds::Own if is_timed(metric) => self.context.doubt(id, shape),
             Rounds::Own | Rounds::Stored => None,
         };
         let value = finite(&quantities.read(id, shape, metric)).map(Value::Float);
@@ -163,6 +163,11 @@ impl<'a> Binder<'_, 'a> {
                 .and_then(|sampling| sampling.code.clone()),
         }
     }
+}
+
+/// Whether a metric follows from launches in the worker, like the latency.
+pub fn is_timed(metric: &str) -> bool {
+    matches!(Catalogue::embedded().source(metric), Some(MetricSource::Latency | MetricSource::Energy))
 }
 
 /// Value of a scalar at a shape, for a variant with these parameters.

@@ -11,7 +11,7 @@ use super::step_bounds::StepBounds;
 use crate::frame::MetricCells;
 use ncugate_model::Verdict;
 use ncugate_model::expr::{Comparison, Reference, Value};
-use ncugate_model::metric::{Catalogue, LogicalMetric};
+use ncugate_model::metric::{Catalogue, LogicalMetric, MetricSource};
 use ncugate_phase::config::Gate;
 use rayon::prelude::*;
 
@@ -169,8 +169,9 @@ impl<'a> BoundGate<'a> {
         };
         let launches = Launches::new(&self.operands, &values, row, shape);
         let steps = StepBounds::new(&self.operands, self.references(), &values, row, shape);
+        let has_energy = self.reads_energy();
         let is_timed = samples.timed.iter().any(|timed| timed.own.is_some() || timed.other.is_some());
-        let doubt = is_timed.then(|| self.doubt(variant, shape)).flatten();
+        let doubt = (is_timed || has_energy).then(|| self.doubt(variant, shape)).flatten();
         let measured = samples.all().any(SampleSeries::is_throttled).then(|| values.clone());
         let outcome = match &self.requirement.form {
             CompiledForm::Compare { left, comparison, right } => {
@@ -185,7 +186,10 @@ impl<'a> BoundGate<'a> {
             None => outcome,
         };
         let outcome = match launches {
-            Some(launches) => launches.judge(&self.requirement.form, outcome),
+            Some(launches) => {
+                let repeats = if has_energy { "windows" } else { "launches" };
+                launches.judge(&self.requirement.form, outcome, repeats)
+            }
             None => outcome,
         };
         let outcome = match steps {
@@ -196,6 +200,12 @@ impl<'a> BoundGate<'a> {
             Some(reason) => outcome.unless_doubted(reason),
             None => outcome,
         }
+    }
+
+    fn reads_energy(&self) -> bool {
+        let is_energy = |name: &str| Catalogue::embedded().source(name) == Some(MetricSource::Energy);
+        let mut read = self.references().iter();
+        read.any(|reference| matches!(reference, Reference::Quantity(quantity) if is_energy(&quantity.name)))
     }
 
     /// Why the variant's own latency at a shape is rejected.

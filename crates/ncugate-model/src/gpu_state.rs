@@ -20,6 +20,7 @@ impl Throttle {
     ];
     /// The only reason that is usual: heavy kernels reach the card's power limit.
     const POWER_CAP: u64 = 0x04;
+    pub const NONE: Self = Self(0);
 
     /// The reasons of a mask that are throttling.
     pub fn of_mask(mask: u64) -> Self {

@@ -105,6 +105,8 @@ pub enum WorkerTask {
     Sample {
         round: u32,
     },
+    /// Launches back to back for the energy.
+    Energy,
     Profile {
         /// Number of the launch, from 0.
         repeat: u32,

@@ -11,6 +11,7 @@ use crate::time::{
 };
 use ncugate_model::{LatencyOutcome, LatencyRecord, VariantId};
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 /// Calls of a function before it is captured.
 const WARM_CALLS: u32 = 3;
@@ -59,9 +60,10 @@ impl Worker<'_> {
                 }
             }
         }
-        let monitor = self.device.attributes().uuid.as_deref().and_then(|uuid| GpuMonitor::open(uuid).ok());
+        let uuid = self.device.attributes().uuid.as_deref().ok_or_else(|| "the driver gives no UUID".to_owned());
+        let monitor = uuid.and_then(GpuMonitor::open);
         // Between rounds only: nothing is read while a sample is taken.
-        let read = || monitor.as_ref().and_then(|monitor| monitor.read().ok());
+        let read = || monitor.as_ref().ok().and_then(|monitor| monitor.read().ok());
         let mut before = read();
         for round in 0..settings.rounds {
             for at in order(round, kernels.len()) {
@@ -78,8 +80,18 @@ impl Worker<'_> {
             }
             before = after;
         }
-        for kernel in kernels.into_iter().filter_map(|(_, kernel)| kernel) {
+        for mut kernel in kernels.into_iter().filter_map(|(_, kernel)| kernel) {
             let variant = kernel.variant.clone();
+            if let Some(limit) = settings.energy_limit_s {
+                self.started(&variant, shape, WorkerTask::Energy)?;
+                let limit = Duration::from_secs_f64(limit);
+                if let Err(error) = kernel.measure_energy(&self.device, &mut buffers, monitor.as_ref(), limit) {
+                    if let lost @ ControlFlow::Break(_) = self.drop_out(&variant, shape, &error)? {
+                        return Ok(lost);
+                    }
+                    continue;
+                }
+            }
             self.timed(&variant, shape, kernel.outcome())?;
         }
         Ok(ControlFlow::Continue(()))

@@ -2,6 +2,7 @@
 //! launches.
 
 mod audit_graph;
+mod energy_meter;
 mod output_comparison;
 mod round;
 mod schedule;

@@ -1,6 +1,8 @@
 //! A kernel being timed: a CUDA graph of its launches over rotating buffers, between two events, and the verification
 //! of those launches.
 
+mod energy;
+
 use super::audit_graph::{AuditGraph, WrongLaunch};
 use super::output_comparison::{OutputComparison, OutputPlace};
 use super::schedule::{AuditSchedule, GraphExtent, audits, missing_launches};
@@ -9,7 +11,7 @@ use super::surfaces::Surfaces;
 use super::timed_buffers::{RestoredState, TimedBuffers};
 use super::unrepeated_samples::{UnrepeatedGraph, UnrepeatedOutputs};
 use crate::gpu::{BoundProgram, CudaDevice, DeviceError, ExecutableGraph, PendingDigests, SurfaceCopy, VariantExtents};
-use ncugate_model::{Audit, GpuState, GpuStates, LatencyOutcome, VariantId};
+use ncugate_model::{Audit, EnergyOutcome, GpuState, GpuStates, LatencyOutcome, VariantId};
 
 /// Launches whose mean is the first estimate of a launch's time.
 const PILOT: u32 = 4;
@@ -59,6 +61,7 @@ pub struct TimedKernel {
     audit: Audit,
     /// Of the rounds so far in which the GPU's clocks were read.
     states: GpuStates,
+    energy: Option<EnergyOutcome>,
 }
 
 /// A sample with a wrong output.
@@ -186,6 +189,7 @@ impl TimedKernel {
             inexact: 0,
             audit,
             states: GpuStates::default(),
+            energy: None,
         })
     }
 
@@ -389,7 +393,8 @@ impl TimedKernel {
         match self.samples.is_empty() {
             false => {
                 let gpu = self.states.covers(self.samples.len()).then_some(self.states);
-                LatencyOutcome::Timed { samples: self.samples, launches: self.extent.launches, audit, gpu }
+                let launches = self.extent.launches;
+                LatencyOutcome::Timed { samples: self.samples, launches, audit, gpu, energy: self.energy }
             }
             true => LatencyOutcome::Failed { reason: "the phase has no rounds".to_owned() },
         }
@@ -468,6 +473,7 @@ mod tests {
         l2: L2State::Rotate,
         effort: AuditEffort::Sweep,
         hidden: HiddenSeeds { inputs: Vec::new(), pilot: 0, schedule: 0 },
+        energy_limit_s: None,
     };
 
     #[test]

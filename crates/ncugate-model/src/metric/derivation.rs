@@ -15,6 +15,8 @@ pub enum MetricSource {
     Occupancy,
     /// The samples of the undisturbed timing.
     Latency,
+    /// Launches back to back, with NVML's energy.
+    Energy,
     Check,
     Ncu,
 }
@@ -27,6 +29,8 @@ pub enum Derivation {
     /// Occupancy, or a value derived from it.
     Occupancy(OccupancyFact),
     Latency(LatencyMetric),
+    /// Energy of a launch.
+    Energy,
     Check(CheckFact),
     /// Counters of Nsight Compute, by the formula of the chip.
     Counters,
@@ -127,7 +131,10 @@ impl Derivation {
             MetricSource::Occupancy => named(says.fact).map(Self::Occupancy),
             MetricSource::Check => named(says.fact).map(Self::Check),
             MetricSource::Latency => return latency(says).map(Self::Latency),
-            MetricSource::Ncu if says.fact.is_some() => Err(Error::custom("a counter is not a fact")),
+            MetricSource::Ncu | MetricSource::Energy if says.fact.is_some() => {
+                Err(Error::custom("a counter is not a fact"))
+            }
+            MetricSource::Energy => Ok(Self::Energy),
             MetricSource::Ncu => Ok(Self::Counters),
         };
         match (says.statistic, says.form) {

@@ -291,7 +291,7 @@ pub fn age(seconds: i64) -> String {
 pub fn counted(count: usize, noun: &str) -> String {
     let plural = match count {
         1 => "",
-        _ if noun.ends_with("ch") => "es",
+        _ if noun.ends_with("ch") || noun.ends_with("ss") => "es",
         _ => "s",
     };
     format!("{} {noun}{plural}", separated(&count.to_string()))
@@ -313,6 +313,8 @@ fn scaled(value: f64, name: &str) -> (f64, &str) {
         "ns" if magnitude >= 1e9 => (value / 1e9, "s"),
         "ns" if magnitude >= 1e6 => (value / 1e6, "ms"),
         "ns" if magnitude >= 1e3 => (value / 1e3, "µs"),
+        "mJ" if magnitude >= 1e3 => (value / 1e3, "J"),
+        "mJ" if magnitude < 0.1 && magnitude > 0.0 => (value * 1e3, "µJ"),
         "hz" => (value / 1e9, "GHz"),
         "byte/s" if magnitude >= 1e12 => (value / 1e12, "TB/s"),
         "byte/s" => (value / 1e9, "GB/s"),
@@ -367,6 +369,7 @@ mod tests {
         assert_eq!(with_unit(1000.0, "bytes"), "1,000 B");
         assert_eq!(with_unit(12.3, "us"), "12.3 µs");
         assert_eq!(with_unit(12_345.0, "us"), "12.3 ms");
+        assert_eq!([0.0421, 2.5, 1234.0].map(|value| with_unit(value, "mJ")), ["42.1 µJ", "2.50 mJ", "1.23 J"]);
         assert_eq!(with_unit(2500.0, "ns"), "2.50 µs");
         assert_eq!(with_unit(2.0, ""), "2");
         assert_eq!(with_unit(64.0, "register/thread"), "64");
@@ -431,7 +434,7 @@ mod tests {
 
     #[test]
     fn counts_and_times_read_as_words() {
-        assert_eq!(counted(1, "gate"), "1 gate");
+        assert_eq!((counted(1, "gate"), counted(2, "process")), ("1 gate".to_owned(), "2 processes".to_owned()));
         assert_eq!(counted(1_000, "variant"), "1,000 variants");
         assert_eq!((age(7_300), age(-3)), ("2 hours ago".to_owned(), "just now".to_owned()));
         assert_eq!(seconds(125.2), "2 min 5 s");

@@ -185,7 +185,10 @@ impl Vocabulary<'_> {
             let message = format!("`{}` is \"{requirement}\"; `{name}` is unknown", item.place.key);
             item.report_within(requirement.text(), Some(span), message, Some(self.unknown(name, values)));
         }
-        let unseen = matches!(self.metrics.source(name), Some(MetricSource::Latency | MetricSource::Check));
+        let unseen = matches!(
+            self.metrics.source(name),
+            Some(MetricSource::Latency | MetricSource::Energy | MetricSource::Check)
+        );
         if self.of_reports && unseen {
             self.report_unseen(item, requirement, &format!("`{name}`"), span);
         }

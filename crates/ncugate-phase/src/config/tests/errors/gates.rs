@@ -155,6 +155,12 @@ objective = "sm__cycles_active.avg""#)]), @r##"
 }
 
 #[test]
+fn objective_of_the_energy() {
+    let text = shown(&[(r#"name = "small""#, "name = \"small\"\nobjective = \"energy_per_launch\"")]);
+    assert!(text.contains("`phase.objective` is `energy_per_launch`, which is measured only once"), "{text}");
+}
+
+#[test]
 fn bench_leaves_out_a_judged_shape() {
     assert_snapshot!(shown(&[("[kernel]", r#"[bench]
 shapes = ["tiny"]
