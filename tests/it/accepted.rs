@@ -82,19 +82,20 @@ fn answer(stream: &TcpStream, thread: &Mutex<Thread>) {
     write!(stream, "HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{text}", text.len()).unwrap();
 }
 
+fn git(place: &Place, args: &[&str]) -> String {
+    let mut command = Command::new("git");
+    command.args(["-c", "user.name=ada", "-c", "user.email=ada@example.com"]).args(args);
+    let output = command.current_dir(place.path()).output().unwrap();
+    assert!(output.status.success(), "{args:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
 /// Makes the folder a repository whose head has this message; returns the head, which is `origin/main` too.
 pub fn commit(place: &Place, message: &str) -> String {
-    let git = |args: &[&str]| {
-        let mut command = Command::new("git");
-        command.args(["-c", "user.name=ada", "-c", "user.email=ada@example.com"]).args(args);
-        let output = command.current_dir(place.path()).output().unwrap();
-        assert!(output.status.success(), "{args:?}: {output:?}");
-        String::from_utf8(output.stdout).unwrap().trim().to_owned()
-    };
-    git(&["init", "--quiet"]);
-    git(&["commit", "--quiet", "--allow-empty", "-m", message]);
-    git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
-    git(&["rev-parse", "HEAD"])
+    git(place, &["init", "--quiet"]);
+    git(place, &["commit", "--quiet", "--allow-empty", "-m", message]);
+    git(place, &["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    git(place, &["rev-parse", "HEAD"])
 }
 
 /// The event of a pull request by `author` from the repository `from`.
@@ -169,6 +170,13 @@ fn who_can_write_accepts_a_regression_and_nobody_else() {
     }
     let dead = Hub { address: "http://127.0.0.1:1".to_owned(), thread: Arc::default() };
     assert!(accepted(&place, &dead, "pull_request", &own).0.is_empty(), "GitHub does not answer");
+
+    // A runner checks out the merge of target and head. Its own message counts for nothing.
+    let target = git(&place, &["commit-tree", "HEAD^{tree}", "-m", "main"]);
+    let message = format!("Merge\n\nAccept-regression: {}", line.replace("plain", "any"));
+    let merge = git(&place, &["commit-tree", "HEAD^{tree}", "-p", &target, "-p", &head, "-m", &message]);
+    git(&place, &["reset", "--quiet", "--hard", &merge]);
+    assert_eq!(of(&own).0, [by_line]);
 
     // The line is bound to its commit, and a later one needs it again.
     let later =

@@ -139,6 +139,32 @@ fn an_agent_measures_tries_and_reads_over_the_protocol() {
     assert!(refused["status"] == 2 && refused["answer"].is_null() && refused["stderr"] != "", "{refused}");
 }
 
+/// The script of tests/gpu knows no change beforehand: it follows the answers.
+#[test]
+fn the_scripted_agent_makes_a_kernel_faster_in_two_calls() {
+    let (place, mut variables) = machine_that_counts(&["copy_honest", "copy_twice"], "rounds = 60");
+    let phase = std::fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    let (head, tail) = phase.split_once("[[variant]]").unwrap();
+    let (_, gates) = tail.split_once("[[gate]]").unwrap();
+    let kernel = head.replace("entry = \"copy\"", "entry = \"copy_{{ KIND }}\"");
+    let space = "[sweep]\nKIND = [\"twice\", \"honest\"]\nTHREADS = [64, 128]\n";
+    let start = "[[baseline]]\nname = \"start\"\nparams = { KIND = \"twice\", THREADS = 64 }\n";
+    place.write("phase.toml", &format!("{kernel}{space}{start}[[gate]]{gates}"));
+    let honest = ["KIND=honest,THREADS=64", "KIND=honest,THREADS=128", "attempt"];
+    let twice = ["KIND=twice,THREADS=64", "KIND=twice,THREADS=128", "start", "elite"];
+    let launches: Vec<_> = honest.map(|variant| ("copy_honest", variant, 10_000.0)).into();
+    let twice = twice.map(|variant| ("copy_twice", variant, 20_000.0));
+    let report = place.path().join("counted.ncu-rep");
+    std::fs::write(&report, crate::stored::report_of_variants(&[launches, twice.into()].concat())).unwrap();
+    variables.push(("NCUGATE_DOUBLE_REPORT", report.display().to_string()));
+    let mut command = crate::command::Program::new("python3");
+    command.arg(root().join("tests/gpu/agent.py")).arg(binary()).args(["phase.toml", "copy.cu", "1.9"]);
+    command.current_dir(place.path()).envs(variables).timeout(Duration::from_secs(100));
+    let finished = crate::command::Finished::of(&mut command);
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    assert!(finished.stdout.contains("2 calls, 3 requests"), "{}", finished.stdout);
+}
+
 #[test]
 fn a_phase_with_a_search_is_not_judged_by_a_run_that_no_search_made() {
     let place = Place::new();
