@@ -6,15 +6,6 @@ set -uo pipefail
 ncugate=${NCUGATE:?the step that installs ncugate names its program}
 status=0
 
-# The graver of `status` and $1, as `ncugate run` combines phases: 2, 3, 1, 4, 0.
-and() {
-    local grave
-    for grave in 2 3 1 4; do
-        if [ "$status" -eq "$grave" ] || [ "$1" -eq "$grave" ]; then status=$grave; return; fi
-    done
-    [ "$1" -eq 0 ] || status=3
-}
-
 arguments=()
 if [ -n "${AGAINST:-}" ]; then arguments+=(--against "$AGAINST"); fi
 if [ -z "${PROFILE:-}" ]; then
@@ -29,23 +20,21 @@ fi
 # Words of the value, with globs expanded; nothing of it is a program.
 # shellcheck disable=SC2206
 configs=(${CONFIGS:-})
-if [ "${#configs[@]}" -eq 0 ]; then
-    echo "::error::\`configs\` names no phase"
-    and 2
-elif [ "${#configs[@]}" -gt 1 ] && [ -n "${PROFILE:-}${RECORD:-}" ]; then
-    echo "::error::\`profile\` and \`record\` take one phase, and \`configs\` names ${#configs[@]}"
-    and 2
-    configs=()
-fi
-
 comments=$(mktemp -d "${RUNNER_TEMP:-${TMPDIR:-/tmp}}/ncugate-comments.XXXXXX")
 started=$(mktemp)
-for at in "${!configs[@]}"; do
-    command=(run) run=()
-    if [ -n "${PROFILE:-}" ]; then command=(gate) run=("$PROFILE"); fi
-    "$ncugate" "${command[@]}" "${arguments[@]}" --comment "$comments/$at.md" -- "${configs[$at]}" "${run[@]}"
-    and "$?"
-done
+if [ "${#configs[@]}" -eq 0 ]; then
+    echo "::error::\`configs\` names no phase"
+    status=2
+elif [ "${#configs[@]}" -gt 1 ] && [ -n "${PROFILE:-}${RECORD:-}" ]; then
+    echo "::error::\`profile\` and \`record\` take one phase, and \`configs\` names ${#configs[@]}"
+    status=2
+elif [ -n "${PROFILE:-}" ]; then
+    "$ncugate" gate "${arguments[@]}" --comment "$comments/comment.md" -- "${configs[0]}" "$PROFILE"
+    status=$?
+else
+    "$ncugate" run "${arguments[@]}" --comment "$comments/comment.md" -- "${configs[@]}"
+    status=$?
+fi
 
 if [ "$status" -eq 3 ] && [ "${FORK:-}" = true ]; then
     echo "::error::a fork's change is measured after a maintainer has pushed it to a branch of this repository"
