@@ -19,5 +19,6 @@ fn main() -> ExitCode {
         Err(error) => return scheme.code(commands::report_usage(&error)),
     };
     let ended = commands::dispatch(cli, |folder| std::env::set_current_dir(folder));
+    ncugate_model::process::dismiss_guard();
     scheme.code(ended.unwrap_or_else(|error| commands::report_error(&error)))
 }

@@ -7,10 +7,10 @@ mod guard;
 mod request_pipe;
 
 pub use drain::{Drain, KeptOutput};
-pub use guard::{guard, start_guard};
+pub use guard::{dismiss_guard, guard, start_guard};
 pub use request_pipe::{LOAD_TIMEOUT, PrestartedChild, RequestPipe};
 
-use guard::{GroupChange, tell};
+use guard::{GroupChange, mark, tell};
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
@@ -167,6 +167,7 @@ impl SupervisedChild {
         {
             command.env(VISIBLE_GPUS, gpu);
         }
+        mark(command);
         let child = command.process_group(0).spawn()?;
         let group = child.id().cast_signed();
         GROUPS.lock().unwrap_or_else(PoisonError::into_inner).insert(group);
