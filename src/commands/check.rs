@@ -11,7 +11,7 @@ use ncugate_campaign::{
     Progress as _, absent_aids, absent_programs, build_for, prove_files, reference_problem, target,
 };
 use ncugate_cuda::build::Arch;
-use ncugate_cuda::host::{check_reference, mutant_table, null_test};
+use ncugate_cuda::host::{check_reference, ill_conditioned, mutant_table, null_test};
 use ncugate_judge::{
     absent_metrics, by_duration_alone, out_of_reach, preconditions, static_gates, unlikely_limits, unlisted_metrics,
     weakened_checks, weakened_gates,
@@ -85,6 +85,11 @@ fn prove_tolerance(
     progress.clear();
     if let (false, NullTest::NotMade { reason }) = (answered?, tried?) {
         let note = format!("the tolerance was not tested on wrong answers here, but `run` tests it: {reason}");
+        writeln!(out, "  note: {note}")?;
+        found.notes.push(note);
+    }
+    if let Some(reason) = ill_conditioned(phase, plan)? {
+        let note = format!("`run` is inconclusive {reason}");
         writeln!(out, "  note: {note}")?;
         found.notes.push(note);
     }

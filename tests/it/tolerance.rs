@@ -231,3 +231,39 @@ fn a_tolerance_that_was_tried_passes_and_one_that_was_not_keeps_the_phase_from_i
     let printed = lower(&accepts.stdout);
     assert!(printed.contains(said) && printed.contains("weakened checks"), "{printed}");
 }
+
+#[test]
+fn a_reference_that_one_rounding_moves_beyond_the_tolerance_is_neither_passed_nor_failed() {
+    // a copy of f16 values up to about 4: one rounding moves them by about 2e-3
+    for (bound, status, said) in [("1e-2", Some(0), ""), ("1e-4", Some(4), "ill-conditioned: inputs perturbed by one")]
+    {
+        let (place, variables) = machine_that_counts(&["copy_honest", "copy_wrong"], "rounds = 60");
+        let phase = std::fs::read_to_string(place.path().join("phase.toml")).unwrap();
+        let bound = format!("max_abs = {bound}, ill_conditioned = \"inconclusive\"");
+        place.write("phase.toml", &phase.replace("max_abs = 2e-3", &bound));
+        let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+        let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+        assert_eq!(finished.status, status, "{finished:?}");
+        let printed = finished.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(printed.contains(said), "{finished:?}");
+    }
+}
+
+#[test]
+fn the_reference_is_perturbed_only_where_the_host_computes_it() {
+    let said = "`run` is inconclusive at shape `only`, seed 0: ill-conditioned: inputs perturbed by one rounding";
+    for (bound, is_said) in [("1e-2", false), ("1e-4", true)] {
+        let tolerance = format!("tolerance = {{ max_abs = {bound}, ill_conditioned = \"inconclusive\" }}");
+        let checked = checked(&tolerance, &[]);
+        assert_eq!((checked.status, checked.stdout.contains(said)), (Some(0), is_said), "{checked:?}");
+    }
+    let place = Place::new();
+    let text = include_str!("../data/copy.toml").replace(
+        "\"copy\"\ntolerance = { max_abs = 2e-3 }",
+        "{ npy = \"a.npy\" }\ntolerance = { max_abs = 2e-3, ill_conditioned = \"inconclusive\" }",
+    );
+    place.write("phase.toml", &text);
+    let refused = place.run(&["check", "phase.toml", "--no-build"]);
+    assert_eq!(refused.status, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("`ill_conditioned` needs a reference that the host computes"), "{refused:?}");
+}

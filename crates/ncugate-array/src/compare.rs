@@ -206,6 +206,7 @@ impl DifferenceTally {
             }),
             times_error: plain_error.map(times),
             law,
+            moved: None,
         }
     }
 
@@ -334,8 +335,14 @@ mod tests {
     use super::*;
     use ncugate_model::{CheckOutcome, NanRule, Tolerance};
 
-    const TOLERANCE: Tolerance =
-        Tolerance { max_abs: Some(0.5), rel_l2: None, allclose: None, times_error: None, nan: NanRule::Refused };
+    const TOLERANCE: Tolerance = Tolerance {
+        max_abs: Some(0.5),
+        rel_l2: None,
+        allclose: None,
+        times_error: None,
+        nan: NanRule::Refused,
+        ill_conditioned: ncugate_model::IllConditioned::Judged,
+    };
 
     fn tally(expected: &[f64], values: &[f64]) -> DifferenceTally {
         let after = element::encode(Dtype::F32, values);

@@ -60,7 +60,7 @@ pub enum CheckOutcome {
         /// The message of the driver or the system.
         reason: String,
     },
-    /// Not run (a failed build, a missing external program).
+    /// Not run (a failed build, a missing external program), or it proves nothing (an ill-conditioned reference).
     Skipped { reason: String },
 }
 
@@ -77,12 +77,17 @@ impl CheckOutcome {
         Self::Wrong { differences, reason, defects }
     }
 
-    /// The outcome of the same measurement under another tolerance. A case with a defect stays wrong.
+    /// The outcome of the same measurement under another tolerance. A case with a defect stays wrong; an ill-conditioned
+    /// one without proves nothing.
     #[must_use]
     pub fn judged_by(&self, tolerance: &Tolerance) -> Self {
+        let of = |differences: &Differences, defects: &[Defect]| match tolerance.conditioning(differences) {
+            Some(reason) if defects.is_empty() => Self::Skipped { reason },
+            _ => Self::of(*differences, defects.to_vec(), tolerance),
+        };
         match self {
-            Self::Correct { differences } => Self::of(*differences, Vec::new(), tolerance),
-            Self::Wrong { differences, defects, .. } => Self::of(*differences, defects.clone(), tolerance),
+            Self::Correct { differences } => of(differences, &[]),
+            Self::Wrong { differences, defects, .. } => of(differences, defects),
             Self::Crashed { .. } | Self::Skipped { .. } => self.clone(),
         }
     }
@@ -177,10 +182,16 @@ pub struct LatencyRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::NanRule;
+    use crate::{IllConditioned, NanRule};
 
-    const NO_BOUND: Tolerance =
-        Tolerance { max_abs: None, rel_l2: None, allclose: None, times_error: None, nan: NanRule::Refused };
+    const NO_BOUND: Tolerance = Tolerance {
+        max_abs: None,
+        rel_l2: None,
+        allclose: None,
+        times_error: None,
+        nan: NanRule::Refused,
+        ill_conditioned: IllConditioned::Judged,
+    };
     const TIGHT: Tolerance = Tolerance { max_abs: Some(0.1), ..NO_BOUND };
     const LOOSE: Tolerance = Tolerance { max_abs: Some(1.0), ..NO_BOUND };
     const DIFFERENCES: Differences = Differences {
@@ -191,6 +202,7 @@ mod tests {
         allclose: None,
         times_error: None,
         law: None,
+        moved: None,
     };
 
     fn reason(outcome: &CheckOutcome) -> &str {
@@ -227,6 +239,22 @@ mod tests {
         let expected = "input 'q' was written; 1 of 8 output elements were never written";
         assert_eq!(reason(&wrong.judged_by(&LOOSE)), expected);
         assert!(reason(&wrong).starts_with(expected), "and beyond its bound: {wrong:?}");
+    }
+
+    #[test]
+    fn an_ill_conditioned_case_is_neither_right_nor_wrong_unless_it_has_a_defect() {
+        let tolerance = Tolerance { ill_conditioned: IllConditioned::Inconclusive, ..TIGHT };
+        let moved = |max_abs| Some(Differences { max_abs, ..DIFFERENCES }.into());
+        let case = |max_abs, by| Differences { max_abs, moved: moved(by), ..DIFFERENCES };
+        let judged = |differences, defects| CheckOutcome::of(differences, defects, &tolerance).judged_by(&tolerance);
+        for max_abs in [0.0, 0.5] {
+            let ill = judged(case(max_abs, 0.2), Vec::new());
+            assert!(matches!(&ill, CheckOutcome::Skipped { reason } if reason.contains("ill-conditioned")), "{ill:?}");
+        }
+        assert!(matches!(judged(case(0.0, 0.2), vec![Defect::NothingFinite]), CheckOutcome::Wrong { .. }));
+        assert!(matches!(judged(case(0.0, 0.1), Vec::new()), CheckOutcome::Correct { .. }));
+        assert!(matches!(judged(case(0.5, 0.1), Vec::new()), CheckOutcome::Wrong { .. }));
+        assert!(matches!(judged(DIFFERENCES, Vec::new()), CheckOutcome::Skipped { .. }), "it was not perturbed");
     }
 
     #[test]

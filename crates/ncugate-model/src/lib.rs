@@ -88,5 +88,7 @@ pub use sanitizer::{SanitizerFinding, SanitizerOutcome, SanitizerRecord, Sanitiz
 pub use scope::{Level, OnInconclusive, Scope};
 pub use search_record::{ProposedPoint, SearchEnd, SearchRecord, SearchStart, TriedOutcome, TriedPoint};
 pub use texture::{TextureAddress, TextureFilter, TextureRead, TextureSampling};
-pub use tolerance::{AllClose, Difference, Differences, NanRule, Tolerance, Violation, WorstElement};
+pub use tolerance::{
+    AllClose, Difference, Differences, IllConditioned, NanRule, ReferenceShift, Tolerance, Violation, WorstElement,
+};
 pub use verdict::Verdict;

@@ -20,6 +20,9 @@ pub struct Tolerance {
     /// Whether the reference can contain NaN.
     #[serde(default, skip_serializing_if = "NanRule::is_default")]
     pub nan: NanRule,
+    /// The effect of a reference that rounding errors in its inputs move too far.
+    #[serde(default, skip_serializing_if = "IllConditioned::is_default")]
+    pub ill_conditioned: IllConditioned,
 }
 
 /// `|value - expected| <= atol + rtol * |expected|` for every element, as in NumPy's `allclose`.
@@ -75,6 +78,27 @@ impl NanRule {
     }
 }
 
+/// The effect of a reference that the tolerance rejects if its inputs are perturbed by one rounding: neither a right nor a
+/// wrong output proves anything there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IllConditioned {
+    /// None: the reference is not perturbed.
+    #[default]
+    Judged,
+    /// The case is inconclusive.
+    Inconclusive,
+}
+
+impl IllConditioned {
+    /// The values that have a keyword in a phase.
+    pub const WORDS: [(&'static str, Self); 1] = [("inconclusive", Self::Inconclusive)];
+
+    const fn is_default(&self) -> bool {
+        matches!(self, Self::Judged)
+    }
+}
+
 /// The difference of an output from the reference, over all output buffers of a case.
 ///
 /// If answers under a [`Law`] are larger than those for the declared inputs, differences are divided by the same
@@ -100,6 +124,38 @@ pub struct Differences {
     /// The law of the inputs with the worst differences; none if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub law: Option<Law>,
+    /// How far one rounding of the inputs moves the reference; none if it was not perturbed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<ReferenceShift>,
+}
+
+/// The difference of the reference for perturbed inputs from the reference, as [`Differences`].
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ReferenceShift {
+    #[serde(serialize_with = "finite")]
+    max_abs: f64,
+    #[serde(serialize_with = "finite")]
+    rel_l2: f64,
+    nonfinite: u64,
+    compared: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    allclose: Option<WorstElement>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    times_error: Option<f64>,
+}
+
+impl From<Differences> for ReferenceShift {
+    fn from(differences: Differences) -> Self {
+        let Differences { max_abs, rel_l2, nonfinite, compared, allclose, times_error, law: _, moved: _ } = differences;
+        Self { max_abs, rel_l2, nonfinite, compared, allclose, times_error }
+    }
+}
+
+impl From<ReferenceShift> for Differences {
+    fn from(shift: ReferenceShift) -> Self {
+        let ReferenceShift { max_abs, rel_l2, nonfinite, compared, allclose, times_error } = shift;
+        Self { max_abs, rel_l2, nonfinite, compared, allclose, times_error, law: None, moved: None }
+    }
 }
 
 /// The difference of the worst element, in units of its permitted difference.
@@ -139,6 +195,7 @@ impl Differences {
             allclose: self.allclose.zip(other.allclose).map(|(a, b)| a.and(b)),
             times_error: self.times_error.zip(other.times_error).map(|(a, b)| larger(a, b)),
             law: worse.law,
+            moved: self.moved.zip(other.moved).map(|(a, b)| Self::from(a).and(b.into(), tolerance).into()),
         }
     }
 }
@@ -226,6 +283,24 @@ impl Tolerance {
         bounds.peek().is_some() && bounds.all(is_distance)
     }
 
+    /// Why a case with these differences proves nothing although the tolerance judges them; `None` if it does prove something.
+    pub fn conditioning(&self, differences: &Differences) -> Option<String> {
+        if self.ill_conditioned == IllConditioned::Judged {
+            return None;
+        }
+        let Some(moved) = differences.moved else {
+            return Some("the reference was not computed for perturbed inputs".to_owned());
+        };
+        let violations = self.violations(&moved.into());
+        let words: Vec<String> = violations.iter().map(ToString::to_string).collect();
+        (!words.is_empty()).then(|| {
+            format!(
+                "ill-conditioned: inputs perturbed by one rounding move the answer by more than the tolerance ({})",
+                words.join("; ")
+            )
+        })
+    }
+
     /// Every reason why `differences` exceed this tolerance; empty if they do not. Bounds are inclusive.
     ///
     /// An empty comparison, a difference that is NaN, infinite or negative, a bound on an unmeasured difference, and
@@ -292,6 +367,7 @@ mod tests {
         allclose: None,
         times_error: None,
         law: None,
+        moved: None,
     };
 
     fn bounds(max_abs: impl Into<Option<f64>>, rel_l2: impl Into<Option<f64>>) -> Tolerance {
@@ -396,6 +472,22 @@ mod tests {
             ["times_error 8.000e0 exceeds the tolerance 4e0"]
         );
         assert_eq!(words(tolerance, NEAR), ["times_error was not measured for this tolerance"]);
+    }
+
+    #[test]
+    fn a_reference_that_rounding_moves_beyond_the_tolerance_proves_nothing() {
+        let strict = Tolerance { ill_conditioned: IllConditioned::Inconclusive, ..bounds(0.4, None) };
+        let moved = |max_abs| Differences { moved: Some(Differences { max_abs, ..NEAR }.into()), ..NEAR };
+        assert_eq!(strict.conditioning(&moved(0.4)), None, "inclusive");
+        let said = "ill-conditioned: inputs perturbed by one rounding move the answer by more than the tolerance (max_abs \
+                    5.000e-1 exceeds the tolerance 4e-1)";
+        assert_eq!(strict.conditioning(&moved(0.5)).as_deref(), Some(said));
+        assert!(strict.conditioning(&moved(f64::NAN)).is_some() && strict.conditioning(&NEAR).is_some());
+        assert_eq!(bounds(0.4, None).conditioning(&moved(0.5)), None, "not asked");
+        assert!(strict.conditioning(&moved(0.1).and(moved(0.5), &strict)).is_some(), "the worse of both");
+        assert!(strict.conditioning(&moved(0.1).and(NEAR, &strict)).is_some(), "one was not perturbed");
+        let text = serde_json::to_string(&moved(0.5)).unwrap();
+        assert_eq!(serde_json::from_str::<Differences>(&text).unwrap(), moved(0.5));
     }
 
     #[test]

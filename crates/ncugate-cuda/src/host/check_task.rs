@@ -7,7 +7,7 @@ use super::worker::{DeviceLoss, WorkError, Worker};
 use crate::gpu::DeviceError;
 use crate::prove::{
     CaseDraw, CaseInputs, CheckBuffers, ExpectedOutput, ExpectedOutputError, ReferenceSpec, ShapeSpec, case_outcome,
-    expected_on_host, held_by_outputs, magnitudes,
+    expected_on_host, held_by_outputs, magnitudes, perturbed,
 };
 use ncugate_model::{CheckOutcome, CheckRecord, Law};
 use std::ops::ControlFlow;
@@ -147,7 +147,12 @@ impl Worker<'_> {
         }
         let usual = if law == Law::Declared { magnitudes(&expected) } else { shape.usual.clone().unwrap_or_default() };
         let proof = (&self.job.reference, &self.job.tolerance);
-        comparable(proof, shape.spec, (law, seed), (inputs, expected), &usual)
+        let perturbed = perturbed(proof, shape.spec, seed, &inputs.values)?;
+        let draw = comparable(proof, shape.spec, (law, seed), (inputs, expected), &usual)?;
+        Ok(match perturbed {
+            Some(perturbed) => draw.with_perturbed(shape.spec, &perturbed, &self.job.tolerance),
+            None => draw,
+        })
     }
 
     /// Tries the tolerance on wrong answers to the declared inputs of a seed, once per shape. Returns the number of rejected

@@ -6,10 +6,10 @@ use super::job_error::JobError;
 use super::null_test::NullTestError;
 use crate::prove::{
     Builtin, CaseDraw, CaseInputs, ExpectedOutputError, ReferenceSpec, ShapeSpec, expected_on_host, held_by_outputs,
-    magnitudes,
+    magnitudes, perturbed,
 };
 use crate::python_environment::PythonEnvironment;
-use ncugate_model::Law;
+use ncugate_model::{IllConditioned, Law};
 use ncugate_phase::config::{Phase, WorkloadReference};
 use ncugate_phase::plan::{Plan, reference_answers};
 
@@ -58,6 +58,47 @@ pub fn check_reference(phase: &Phase, plan: &Plan) -> Result<bool, NullTestError
         }
         WorkloadReference::Entry { .. } | WorkloadReference::Absent => Ok(false),
     }
+}
+
+/// Why the reference is ill-conditioned for the declared inputs of the first seed at the smallest shape, if the phase asks for
+/// that test and the host computes the reference quickly.
+///
+/// # Errors
+/// Those of [`check_reference`].
+pub fn ill_conditioned(phase: &Phase, plan: &Plan) -> Result<Option<String>, NullTestError> {
+    let tolerance = &phase.workload.tolerance;
+    let smallest = phase.workload.smallest_shape();
+    let Some(shape) = smallest.filter(|_| tolerance.ill_conditioned == IllConditioned::Inconclusive) else {
+        return Ok(None);
+    };
+    let spec = job_shape(phase, None, shape)?;
+    let answers = reference_answers(phase, plan);
+    let reference = match &phase.workload.reference {
+        WorkloadReference::Builtin { name, options } => {
+            ReferenceSpec::Builtin(Builtin::parse(name, options).map_err(JobError::from)?)
+        }
+        WorkloadReference::Program(program) => ReferenceSpec::Program {
+            program: program.clone(),
+            python: PythonEnvironment::of(&phase.build),
+            answers: answers.clone(),
+        },
+        WorkloadReference::Npy { .. } | WorkloadReference::Entry { .. } | WorkloadReference::Absent => return Ok(None),
+    };
+    let is_small = spec.buffers.iter().map(|buffer| buffer.elements()).sum::<usize>() <= MOST_ELEMENTS;
+    let params = phase.workload.reference_params().len();
+    if !is_small || answers.iter().any(|values| values.len() < params) {
+        return Ok(None);
+    }
+    let seed = phase.workload.seeds.first().copied().unwrap_or(0);
+    let failed = |source: ExpectedOutputError| NullTestError::Reference { shape: spec.name.clone(), source };
+    let draw = answered(phase, &reference, &spec, seed).map_err(failed)?;
+    let inputs = CaseInputs::draw(&spec, seed).map_err(|error| failed(error.into()))?;
+    let Some(perturbed) = perturbed((&reference, tolerance), &spec, seed, &inputs.values).map_err(failed)? else {
+        return Ok(None);
+    };
+    let draw = draw.with_perturbed(&spec, &perturbed, tolerance);
+    let differences = draw.compare(&spec, &draw.held(&spec), tolerance).differences;
+    Ok(tolerance.conditioning(&differences).map(|reason| format!("at shape `{}`, seed {seed}: {reason}", spec.name)))
 }
 
 /// Tries the tolerance on wrong answers to the declared inputs of the first seed.

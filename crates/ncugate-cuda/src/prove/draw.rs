@@ -9,7 +9,7 @@ use crate::gpu::VariantExtents;
 use ncugate_array::compare::{DifferenceTally, ErrorScale, unwritten};
 use ncugate_array::element;
 use ncugate_model::Dtype;
-use ncugate_model::{CheckOutcome, Defect, Differences, Law, Tolerance};
+use ncugate_model::{CheckOutcome, Defect, Differences, Law, ReferenceShift, Tolerance};
 use rayon::prelude::*;
 use std::sync::OnceLock;
 
@@ -45,6 +45,8 @@ pub struct CaseDraw {
     others: Vec<Self>,
     /// Error of a plain evaluation, relative to the scale; `None` if no bound uses it.
     plain_error: Option<f64>,
+    /// How far one rounding of the inputs moves the expected outputs, if that counts.
+    moved: Option<ReferenceShift>,
     /// The poison for timed launches, drawn on first use.
     poison: OnceLock<Poison>,
     /// The two poisons for checks, drawn on first use.
@@ -70,7 +72,7 @@ impl CaseDraw {
         };
         let scales = magnitudes(&expected).into_iter().enumerate().map(scale).collect();
         let (poison, poisons) = (OnceLock::new(), OnceLock::new());
-        Self { law, inputs, expected, scales, others: Vec::new(), plain_error: None, poison, poisons }
+        Self { law, inputs, expected, scales, others: Vec::new(), plain_error: None, moved: None, poison, poisons }
     }
 
     /// The same with the further answers of a reference that takes parameters of variants.
@@ -107,6 +109,13 @@ impl CaseDraw {
         self
     }
 
+    /// The same with the distance to `perturbed`, the answers to inputs perturbed by one rounding.
+    #[must_use]
+    pub fn with_perturbed(mut self, shape: &ShapeSpec, perturbed: &[ExpectedOutput], tolerance: &Tolerance) -> Self {
+        self.moved = Some(self.differences(&self.tally_values(shape, perturbed, tolerance), tolerance).into());
+        self
+    }
+
     /// Two poisons for the outputs, from a fresh key, shared by all kernels launched on this draw. A kernel meets
     /// each of them once. Drawing them again for each kernel took most of the checking time.
     pub fn poisons(&self, shape: &ShapeSpec) -> &[Poison; 2] {
@@ -138,17 +147,21 @@ impl CaseDraw {
 
     /// Compares values, as their dtype holds them, with the expected ones; for answers without a launch.
     pub fn compare(&self, shape: &ShapeSpec, answers: &[ExpectedOutput], tolerance: &Tolerance) -> DrawResult {
-        let tally = answers.iter().enumerate().fold(DifferenceTally::default(), |tally, (at, answer)| {
+        let tally = self.tally_values(shape, answers, tolerance);
+        let refusal =
+            if shape.checks.is_empty() { None } else { self.refusals(shape, &[answers.to_vec()]).pop().flatten() };
+        let defects = tally.defects().into_iter().chain(refusal).collect();
+        DrawResult { differences: self.differences(&tally, tolerance), defects }
+    }
+
+    fn tally_values(&self, shape: &ShapeSpec, answers: &[ExpectedOutput], tolerance: &Tolerance) -> DifferenceTally {
+        answers.iter().enumerate().fold(DifferenceTally::default(), |tally, (at, answer)| {
             let buffer = &shape.buffers[answer.buffer];
             // Values reduced from partial results are not rounded to a dtype.
             let values =
                 if buffer.partial.is_some() { answer.values.clone() } else { as_held(buffer.dtype, &answer.values) };
             tally.and(self.tally(shape, at, &values, tolerance))
-        });
-        let refusal =
-            if shape.checks.is_empty() { None } else { self.refusals(shape, &[answers.to_vec()]).pop().flatten() };
-        let defects = tally.defects().into_iter().chain(refusal).collect();
-        DrawResult { differences: self.differences(&tally, tolerance), defects }
+        })
     }
 
     /// The first output whose content before a launch the tolerance accepts, so that a kernel that does nothing would
@@ -225,11 +238,8 @@ impl CaseDraw {
     }
 
     pub(super) fn differences(&self, tally: &DifferenceTally, tolerance: &Tolerance) -> Differences {
-        tally.differences(
-            tolerance.allclose,
-            Some(self.law),
-            self.plain_error.filter(|_| tolerance.times_error.is_some()),
-        )
+        let plain_error = self.plain_error.filter(|_| tolerance.times_error.is_some());
+        Differences { moved: self.moved, ..tally.differences(tolerance.allclose, Some(self.law), plain_error) }
     }
 
     /// The combined result of launches: elements count once, differences are those of the worse launch.
@@ -283,6 +293,7 @@ mod tests {
         allclose: None,
         times_error: None,
         nan: ncugate_model::NanRule::Refused,
+        ill_conditioned: ncugate_model::IllConditioned::Judged,
     };
 
     fn output(values: &[f64]) -> Vec<ExpectedOutput> {

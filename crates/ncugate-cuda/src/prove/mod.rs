@@ -3,6 +3,7 @@
 //! Differences are measured here; the tolerance decides which are small enough.
 
 mod check_buffers;
+mod conditioning;
 mod draw;
 mod expected;
 mod fill;
@@ -24,6 +25,7 @@ mod shape;
 mod structured;
 
 pub use check_buffers::CheckBuffers;
+pub use conditioning::perturbed;
 pub use draw::{CaseDraw, case_outcome, magnitudes};
 pub use expected::{
     ExpectedOutput, ExpectedOutputError, ReferenceSpec, expected_on_host, held_by_outputs, other_answers, plain_on_host,

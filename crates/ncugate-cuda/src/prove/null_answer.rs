@@ -310,8 +310,14 @@ mod tests {
     use crate::prove::fixtures::shape;
     use ncugate_model::{AllClose, Law};
 
-    const TOLERANCE: Tolerance =
-        Tolerance { max_abs: Some(1e-2), rel_l2: None, allclose: None, times_error: None, nan: NanRule::Refused };
+    const TOLERANCE: Tolerance = Tolerance {
+        max_abs: Some(1e-2),
+        rel_l2: None,
+        allclose: None,
+        times_error: None,
+        nan: NanRule::Refused,
+        ill_conditioned: ncugate_model::IllConditioned::Judged,
+    };
 
     fn output(name: &str, extents: &[usize]) -> BufferSpec {
         buffer(name, Dtype::F32, extents, Role::Output)

@@ -445,8 +445,10 @@ impl<'a> ColumnSource<'a> {
         for record in records {
             match (&record.outcome, fact) {
                 (CheckOutcome::Correct { .. } | CheckOutcome::Wrong { .. }, CheckFact::Correct) => {
-                    if !record.outcome.is_correct(&self.measured.phase.workload.tolerance) {
-                        return Cell::Value(0.0);
+                    match record.outcome.judged_by(&self.measured.phase.workload.tolerance) {
+                        CheckOutcome::Correct { .. } => {}
+                        CheckOutcome::Skipped { reason } => return missing(&reason),
+                        CheckOutcome::Wrong { .. } | CheckOutcome::Crashed { .. } => return Cell::Value(0.0),
                     }
                 }
                 (CheckOutcome::Crashed { .. }, CheckFact::Correct) => return Cell::Value(0.0),
