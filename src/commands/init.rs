@@ -1,4 +1,4 @@
-//! `ncugate init`, and `ncugate run KERNEL.cu`: a phase drafted from the source of a kernel.
+//! `ncugate init`, and `ncugate run KERNEL.cu`: a phase drafted from the source of a kernel or from a PyTorch function.
 
 use super::{CommandError, print};
 use crate::cli::{InitArgs, OutputFormat};
@@ -6,6 +6,7 @@ use crate::console::{Output, warn};
 use crate::exit::Outcome;
 use crate::invocation::Invocation;
 use ncugate_cuda::build::expand_macros;
+use ncugate_exchange::{Pass, TorchFunction, TorchNames};
 use ncugate_model::number::counted;
 use ncugate_phase::config::{self, Project, is_name};
 use ncugate_phase::draft::{DraftError, DraftNames, KernelFile, draft, kernel_name};
@@ -17,7 +18,18 @@ use std::path::{Path, PathBuf};
 
 /// Writes the phase, and its reference if that is a function to review; lists the guesses.
 pub fn init(args: &InitArgs, out: &mut Output) -> Result<Outcome, CommandError> {
-    let draft = PhaseFiles::draft(&args.source, args.entry.as_deref(), args.output.as_deref())?;
+    let function = args.source.to_str().and_then(|source| source.rsplit_once(':')).filter(|_| !args.source.exists());
+    let draft = match function {
+        Some(function) => PhaseFiles::of_function(function, args)?,
+        None if !args.shapes.is_empty() => {
+            let why = format!(
+                "--shape describes an input of a PyTorch function; `{}` is not MODULE:FUNCTION",
+                args.source.display()
+            );
+            return Err(CommandError::Usage(why));
+        }
+        None => PhaseFiles::draft(&args.source, args.entry.as_deref(), args.output.as_deref())?,
+    };
     draft.write()?;
     let next = format!("ncugate check {} --arch sm_90", draft.phase().display());
     if args.format == OutputFormat::Json {
@@ -112,6 +124,61 @@ impl PhaseFiles {
         Ok(Self { files })
     }
 
+    /// The files of a PyTorch function, which is called.
+    fn of_function((module, function): (&str, &str), args: &InitArgs) -> Result<Self, CommandError> {
+        if args.shapes.is_empty() {
+            return Err(CommandError::Usage(
+                "name the extents of the function's inputs, such as --shape 4096x8192".to_owned(),
+            ));
+        }
+        let unread = |source| CommandError::Input { path: args.source.clone(), source };
+        let output =
+            args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.toml", function.replace('.', "_"))));
+        let whole = std::path::absolute(&output).map_err(unread)?;
+        let root = Project::of(&whole)?.root;
+        let stem = output.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        if !is_name(&stem) {
+            return Err(CommandError::Usage(format!(
+                "`{stem}` is not a name of a phase; choose another file with --output"
+            )));
+        }
+        let (python, kernel) = (output.with_file_name(format!("{stem}_torch.py")), output.with_extension("cu"));
+        let named = |path: &Path| -> Result<String, CommandError> {
+            Ok(from_root(&std::path::absolute(path).map_err(unread)?, &root))
+        };
+        let (folder, module) = match module.strip_suffix(".py") {
+            Some(_) => {
+                let file = Path::new(module).canonicalize().map_err(unread)?;
+                let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+                (file.parent().map(Path::to_owned), stem)
+            }
+            None => (None, module.to_owned()),
+        };
+        let of_phase = (named(&python)?, named(&kernel)?, folder.as_ref().map(|folder| from_root(folder, &root)));
+        let interpreter = args.python.as_ref().map(|python| python.display().to_string());
+        let names = TorchNames {
+            phase: &stem,
+            file: &output.display().to_string(),
+            python: &of_phase.0,
+            kernel: &of_phase.1,
+            folder: of_phase.2.as_deref().map(|folder| if folder.is_empty() { "." } else { folder }),
+            interpreter: interpreter.as_deref(),
+        };
+        let function = TorchFunction {
+            python: args.python.clone().unwrap_or_else(|| PathBuf::from("python3")),
+            folder,
+            module,
+            function: function.to_owned(),
+            shapes: args.shapes.clone(),
+            arguments: args.arguments.clone(),
+            dtype: args.dtype,
+            pass: if args.backward { Pass::Training } else { Pass::Forward },
+        };
+        let written = function.phase(names)?;
+        config::parse(&output, &written.phase)?;
+        Ok(Self { files: vec![(output, written.phase), (python, written.python), (kernel, written.kernel)] })
+    }
+
     fn phase(&self) -> &Path {
         &self.files[0].0
     }
@@ -144,7 +211,9 @@ fn places(text: &str, mark: &str) -> String {
 /// Lines with a mark: number and text.
 fn marks(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let marked = text.lines().enumerate().filter(|(_, line)| line.contains("CHECK:") || line.contains("FILL:"));
-    marked.map(|(at, line)| (at + 1, line.split_once("# ").map_or(line, |(_, says)| says)))
+    marked.map(|(at, line)| {
+        (at + 1, line.split_once("# ").or_else(|| line.split_once("// ")).map_or(line, |(_, says)| says))
+    })
 }
 
 /// A path as the phase writes it: relative to its root if it is inside.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A Python with NumPy that finds the double of PyTorch, as `python3` of the place; `None` without NumPy.
-fn place() -> Option<(Place, String)> {
+pub fn place() -> Option<(Place, String)> {
     let given = std::env::var_os("NCUGATE_ORACLE_PYTHON").map(PathBuf::from);
     let has_numpy = |python: &PathBuf| {
         let ran = Command::new(python).args(["-c", "import numpy"]).output();
@@ -23,7 +23,11 @@ fn place() -> Option<(Place, String)> {
     // Tasks name files of their repository.
     fs::create_dir(place.path().join(".git")).unwrap();
     let doubles = root().join("tests/doubles");
-    let shim = format!("#!/bin/sh\nPYTHONPATH={} exec {} \"$@\"\n", doubles.display(), python.display());
+    let shim = format!(
+        "#!/bin/sh\nPYTHONPATH={}${{PYTHONPATH:+:$PYTHONPATH}} exec {} \"$@\"\n",
+        doubles.display(),
+        python.display()
+    );
     place.write_program("bin/python3", &shim);
     let path = format!("{}:{}", place.path().join("bin").display(), std::env::var("PATH").unwrap());
     Some((place, path))

@@ -47,6 +47,15 @@ class Tensor(np.ndarray):
     def pow(self, exponent):
         return self**exponent
 
+    def sqrt(self):
+        return tensor_of(np.sqrt(self))
+
+    def numel(self):
+        return self.size
+
+    def requires_grad_(self, required=True):
+        return self
+
     def mT(self):
         return self.swapaxes(-1, -2)
 
@@ -64,8 +73,13 @@ def manual_seed(seed):
     RANDOM = np.random.default_rng(seed)
 
 
-def randn(*shape):
-    return tensor_of(RANDOM.standard_normal(shape).astype("float32"))
+def randn(*shape, dtype=float32):
+    shape = shape[0] if isinstance(shape[0], (list, tuple)) else shape
+    return tensor_of(RANDOM.standard_normal(shape).astype(dtype))
+
+
+def randn_like(tensor):
+    return randn(tensor.shape, dtype=tensor.dtype)
 
 
 def rand(*shape):
@@ -112,6 +126,21 @@ def mean(x, dim=None, keepdim=False):
 @contextlib.contextmanager
 def no_grad():
     yield
+
+
+enable_grad = no_grad
+
+
+class autograd:
+    """Gradients of the right extents, and no more."""
+
+    @staticmethod
+    def set_multithreading_enabled(mode):
+        return contextlib.nullcontext()
+
+    @staticmethod
+    def grad(outputs, inputs, upstream):
+        return tuple(tensor_of(one * 1) for one in inputs)
 
 
 from . import nn  # noqa: E402

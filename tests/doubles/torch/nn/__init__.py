@@ -1,6 +1,6 @@
 """Modules of the double of PyTorch."""
 
-from . import Tensor, rand, tensor_of
+from .. import Tensor, rand, tensor_of
 
 
 class Parameter:
@@ -28,3 +28,6 @@ class Linear(Module):
 
     def forward(self, x):
         return tensor_of(x @ self.weight.swapaxes(0, 1) + self.bias)
+
+
+from . import functional  # noqa: E402, F401
