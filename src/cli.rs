@@ -38,6 +38,7 @@ use ncugate_judge::reference_runs::{MismatchPolicy, ReferenceRequest};
 use ncugate_model::SanitizerTool;
 use ncugate_phase::config::WaiverRequest;
 use ncugate_phase::plan::Shard;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -61,7 +62,7 @@ pub struct Cli {
 pub enum Command {
     /// Show the report of a built-in recording; needs no GPU
     Demo(DemoArgs),
-    /// Draft a phase from a kernel's source, and mark every guess
+    /// Draft a phase from a kernel or a PyTorch function; mark guesses
     Init(InitArgs),
     /// Check a phase without a GPU: config, build and build-time gates
     Check(CheckArgs),
@@ -75,7 +76,7 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Compare two runs or ncu reports: changes, noise, verdicts
     Compare(CompareArgs),
-    /// Export a run or ncu report as CSV, JSON, Parquet or Arrow
+    /// Export a run or ncu report as CSV, JSON, Parquet, Arrow or trace
     Export(ExportArgs),
     /// Write an HTML page of all runs and their history
     History(HistoryArgs),
@@ -145,6 +146,8 @@ pub enum ToolsCommand {
     Occupancy(OccupancyArgs),
     /// Measure this machine's timing noise by an A/A test
     Calibrate(CalibrateArgs),
+    /// Run a program once under ncu, and keep the report
+    Profile(ProfileArgs),
     /// Write a phase's inputs as NumPy files: DIR/SHAPE/SEED/BUFFER.npy
     Inputs(InputsArgs),
     /// Remove host names, addresses and home folders from an ncu report
@@ -506,7 +509,7 @@ pub struct ExportArgs {
     /// Metrics of reports to export, by name (`achieved_occupancy`), ncu's name or glob; repeatable
     #[arg(long = "metric", value_name = "METRIC|GLOB", value_delimiter = ',')]
     pub metrics: Vec<String>,
-    /// Write one row per launch and one column per metric (reports only)
+    /// Write one row per launch and one column per metric (of a run: of its reports)
     #[arg(long)]
     pub wide: bool,
     /// Launches
@@ -528,6 +531,8 @@ pub enum ExportFormat {
     Parquet,
     /// Apache Arrow, an IPC file (Feather)
     Arrow,
+    /// A trace for ui.perfetto.dev with metrics as arguments (of a run: its reports)
+    Perfetto,
     /// A C header with the variant to use at each shape, if the run passes
     DispatchHeader,
     /// The same table as JSON
@@ -557,6 +562,29 @@ pub struct RecordArgs {
     /// Format of standard output
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,
+}
+
+/// `ncugate tools profile`
+#[derive(Debug, Args)]
+pub struct ProfileArgs {
+    /// Program and its arguments
+    #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub program: Vec<OsString>,
+    /// Report to write
+    #[arg(short, long, value_name = "FILE.ncu-rep")]
+    pub output: PathBuf,
+    /// Metrics to count, by name (`achieved_occupancy`) or ncu's name; repeatable
+    #[arg(long = "metric", value_name = "METRIC", value_delimiter = ',', default_value = "duration")]
+    pub metrics: Vec<String>,
+    /// Only launches in NVTX push/pop ranges of this name (repeatable)
+    #[arg(long = "range", value_name = "NAME")]
+    pub ranges: Vec<String>,
+    /// Time limit of the program under ncu
+    #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..))]
+    pub timeout: u64,
+    /// Waiting
+    #[command(flatten)]
+    pub waiting: GpuWaitArgs,
 }
 
 /// `ncugate tools inputs`

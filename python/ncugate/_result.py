@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from ._binary import NcugateError, PathLike, call, positional
+from ._table import ArrowTable, load_launches, load_run
 
 
 class Verdict(str, enum.Enum):
@@ -54,6 +55,21 @@ class RunResult:
     """Standard error of the program."""
     results: Dict[str, Any] = field(default_factory=dict, repr=False)
     """The whole `results.json`; `ncugate tools schema --results` describes it."""
+    profiles: str = "profiles"
+    """The folder of runs."""
+
+    @property
+    def folder(self) -> str:
+        """The folder of the run. A judged recording lies elsewhere: pass its own folder to `load_run`."""
+        return os.path.join(self.profiles, self.phase, self.run)
+
+    def table(self) -> ArrowTable:
+        """All measurements, as `load_run` gives them: a row a variant and shape."""
+        return load_run(self.folder)
+
+    def launches(self, metrics: Sequence[str] = ()) -> ArrowTable:
+        """A row a profiled launch, as `load_launches` gives them."""
+        return load_launches(self.folder, metrics)
 
     @property
     def passed(self) -> bool:
@@ -129,12 +145,12 @@ def _judged(
         raise NcugateError(ended.returncode, said)
     try:
         results = json.loads(ended.stdout)
-        return _result(ended.returncode, said, results)
+        return _result(ended.returncode, said, results, os.fsdecode(profiles) if profiles is not None else "profiles")
     except (ValueError, KeyError, TypeError) as error:
         raise NcugateError(ended.returncode, f"the results cannot be read ({error})\n{said}".strip()) from error
 
 
-def _result(status: int, said: str, results: Dict[str, Any]) -> RunResult:
+def _result(status: int, said: str, results: Dict[str, Any], profiles: str) -> RunResult:
     verdict = Verdict(results["verdict"])
     if (status == 0) != (verdict is Verdict.PASS):
         # a recording shown because no GPU could measure passes with its gates, but is not a pass here
@@ -162,4 +178,5 @@ def _result(status: int, said: str, results: Dict[str, Any]) -> RunResult:
         gates=gates,
         warnings=said,
         results=results,
+        profiles=profiles,
     )

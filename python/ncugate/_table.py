@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import os
 from typing import TYPE_CHECKING, Any, List, Optional, Sequence
@@ -38,8 +39,22 @@ class ArrowTable:
         return polars.read_ipc(io.BytesIO(self.ipc))
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """A pandas data frame; needs pyarrow."""
-        return self.to_pyarrow().to_pandas()
+        """A pandas data frame; needs pyarrow or polars."""
+        try:
+            return self.to_pyarrow().to_pandas()
+        except ImportError:
+            import pandas
+
+            return pandas.DataFrame(self.to_polars().to_dict(as_series=False))
+
+    def _repr_html_(self) -> str:
+        for read in (self.to_polars, self.to_pandas):
+            try:
+                frame: Any = read()
+            except ImportError:
+                continue
+            return frame._repr_html_()
+        return f"<pre>{html.escape(repr(self))}</pre>"
 
     def __arrow_c_stream__(self, requested_schema: Optional[object] = None) -> Any:
         for read in (self.to_pyarrow, self.to_polars):
@@ -58,7 +73,7 @@ def read_report(path: PathLike, metrics: Sequence[str] = (), *, wide: bool = Fal
     """The launches of an ncu report (`.ncu-rep`, `.ncu-repz`) or of ncu's CSV: a row a launch and metric, in base units.
 
     `metrics` are names (`achieved_occupancy`), names of ncu, or globs; the default is every metric. With `wide`, a row is a
-    launch and a column a metric.
+    launch: columns for grid, block and NVTX ranges, and one a metric, by default also those of ncugate (`duration`).
     Raises NcugateError if the file is not a report or is damaged.
     """
     arguments: List[PathLike] = ["export", positional(path), "--to", "arrow"]
@@ -67,6 +82,15 @@ def read_report(path: PathLike, metrics: Sequence[str] = (), *, wide: bool = Fal
     if wide:
         arguments.append("--wide")
     return ArrowTable(output(arguments))
+
+
+def load_launches(folder: PathLike, metrics: Sequence[str] = ()) -> ArrowTable:
+    """The launches in all reports of a run or recording, as `read_report(..., wide=True)` gives them.
+
+    Raises NcugateError if the folder is not a run, or has no report.
+    """
+    arguments: List[PathLike] = ["export", positional(folder), "--to", "arrow", "--wide"]
+    return ArrowTable(output([*arguments, *(f"--metric={metric}" for metric in metrics)]))
 
 
 def load_run(folder: PathLike) -> ArrowTable:

@@ -4,7 +4,9 @@ use super::verbosity;
 use crate::console::warn;
 use crate::exit::Outcome;
 use ncugate_campaign::search::{AttemptError, ChosenError, SearchError};
-use ncugate_campaign::{BaseError, BisectError, CalibrationError, CampaignError, LiveError};
+use ncugate_campaign::{
+    BaseError, BisectError, CalibrationError, CampaignError, LiveError, ProgramProfileError,
+};
 use ncugate_cuda::build::BuildError;
 use ncugate_cuda::host::{InputArraysError, MeasureError, NullTestError, WorkError};
 use ncugate_exchange::submit::SubmitError;
@@ -127,6 +129,9 @@ pub enum CommandError {
     /// Commits cannot be bisected.
     #[error(transparent)]
     Bisect(BisectError),
+    /// A program was not profiled.
+    #[error(transparent)]
+    ProgramProfile(#[from] ProgramProfileError),
     /// The command line is wrong.
     #[error("{0}")]
     Usage(String),
@@ -206,6 +211,7 @@ impl CommandError {
         match self {
             Self::Config(_) | Self::Plan(_) | Self::Usage(_) => Outcome::Usage,
             Self::NullTest(_) | Self::Inputs(_) | Self::Baseline(_) => Outcome::Usage,
+            Self::ProgramProfile(ProgramProfileError::Metric(_)) => Outcome::Usage,
             Self::Search(_) | Self::Chosen(_) | Self::Attempt(_) => Outcome::Usage,
             Self::Build(BuildError::Arch { .. }) => Outcome::Usage,
             Self::Judge(JudgeError::NotFound(_) | JudgeError::Overlap(_)) => Outcome::Usage,
@@ -246,6 +252,7 @@ impl CommandError {
             | Self::Compare(_)
             | Self::Export(_)
             | Self::Base(_)
+            | Self::ProgramProfile(_)
             | Self::Calibration(_) => Outcome::Environment,
         }
     }

@@ -19,6 +19,8 @@ use ncugate_report::{RunSource, assemble};
 use std::io::{IsTerminal, Write, stdout};
 use std::path::{Path, PathBuf};
 
+const NOT_FOR_TERMINALS: &str = "this format is not for a terminal; name a file with --output";
+
 /// Writes the file. Of a dispatch table the status is the verdict of its run.
 pub fn export(args: &ExportArgs, today: Date, out: &mut Output) -> Result<Outcome, CommandError> {
     let run = match args.paths.as_slice() {
@@ -30,15 +32,17 @@ pub fn export(args: &ExportArgs, today: Date, out: &mut Output) -> Result<Outcom
         ExportFormat::Json => TableFormat::Json,
         ExportFormat::Parquet => TableFormat::Parquet,
         ExportFormat::Arrow => TableFormat::Arrow,
+        ExportFormat::Perfetto => return trace(run.as_deref(), args, out),
         ExportFormat::DispatchHeader => return dispatch_table(run, args, DispatchFormat::Header, today, out),
         ExportFormat::DispatchJson => return dispatch_table(run, args, DispatchFormat::Json, today, out),
     };
     if args.output.is_none() && matches!(format, TableFormat::Parquet | TableFormat::Arrow) && stdout().is_terminal() {
-        return Err(CommandError::Usage("this format is not for a terminal; name a file with --output".to_owned()));
+        return Err(CommandError::Usage(NOT_FOR_TERMINALS.to_owned()));
     }
     match run {
+        Some(folder) if args.wide => metrics(&reports_of(&folder), args, format, out)?,
         Some(folder) => table(&folder, args, format, today, out)?,
-        None => metrics(args, format, out)?,
+        None => metrics(&args.paths, args, format, out)?,
     }
     Ok(Outcome::Passed)
 }
@@ -71,21 +75,43 @@ fn table(
     }
 }
 
+/// Writes a trace of the launches of reports, or of all reports of a run.
+fn trace(run: Option<&Path>, args: &ExportArgs, out: &mut Output) -> Result<Outcome, CommandError> {
+    if args.wide {
+        return Err(CommandError::Usage("--wide is for tables".to_owned()));
+    }
+    if args.output.is_none() && stdout().is_terminal() {
+        return Err(CommandError::Usage(NOT_FOR_TERMINALS.to_owned()));
+    }
+    let shown = ShowContent::Trace { output: args.output.clone().unwrap_or_else(|| PathBuf::from("-")) };
+    let paths = run.map_or_else(|| args.paths.clone(), |folder| reports_of(folder).to_vec());
+    let request = request(&paths, &args.launches, &args.metrics, shown);
+    show::show(&request, &mut out.machine())?;
+    Ok(Outcome::Passed)
+}
+
+/// The reports of a run, as a glob.
+fn reports_of(run: &Path) -> [String; 1] {
+    [run.join("reports/*.ncu-rep*").display().to_string()]
+}
+
 /// Writes the metrics of reports.
-fn metrics(args: &ExportArgs, format: TableFormat, out: &mut Output) -> Result<(), CommandError> {
+fn metrics(paths: &[String], args: &ExportArgs, format: TableFormat, out: &mut Output) -> Result<(), CommandError> {
     let shown = ShowContent::Export {
         format,
         layout: if args.wide { ExportLayout::Wide } else { ExportLayout::Long },
         output: args.output.clone().unwrap_or_else(|| PathBuf::from("-")),
     };
-    let request = request(&args.paths, &args.launches, &args.metrics, shown);
+    let request = request(paths, &args.launches, &args.metrics, shown);
     Ok(show::show(&request, &mut out.machine())?)
 }
 
 fn refuse_options_of_reports(args: &ExportArgs) -> Result<(), CommandError> {
     match args.wide || args.launches.is_given() || !args.metrics.is_empty() {
         true => {
-            Err(CommandError::Usage("--wide, --metric, --kernel, --nvtx and --launch are for ncu reports".to_owned()))
+            let why =
+                "--metric, --kernel, --nvtx and --launch are for launches: of a run with --wide, or of ncu reports";
+            Err(CommandError::Usage(why.to_owned()))
         }
         false => Ok(()),
     }

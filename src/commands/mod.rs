@@ -33,6 +33,7 @@ mod page;
 mod print;
 mod problem_export;
 mod problem_import;
+mod profile;
 mod progress;
 mod project;
 mod promote;
@@ -109,6 +110,7 @@ fn act(command: &Command, invocation: &Invocation, out: &mut Output) -> Result<O
         Command::Bisect(args) | Command::Tools(ToolsCommand::Bisect(args)) => bisect::bisect(args, invocation, out),
         Command::Tools(ToolsCommand::Occupancy(args)) => occupancy::occupancy(args, out),
         Command::Tools(ToolsCommand::Calibrate(args)) => calibrate::calibrate(args, invocation, out),
+        Command::Tools(ToolsCommand::Profile(args)) => profile::profile(args, out),
         Command::Tools(ToolsCommand::Inputs(args)) => inputs::inputs(args, invocation, out),
         Command::Tools(ToolsCommand::Redact(args)) => redact::redact(args, out),
         Command::Tools(ToolsCommand::VerifyTuning(args)) => verify_tuning::verify_tuning(args, invocation, out),

@@ -207,10 +207,27 @@ fn the_wide_form_has_a_column_a_metric() {
     assert_eq!(
         lines.next(),
         Some(
-            "report,launch,kernel,gpu__time_duration.avg,gpu__time_duration.max,gpu__time_duration.min,gpu__time_duration.sum"
+            "report,launch,kernel,grid_x,grid_y,grid_z,block_x,block_y,block_z,nvtx,gpu__time_duration.avg,gpu__time_duration.max,gpu__time_duration.min,gpu__time_duration.sum"
         )
     );
     assert_eq!(lines.count(), 12);
+}
+
+#[test]
+fn the_wide_form_without_chosen_metrics_has_those_of_the_catalogue_too() {
+    let wide = |more: &[&str]| {
+        let json = output("export", &[&[path("full1.ncu-rep.zst").as_str(), "--to", "json", "--wide"], more].concat());
+        serde_json::from_slice::<serde_json::Value>(&json).unwrap()[0].take()
+    };
+    let whole = wide(&[]);
+    for metric in ["achieved_occupancy", "duration", "registers"] {
+        assert_eq!(whole[metric], wide(&["--metric", metric])[metric], "{metric}");
+        assert!(whole[metric].is_number(), "{metric}");
+    }
+    let extents = ["grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z"].map(|name| whole[name].as_u64());
+    assert!(extents.iter().all(|extent| *extent >= Some(1)), "{extents:?}");
+    assert_eq!(whole["nvtx"], serde_json::Value::Null);
+    assert!(whole.as_object().unwrap().contains_key("gpu__time_duration.sum"), "and those of the report");
 }
 
 #[test]

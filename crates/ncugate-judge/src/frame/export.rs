@@ -6,6 +6,7 @@
 //! become 0.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use indexmap::{IndexMap, IndexSet};
@@ -19,9 +20,11 @@ use polars_io::prelude::{ParquetCompression, ParquetWriter};
 use serde_json::{Map, Value};
 
 use super::launches::{Capture, FrameError, LaunchFrames};
-use super::rows::{LaunchFilter, MetricColumns, Row, visit};
-use super::schema::metrics as m;
+use super::rows::{LaunchFilter, MetricColumns, Row, capability, launches, metrics, visit};
+use super::schema::{launches as l, metrics as m};
 use ncu_rep::{MetricSelection, MetricValue};
+use ncugate_model::ComputeCapability;
+use ncugate_model::metric::{Catalogue, LogicalMetric};
 use ncugate_model::number::text::{cell, escaped_json};
 
 /// Columns of the long form in CSV and JSON.
@@ -132,12 +135,39 @@ impl Export<'_> {
         table.frame()
     }
 
+    /// Every selected launch; without chosen metrics, those of the catalogue come before those of the report.
     fn wide(&self) -> Result<WideTable, ExportError> {
         let mut wide = WideTable::default();
-        visit(self.captures, self.filter, self.columns, |row| {
-            wide.push(row);
-            Ok::<(), FrameError>(())
-        })?;
+        for capture in self.captures {
+            for launch in launches(capture) {
+                if !self.filter.accepts(capture.name, &launch)? {
+                    continue;
+                }
+                let mut rows: Vec<Row<'_>> = Vec::new();
+                metrics(capture, &launch, self.columns, |row| {
+                    rows.push(row.clone());
+                    Ok::<(), FrameError>(())
+                })?;
+                let mut values = IndexMap::new();
+                if let (MetricSelection::All, []) = (self.columns.counters, self.columns.logical) {
+                    let counters: HashMap<&str, f64> =
+                        rows.iter().filter_map(|row| Some((row.metric, row.value.as_f64()?))).collect();
+                    for (name, value) in computable(capability(capture, &launch)?, &counters) {
+                        values.insert(name.to_owned(), MetricValue::Double(value));
+                    }
+                }
+                values.extend(rows.into_iter().map(|row| (row.metric.to_owned(), row.value.into_owned())));
+                let nvtx = launch.nvtx(capture.name)?;
+                let row = WideLaunch {
+                    kernel: launch.kernel().into_owned(),
+                    grid: launch.grid(),
+                    block: launch.block(),
+                    nvtx: (!nvtx.is_empty()).then_some(nvtx),
+                    values: Vec::new(),
+                };
+                wide.push((capture.name.to_owned(), launch.id()), row, values);
+            }
+        }
         Ok(wide)
     }
 }
@@ -228,28 +258,50 @@ struct WideTable {
     launches: IndexMap<(String, u32), WideLaunch>,
 }
 
-#[derive(Default)]
 struct WideLaunch {
     kernel: String,
+    grid: Option<[u32; 3]>,
+    block: Option<[u32; 3]>,
+    /// Its NVTX ranges in one line.
+    nvtx: Option<String>,
     values: Vec<Option<MetricValue<'static>>>,
 }
 
+/// Columns of a launch before its metrics, except the report and its id.
+const EXTENTS: [&str; 6] = {
+    let ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]) = (l::GRID, l::BLOCK);
+    [grid_x, grid_y, grid_z, block_x, block_y, block_z]
+};
+
+impl WideLaunch {
+    /// In the order of [`EXTENTS`].
+    fn extents(&self) -> [Option<u32>; 6] {
+        let of = |extents: Option<[u32; 3]>, axis: usize| extents.map(|extents| extents[axis]);
+        let ([x, y, z], [u, v, w]) =
+            ([0, 1, 2].map(|axis| of(self.grid, axis)), [0, 1, 2].map(|axis| of(self.block, axis)));
+        [x, y, z, u, v, w]
+    }
+}
+
+/// The metrics of the catalogue whose counters a launch has, in the order of the catalogue.
+fn computable(capability: Option<ComputeCapability>, counters: &HashMap<&str, f64>) -> Vec<(&'static str, f64)> {
+    let read = |counter: &str| counters.get(counter).copied();
+    let value = |metric: &'static LogicalMetric| {
+        let definition = Catalogue::embedded().definition(&metric.name, capability).ok()?;
+        let is_complete = definition.metrics().iter().all(|counter| counters.contains_key(counter));
+        Some((metric.name.as_str(), is_complete.then(|| definition.evaluate(&read).value())??))
+    };
+    Catalogue::embedded().metrics().iter().filter_map(value).collect()
+}
+
 impl WideTable {
-    fn push(&mut self, row: &Row<'_>) {
-        let column = match self.metrics.get_index_of(row.metric) {
-            Some(column) => column,
-            None => self.metrics.insert_full(row.metric.to_owned()).0,
-        };
-        let launch = self.launches.entry((row.report.to_owned(), row.launch)).or_default();
-        if launch.kernel.is_empty() {
-            launch.kernel = row.kernel.to_string();
+    fn push(&mut self, id: (String, u32), mut launch: WideLaunch, values: IndexMap<String, MetricValue<'static>>) {
+        for (name, value) in values {
+            let column = self.metrics.insert_full(name).0;
+            launch.values.resize(launch.values.len().max(column + 1), None);
+            launch.values[column] = Some(value);
         }
-        if launch.values.len() <= column {
-            launch.values.resize(column + 1, None);
-        }
-        if let Some(cell) = launch.values.get_mut(column) {
-            *cell = Some(row.value.clone().into_owned());
-        }
+        self.launches.insert(id, launch);
     }
 
     fn cell<'w>(&self, launch: &'w WideLaunch, column: usize) -> &'w MetricValue<'static> {
@@ -258,11 +310,14 @@ impl WideTable {
 
     fn csv(&self, out: &mut dyn Write) -> Result<(), ExportError> {
         let mut csv = csv::Writer::from_writer(out);
-        let head = [m::REPORT, m::LAUNCH, m::KERNEL].into_iter().chain(self.metrics.iter().map(String::as_str));
+        let head = [m::REPORT, m::LAUNCH, m::KERNEL].into_iter().chain(EXTENTS).chain([l::NVTX]);
+        let head = head.chain(self.metrics.iter().map(String::as_str));
         csv.write_record(head.map(|name| cell(name).into_owned()))?;
         for ((report, id), launch) in &self.launches {
             let cells = (0..self.metrics.len()).map(|column| self.cell(launch, column).to_string());
-            let all = [report.clone(), id.to_string(), launch.kernel.clone()].into_iter().chain(cells);
+            let extents = launch.extents().map(|extent| extent.map(|extent| extent.to_string()).unwrap_or_default());
+            let all = [report.clone(), id.to_string(), launch.kernel.clone()].into_iter().chain(extents);
+            let all = all.chain([launch.nvtx.clone().unwrap_or_default()]).chain(cells);
             csv.write_record(all.map(|text| cell(&text).into_owned()))?;
         }
         Ok(csv.flush()?)
@@ -276,9 +331,12 @@ impl WideTable {
                 (m::LAUNCH.to_owned(), Value::from(*id)),
                 (m::KERNEL.to_owned(), Value::from(launch.kernel.as_str())),
             ];
+            let extents =
+                EXTENTS.iter().zip(launch.extents()).map(|(name, extent)| ((*name).to_owned(), Value::from(extent)));
+            let nvtx = (l::NVTX.to_owned(), Value::from(launch.nvtx.clone()));
             let cells = self.metrics.iter().enumerate();
             let cells = cells.map(|(column, name)| (name.clone(), json_value(self.cell(launch, column))));
-            list.push(&head.into_iter().chain(cells).collect())?;
+            list.push(&head.into_iter().chain(extents).chain([nvtx]).chain(cells).collect())?;
         }
         Ok(list.finish()?)
     }
@@ -292,6 +350,12 @@ impl WideTable {
             UInt32Chunked::from_vec(m::LAUNCH.into(), self.launches.keys().map(|(_, id)| *id).collect()).into_column(),
             StringChunked::from_slice(m::KERNEL.into(), &kernels).into_column(),
         ];
+        for (axis, name) in EXTENTS.into_iter().enumerate() {
+            let extents: Vec<Option<u32>> = self.launches.values().map(|launch| launch.extents()[axis]).collect();
+            columns.push(UInt32Chunked::from_slice_options(name.into(), &extents).into_column());
+        }
+        let nvtx: Vec<Option<&str>> = self.launches.values().map(|launch| launch.nvtx.as_deref()).collect();
+        columns.push(StringChunked::from_slice_options(l::NVTX.into(), &nvtx).into_column());
         for (index, name) in self.metrics.iter().enumerate() {
             let cells: Vec<&MetricValue<'_>> = self.launches.values().map(|launch| self.cell(launch, index)).collect();
             let exact = |cell: &&MetricValue<'_>| super::decode::cell(cell).1.is_none();

@@ -160,18 +160,26 @@ pub fn launches<'a>(capture: &Capture<'a>) -> Box<dyn Iterator<Item = AnyLaunch<
     }
 }
 
-/// The value of a metric of the catalogue for one launch; missing with the reason if the report lacks a counter.
+/// The compute capability of a launch's device, if it is known.
 ///
 /// # Errors
 /// The report is damaged.
-pub fn logical<'a>(capture: &Capture<'a>, launch: &AnyLaunch<'a>, name: &str) -> Result<LogicalValue, FrameError> {
+pub fn capability(capture: &Capture<'_>, launch: &AnyLaunch<'_>) -> Result<Option<ComputeCapability>, FrameError> {
     let capability = match launch {
         AnyLaunch::Report(launch) => launch.compute_capability().map_err(named(capture.name))?,
         AnyLaunch::Csv(launch) => {
             launch.capability.split_once('.').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)))
         }
     };
-    let definition = match Catalogue::embedded().definition(name, capability.map(ComputeCapability::from)) {
+    Ok(capability.map(ComputeCapability::from))
+}
+
+/// The value of a metric of the catalogue for one launch; missing with the reason if the report lacks a counter.
+///
+/// # Errors
+/// The report is damaged.
+pub fn logical<'a>(capture: &Capture<'a>, launch: &AnyLaunch<'a>, name: &str) -> Result<LogicalValue, FrameError> {
+    let definition = match Catalogue::embedded().definition(name, capability(capture, launch)?) {
         Ok(definition) => definition,
         Err(error) => return Ok(LogicalValue::Undefined(error)),
     };

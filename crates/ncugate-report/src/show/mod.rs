@@ -4,6 +4,7 @@ mod input;
 mod launch_detail;
 mod launch_list;
 mod metric_choice;
+mod perfetto;
 mod sheet;
 mod table;
 
@@ -49,6 +50,8 @@ pub enum ShowContent {
         /// Destination; `-` is standard output.
         output: PathBuf,
     },
+    /// A trace for Perfetto, with their metrics as arguments; `-` is standard output.
+    Trace { output: PathBuf },
 }
 
 /// Reports to show, and the view of them.
@@ -257,6 +260,12 @@ fn show_all(request: &ShowRequest, out: &mut Pipe<'_>) -> Result<(), ShowError> 
                 return Ok(export.write(*format, out)?);
             }
             write_file(output, |file| Ok(export.write(*format, file)?))
+        }
+        ShowContent::Trace { output } if output == Path::new("-") => {
+            Ok(perfetto::write(&matching, metrics.columns(), out)?)
+        }
+        ShowContent::Trace { output } => {
+            write_file(output, |file| Ok(perfetto::write(&matching, metrics.columns(), file)?))
         }
     }
 }
