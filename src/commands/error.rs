@@ -4,9 +4,7 @@ use super::verbosity;
 use crate::console::warn;
 use crate::exit::Outcome;
 use ncugate_campaign::search::{AttemptError, ChosenError, SearchError};
-use ncugate_campaign::{
-    BaseError, BisectError, CalibrationError, CampaignError, LiveError, ProgramProfileError,
-};
+use ncugate_campaign::{BaseError, BisectError, CalibrationError, CampaignError, LiveError, ProgramProfileError};
 use ncugate_cuda::build::BuildError;
 use ncugate_cuda::host::{InputArraysError, MeasureError, NullTestError, WorkError};
 use ncugate_exchange::submit::SubmitError;

@@ -158,6 +158,16 @@ struct Results {
     gradients: Vec<ResultTensor>,
 }
 
+impl Results {
+    fn outputs(&self) -> &[ResultTensor] {
+        &self.outputs
+    }
+
+    fn gradients(&self) -> &[ResultTensor] {
+        &self.gradients
+    }
+}
+
 #[derive(Debug, Deserialize)]
 struct ResultTensor {
     extents: Vec<usize>,
@@ -203,18 +213,17 @@ impl TorchFunction {
             let scale = small.map_or(result.scale, |small| result.scale.min(of(small)[at].scale));
             Ok(TorchBuffer { name, dtype, shape: dimensions.named(&result.extents), output: Some(scale) })
         };
-        let (results, gradients): (fn(&Results) -> &[_], fn(&Results) -> &[_]) = (|of| &of.outputs, |of| &of.gradients);
         if self.pass == Pass::Training {
             for (at, name) in outputs.iter().enumerate() {
-                let upstream = made(format!("grad_{name}"), at, results)?;
+                let upstream = made(format!("grad_{name}"), at, Results::outputs)?;
                 buffers.push(TorchBuffer { output: None, ..upstream });
             }
         }
         for (at, name) in outputs.iter().enumerate() {
-            buffers.push(made(name.clone(), at, results)?);
+            buffers.push(made(name.clone(), at, Results::outputs)?);
         }
         for (at, name) in called.names.iter().enumerate().take(given.gradients.len()) {
-            buffers.push(made(format!("grad_{name}"), at, gradients)?);
+            buffers.push(made(format!("grad_{name}"), at, Results::gradients)?);
         }
         let taken = |name: &str| dimensions.extents.iter().any(|(dimension, _)| *dimension == name);
         let twice = |at: usize| buffers[..at].iter().any(|other| other.name == buffers[at].name);

@@ -47,6 +47,9 @@ class Tensor(np.ndarray):
     def pow(self, exponent):
         return self**exponent
 
+    def abs(self):
+        return tensor_of(np.abs(self))
+
     def sqrt(self):
         return tensor_of(np.sqrt(self))
 
