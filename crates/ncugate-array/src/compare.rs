@@ -341,7 +341,7 @@ mod tests {
         allclose: None,
         times_error: None,
         nan: NanRule::Refused,
-        ill_conditioned: ncugate_model::IllConditioned::Judged,
+        ill_conditioned: ncugate_model::ConditioningRule::Judged,
     };
 
     fn tally(expected: &[f64], values: &[f64]) -> DifferenceTally {

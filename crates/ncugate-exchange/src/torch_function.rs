@@ -135,7 +135,7 @@ pub struct TorchPhase {
 
 /// What the program prints.
 #[derive(Debug, Deserialize)]
-struct Called {
+struct CallResult {
     names: Vec<String>,
     by_position: usize,
     content: Content,
@@ -251,7 +251,7 @@ impl TorchFunction {
         format!("{}_kernel", self.function.replace('.', "_"))
     }
 
-    fn call(&self, dimensions: &Dimensions) -> Result<Called, ImportError> {
+    fn call(&self, dimensions: &Dimensions) -> Result<CallResult, ImportError> {
         let failed = |what: String| ImportError::unmapped(self.named(), what);
         let extents = |of: &dyn Fn(&[usize]) -> Vec<usize>| -> Vec<Vec<usize>> {
             self.shapes.iter().map(|shape| of(&shape.extents)).collect()
@@ -381,7 +381,7 @@ impl TorchFunction {
         text
     }
 
-    fn python_text(&self, called: &Called, given: &Results, outputs: &[String]) -> String {
+    fn python_text(&self, called: &CallResult, given: &Results, outputs: &[String]) -> String {
         let module = match self.function.rsplit_once('.') {
             // a method or an attribute is found at the call
             Some(_) => format!("import {}\n\nfunction = {}.{}", self.module, self.module, self.function),

@@ -182,7 +182,7 @@ pub struct LatencyRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{IllConditioned, NanRule};
+    use crate::{ConditioningRule, NanRule};
 
     const NO_BOUND: Tolerance = Tolerance {
         max_abs: None,
@@ -190,7 +190,7 @@ mod tests {
         allclose: None,
         times_error: None,
         nan: NanRule::Refused,
-        ill_conditioned: IllConditioned::Judged,
+        ill_conditioned: ConditioningRule::Judged,
     };
     const TIGHT: Tolerance = Tolerance { max_abs: Some(0.1), ..NO_BOUND };
     const LOOSE: Tolerance = Tolerance { max_abs: Some(1.0), ..NO_BOUND };
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn an_ill_conditioned_case_is_neither_right_nor_wrong_unless_it_has_a_defect() {
-        let tolerance = Tolerance { ill_conditioned: IllConditioned::Inconclusive, ..TIGHT };
+        let tolerance = Tolerance { ill_conditioned: ConditioningRule::Inconclusive, ..TIGHT };
         let moved = |max_abs| Some(Differences { max_abs, ..DIFFERENCES }.into());
         let case = |max_abs, by| Differences { max_abs, moved: moved(by), ..DIFFERENCES };
         let judged = |differences, defects| CheckOutcome::of(differences, defects, &tolerance).judged_by(&tolerance);

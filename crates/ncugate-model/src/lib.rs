@@ -89,6 +89,6 @@ pub use scope::{Level, OnInconclusive, Scope};
 pub use search_record::{ProposedPoint, SearchEnd, SearchRecord, SearchStart, TriedOutcome, TriedPoint};
 pub use texture::{TextureAddress, TextureFilter, TextureRead, TextureSampling};
 pub use tolerance::{
-    AllClose, Difference, Differences, IllConditioned, NanRule, ReferenceShift, Tolerance, Violation, WorstElement,
+    AllClose, ConditioningRule, Difference, Differences, NanRule, ReferenceShift, Tolerance, Violation, WorstElement,
 };
 pub use verdict::Verdict;

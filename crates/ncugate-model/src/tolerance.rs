@@ -21,8 +21,8 @@ pub struct Tolerance {
     #[serde(default, skip_serializing_if = "NanRule::is_default")]
     pub nan: NanRule,
     /// The effect of a reference that rounding errors in its inputs move too far.
-    #[serde(default, skip_serializing_if = "IllConditioned::is_default")]
-    pub ill_conditioned: IllConditioned,
+    #[serde(default, skip_serializing_if = "ConditioningRule::is_default")]
+    pub ill_conditioned: ConditioningRule,
 }
 
 /// `|value - expected| <= atol + rtol * |expected|` for every element, as in NumPy's `allclose`.
@@ -82,7 +82,7 @@ impl NanRule {
 /// wrong output proves anything there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum IllConditioned {
+pub enum ConditioningRule {
     /// None: the reference is not perturbed.
     #[default]
     Judged,
@@ -90,7 +90,7 @@ pub enum IllConditioned {
     Inconclusive,
 }
 
-impl IllConditioned {
+impl ConditioningRule {
     /// The values that have a keyword in a phase.
     pub const WORDS: [(&'static str, Self); 1] = [("inconclusive", Self::Inconclusive)];
 
@@ -285,7 +285,7 @@ impl Tolerance {
 
     /// Why a case with these differences proves nothing although the tolerance judges them; `None` if it does prove something.
     pub fn conditioning(&self, differences: &Differences) -> Option<String> {
-        if self.ill_conditioned == IllConditioned::Judged {
+        if self.ill_conditioned == ConditioningRule::Judged {
             return None;
         }
         let Some(moved) = differences.moved else {
@@ -476,7 +476,7 @@ mod tests {
 
     #[test]
     fn a_reference_that_rounding_moves_beyond_the_tolerance_proves_nothing() {
-        let strict = Tolerance { ill_conditioned: IllConditioned::Inconclusive, ..bounds(0.4, None) };
+        let strict = Tolerance { ill_conditioned: ConditioningRule::Inconclusive, ..bounds(0.4, None) };
         let moved = |max_abs| Differences { moved: Some(Differences { max_abs, ..NEAR }.into()), ..NEAR };
         assert_eq!(strict.conditioning(&moved(0.4)), None, "inclusive");
         let said = "ill-conditioned: inputs perturbed by one rounding move the answer by more than the tolerance (max_abs \

@@ -155,7 +155,7 @@ mod tests {
         allclose: None,
         times_error: None,
         nan: ncugate_model::NanRule::Refused,
-        ill_conditioned: ncugate_model::IllConditioned::Judged,
+        ill_conditioned: ncugate_model::ConditioningRule::Judged,
     };
 
     fn draw(values: [f64; 2]) -> CaseDraw {

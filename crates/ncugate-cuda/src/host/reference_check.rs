@@ -9,7 +9,7 @@ use crate::prove::{
     magnitudes, perturbed,
 };
 use crate::python_environment::PythonEnvironment;
-use ncugate_model::{IllConditioned, Law};
+use ncugate_model::{ConditioningRule, Law};
 use ncugate_phase::config::{Phase, WorkloadReference};
 use ncugate_phase::plan::{Plan, reference_answers};
 
@@ -68,7 +68,7 @@ pub fn check_reference(phase: &Phase, plan: &Plan) -> Result<bool, NullTestError
 pub fn ill_conditioned(phase: &Phase, plan: &Plan) -> Result<Option<String>, NullTestError> {
     let tolerance = &phase.workload.tolerance;
     let smallest = phase.workload.smallest_shape();
-    let Some(shape) = smallest.filter(|_| tolerance.ill_conditioned == IllConditioned::Inconclusive) else {
+    let Some(shape) = smallest.filter(|_| tolerance.ill_conditioned == ConditioningRule::Inconclusive) else {
         return Ok(None);
     };
     let spec = job_shape(phase, None, shape)?;

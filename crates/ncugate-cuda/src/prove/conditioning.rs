@@ -4,7 +4,7 @@ use super::expected::{ExpectedOutput, ExpectedOutputError, ReferenceSpec, expect
 use super::reference::BufferValues;
 use super::shape::ShapeSpec;
 use ncugate_array::element;
-use ncugate_model::{IllConditioned, NanRule, Tolerance};
+use ncugate_model::{ConditioningRule, NanRule, Tolerance};
 use rayon::prelude::*;
 
 /// The expected outputs for inputs of which every element is larger or smaller by one rounding of its type; integers stay.
@@ -18,7 +18,7 @@ pub fn perturbed(
     seed: u64,
     inputs: &BufferValues,
 ) -> Result<Option<Vec<ExpectedOutput>>, ExpectedOutputError> {
-    if tolerance.ill_conditioned == IllConditioned::Judged || matches!(reference, ReferenceSpec::Npy { .. }) {
+    if tolerance.ill_conditioned == ConditioningRule::Judged || matches!(reference, ReferenceSpec::Npy { .. }) {
         return Ok(None);
     }
     let moved: Vec<Vec<f64>> = shape
@@ -59,7 +59,7 @@ mod tests {
         allclose: None,
         times_error: None,
         nan: NanRule::Refused,
-        ill_conditioned: IllConditioned::Inconclusive,
+        ill_conditioned: ConditioningRule::Inconclusive,
     };
 
     /// The outcome of the right answer to a softmax over these inputs.
@@ -88,7 +88,7 @@ mod tests {
         let ill = outcome(Dtype::Bf16, &large, &TOLERANCE);
         assert!(matches!(&ill, CheckOutcome::Skipped { reason } if reason.starts_with("ill-conditioned")), "{ill:?}");
         assert!(matches!(outcome(Dtype::F32, &large, &TOLERANCE), CheckOutcome::Correct { .. }));
-        let judged = Tolerance { ill_conditioned: IllConditioned::Judged, ..TOLERANCE };
+        let judged = Tolerance { ill_conditioned: ConditioningRule::Judged, ..TOLERANCE };
         assert!(matches!(outcome(Dtype::Bf16, &large, &judged), CheckOutcome::Correct { .. }), "nobody asked");
     }
 

@@ -293,7 +293,7 @@ mod tests {
         allclose: None,
         times_error: None,
         nan: ncugate_model::NanRule::Refused,
-        ill_conditioned: ncugate_model::IllConditioned::Judged,
+        ill_conditioned: ncugate_model::ConditioningRule::Judged,
     };
 
     fn output(values: &[f64]) -> Vec<ExpectedOutput> {

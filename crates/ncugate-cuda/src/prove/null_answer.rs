@@ -316,7 +316,7 @@ mod tests {
         allclose: None,
         times_error: None,
         nan: NanRule::Refused,
-        ill_conditioned: ncugate_model::IllConditioned::Judged,
+        ill_conditioned: ncugate_model::ConditioningRule::Judged,
     };
 
     fn output(name: &str, extents: &[usize]) -> BufferSpec {

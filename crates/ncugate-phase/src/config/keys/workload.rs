@@ -4,7 +4,7 @@ use super::init::{INIT, INIT_WORDS};
 use super::{EXPRS, KeyKind, NAMES, Spec, TEXTS, key, words};
 use crate::config::builtin::BUILTIN_NAMES;
 use crate::config::{Reduction, RowOrder, ScalarType, UntestedTolerance};
-use ncugate_model::{Dtype, IllConditioned, Law, Role};
+use ncugate_model::{ConditioningRule, Dtype, Law, Role};
 
 /// Types of elements: the type of a number, and the last axis that the type adds to the shape.
 pub const DTYPES: [(&str, (Dtype, Option<&str>)); Dtype::ALL.len() + 1] = {
@@ -145,7 +145,7 @@ keys! {
         "Whether the reference may contain NaN, where the output must be NaN too; at least half of an output is finite.",
     ).default("false");
     ill_conditioned = key(
-        KeyKind::OneOf(&words(&IllConditioned::WORDS)),
+        KeyKind::OneOf(&words(&ConditioningRule::WORDS)),
         "`inconclusive`: the reference is also computed for inputs perturbed by one rounding of their types. If the tolerance \
          rejects that answer, the case is inconclusive. Not for an `entry` or files.",
     ).otherwise("it is not tested");

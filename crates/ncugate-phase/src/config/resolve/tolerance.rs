@@ -5,7 +5,7 @@ use super::reference;
 use crate::config::keys::{Key, OWN_TOLERANCE, TOLERANCE};
 use crate::config::reader::{Item, PlacedValue, Table};
 use crate::config::{BoundOf, Buffer, OutputCheck, OwnBound, ReferenceProgram, Shape, UntestedTolerance};
-use ncugate_model::{AllClose, IllConditioned, NanRule, ShapeName, Tolerance};
+use ncugate_model::{AllClose, ConditioningRule, NanRule, ShapeName, Tolerance};
 use sha2::{Digest, Sha256};
 
 /// Time limit of one call of a check, in seconds.
@@ -74,7 +74,7 @@ pub fn tolerance(item: &Item<'_>, buffers: &[Buffer], shapes: &[Shape]) -> Optio
         );
     }
     let untested = table.read(&TOLERANCE.untested_tolerance, |item| item.one_of(&UntestedTolerance::WORDS));
-    let ill_conditioned = table.read(&TOLERANCE.ill_conditioned, |item| item.one_of(&IllConditioned::WORDS));
+    let ill_conditioned = table.read(&TOLERANCE.ill_conditioned, |item| item.one_of(&ConditioningRule::WORDS));
     let ill_conditioned = ill_conditioned.unwrap_or_default();
     let tolerance = Tolerance { max_abs, rel_l2, allclose, times_error, nan, ill_conditioned };
     Some(ReadTolerance { tolerance, own_bounds: own, checks, untested: untested.unwrap_or_default() })

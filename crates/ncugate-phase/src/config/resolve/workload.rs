@@ -13,7 +13,7 @@ use crate::config::{
     Buffer, BufferType, Laws, Reduction, RowOrder, Scalar, ScalarType, Shape, Slice, Workload, WorkloadReference,
 };
 use ncugate_model::expr::{Expr, ExprError};
-use ncugate_model::{Dtype, IllConditioned, Role, ShapeName};
+use ncugate_model::{ConditioningRule, Dtype, Role, ShapeName};
 use std::collections::HashSet;
 
 /// Reads the workload; `params` are all parameters of variants.
@@ -45,8 +45,10 @@ pub fn workload(table: &Table<'_>, params: &[String]) -> Workload {
         let message = format!("`times_error = {times}` needs a plain evaluation, which only built-in references have");
         table.report(message, Some("use `max_abs`, `rel_l2`, or `atol` and `rtol`".to_owned()));
     }
-    if let (Some(IllConditioned::Inconclusive), Some(WorkloadReference::Entry { .. } | WorkloadReference::Npy { .. })) =
-        (tolerance.as_ref().map(|read| read.tolerance.ill_conditioned), &reference)
+    if let (
+        Some(ConditioningRule::Inconclusive),
+        Some(WorkloadReference::Entry { .. } | WorkloadReference::Npy { .. }),
+    ) = (tolerance.as_ref().map(|read| read.tolerance.ill_conditioned), &reference)
     {
         let message = "`ill_conditioned` needs a reference that the host computes for other inputs";
         table.report(message, Some("use a built-in, a Python function or a command".to_owned()));
