@@ -483,6 +483,22 @@ fn listing(place: &Place, where_: &str, path: &str, hash: &str, command: &[&str]
 }
 
 #[test]
+fn a_recording_is_judged_without_the_files_outside_its_project_and_says_so() {
+    let place = place();
+    place.write("phase.toml", PHASE);
+    edit_json(&place, &format!("{RUN}/manifest.json"), |manifest| {
+        manifest["inputs"]["/opt/library/array.h"] = json!("1".repeat(64));
+    });
+    reseal(&place.path().join(RUN));
+    let recorded = place.run(&["record", RUN, "-o", "profiles/phase/h200"]);
+    assert_eq!(recorded.status, Some(0), "{recorded:?}");
+    let judged = place.run(&["gate", "phase.toml", "profiles/phase/h200"]);
+    assert_eq!(judged.status, Some(0), "{judged:?}");
+    let text = judged.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("1 file outside the project ('array.h') cannot be compared"), "{text}");
+}
+
+#[test]
 fn listed_files_outside_a_run_or_project_are_not_read() {
     let place = place();
     place.write("phase.toml", PHASE);

@@ -3,7 +3,7 @@
 use super::destination::{self, Destination};
 use super::{Manifest, Run, StoreError, write_atomically};
 use ncugate_model::disk::open;
-use ncugate_model::number::finite;
+use ncugate_model::number::{self, finite};
 use ncugate_model::{
     BuildOutcome, BuildRecord, DeepProfile, ProfileOutcome, ProfileRecord, SearchRecord, TriedOutcome, TriedPoint,
 };
@@ -100,13 +100,19 @@ fn write_records(run: &Run, names: &BTreeMap<String, String>, draft: &Path) -> R
     }
 }
 
-/// Files outside the project lose their folders, so they cannot be compared on other machines.
+/// Files outside the project, as a library's headers, are not on other machines: a recording does not list them, and says so.
 fn redacted_manifest(manifest: &Manifest) -> Manifest {
     let mut manifest = Manifest { redacted: true, seal: None, ..manifest.clone() };
     manifest.argv = manifest.argv.iter().map(|word| without_folders(word)).collect();
     manifest.stopped = manifest.stopped.map(|why| without_folders(&why));
     manifest.warnings = manifest.warnings.iter().map(|text| without_folders(text)).collect();
-    manifest.inputs = manifest.inputs.into_iter().map(|(path, hash)| (without_folders(&path), hash)).collect();
+    let (inputs, outside): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        manifest.inputs.into_iter().partition(|(path, _)| Path::new(path).is_relative());
+    manifest.inputs = inputs;
+    if let Some(path) = outside.keys().next() {
+        let (files, name) = (number::counted(outside.len(), "file"), without_folders(path));
+        manifest.warnings.push(format!("{files} outside the project ('{name}') cannot be compared with the measured ones"));
+    }
     manifest
 }
 
