@@ -370,7 +370,7 @@ fn a_profile_that_failed_gives_no_values_although_its_report_is_there() {
 fn a_report_of_another_phase_is_noticed() {
     let place = shipped("sdpa_fast");
     place.copy("profiles/sdpa_fast_causal/h200");
-    let report = "h200/reports/core-1.ncu-repz";
+    let report = "h200/reports/launched-0-core-1.ncu-repz";
     fs::copy(
         place.path().join("profiles/sdpa_fast_causal").join(report),
         place.path().join("profiles/sdpa_fast").join(report),
@@ -378,7 +378,7 @@ fn a_report_of_another_phase_is_noticed() {
     .unwrap();
     let refused = replayed(&place, "sdpa_fast");
     assert_eq!(refused.status, Some(3), "{refused:?}");
-    assert!(refused.stderr.contains("core-1.ncu-repz"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("launched-0-core-1.ncu-repz"), "{}", refused.stderr);
 }
 
 /// A run of an external command, killed during the first call of the command.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 const RECORDING: &str = "profiles/phase_d/h200";
 /// Render time of the committed example, in seconds since 1970.
-const MOMENT: &str = "1795305600";
+const MOMENT: &str = "1795737600";
 
 fn recording() -> String {
     root().join(RECORDING).to_str().unwrap().to_owned()
@@ -180,7 +180,7 @@ fn links_of_the_history_lead_to_pages() {
     assert_eq!(place.run(&["page", kept.to_str().unwrap(), "--output", "elsewhere"]).status, Some(1));
     history("pages");
     assert!(linked("pages/index.html").is_empty() && linked("notes/state.md").is_empty());
-    assert!(read(&place.path().join("pages/index.html")).contains("20261122T110515Z"), "it is named");
+    assert!(read(&place.path().join("pages/index.html")).contains("20261126T094118Z"), "it is named");
     assert_eq!(place.run(&["page", kept.to_str().unwrap(), "--reports", "pages"]).status, Some(1));
     history("pages");
     for (file, count) in [("pages/index.html", 2), ("notes/state.md", 1)] {

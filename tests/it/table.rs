@@ -27,7 +27,7 @@ fn parquet() -> DataFrame {
 fn parquet_has_typed_parameters_metrics_and_reasons() {
     let table = parquet();
     let names: Vec<&str> = table.columns().iter().map(|column| column.name().as_str()).collect();
-    let first = ["variant", "shape", "REGCAP", "THREADS", "TILE_M", "K_TILE", "standing", "correct", "latency_p50"];
+    let first = ["variant", "shape", "REGCAP", "THREADS", "TILE_M", "K_TILE", "backend", "standing", "correct"];
     assert_eq!(names[..first.len()], first);
     let dtype = |name: &str| table.column(name).unwrap().dtype().clone();
     assert_eq!((dtype("REGCAP"), dtype("correct")), (DataType::Int64, DataType::Boolean));

@@ -224,6 +224,9 @@ fn an_agent_gets_failures_and_unjudged_rules() {
     place.write("phase.toml", &phase.replace("latency_p50 <= 10.5", "registers <= 8"));
     let run = "profiles/sdpa_fast/h200";
     place.copy(run);
+    // Without its deep profile most rules lack counters.
+    fs::remove_file(place.path().join(run).join("deep_profiles.jsonl.zst")).unwrap();
+    crate::stored::reseal(&place.path().join(run));
     let calls = [("check", json!({ "config": "phase.toml" })), ("next", json!({ "run": run }))];
     let messages: String = calls
         .into_iter()
@@ -243,7 +246,7 @@ fn an_agent_gets_failures_and_unjudged_rules() {
     assert!(checked["content"].to_string().contains("status 1: fail"), "{checked}");
     let next: Value = serde_json::from_str(of("next").pointer("/content/0/text").unwrap().as_str().unwrap()).unwrap();
     let diagnosis = &next["diagnosis"];
-    assert!(diagnosis["outcome"] == "not_judged" && diagnosis["not_asked"] == 4, "{next}");
+    assert!(diagnosis["outcome"] == "not_judged" && diagnosis["not_asked"].as_u64() > Some(20), "{next}");
     assert!(diagnosis["of"].as_u64() > Some(40), "{next}");
 }
 
@@ -254,12 +257,6 @@ fn a_stored_run_starts_no_program() {
     for path in ["configs/whole_kv.toml", "kernels/sdpa_scalar", "profiles/whole_kv/h200"] {
         place.copy(path);
     }
-    // `record` refuses a run from uncommitted files
-    let manifest = place.path().join("profiles/whole_kv/h200/manifest.json");
-    let mut committed: Value = serde_json::from_str(&fs::read_to_string(&manifest).unwrap()).unwrap();
-    committed["git"]["dirty"] = false.into();
-    fs::write(&manifest, committed.to_string()).unwrap();
-    crate::stored::reseal(&place.path().join("profiles/whole_kv/h200"));
     let log = place.path().join("started.txt");
     for name in ["git", "sh", "nvcc", "ncu", "python3", "nvdisasm", "cuobjdump", "nvidia-smi", "cc", "c++filt"] {
         let shim = format!("#!/bin/sh\necho \"{name} $*\" >> '{}'\nexit 1\n", log.display());
@@ -274,7 +271,7 @@ fn a_stored_run_starts_no_program() {
         (&["explain", run], 0),
         (&["agent", "next", run], 0),
         (&["export", run], 0),
-        (&["show", "profiles/whole_kv/h200/reports/other-1.ncu-repz"], 0),
+        (&["show", "profiles/whole_kv/h200/reports/launched-0-other-1.ncu-repz"], 0),
         (&["record", run, "-o", "kept"], 0),
         (&["history"], 0),
     ] {

@@ -111,7 +111,9 @@ fn redacted_manifest(manifest: &Manifest) -> Manifest {
     manifest.inputs = inputs;
     if let Some(path) = outside.keys().next() {
         let (files, name) = (number::counted(outside.len(), "file"), without_folders(path));
-        manifest.warnings.push(format!("{files} outside the project ('{name}') cannot be compared with the measured ones"));
+        manifest
+            .warnings
+            .push(format!("{files} outside the project ('{name}') cannot be compared with the measured ones"));
     }
     manifest
 }

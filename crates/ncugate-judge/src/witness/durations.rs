@@ -2,8 +2,8 @@
 //!
 //! The two measure different things. A sample is the mean over the launches of a graph that run one after the other,
 //! on buffers that may still be in L2. ncu runs one launch at a time, cold, and includes the front end's launch
-//! latency. The band has a margin on both sides of the values in the recordings in `profiles/`: of 415 pairs on an
-//! H200, from 2.6 us to 69 ms, none has a duration longer than `1.3 * latency + 0.6 us + cold` (`cargo test --lib
+//! latency. The band has a margin on both sides of the values in the recordings in `profiles/`: of 926 pairs on an
+//! H200 and an H100, from 2.6 us to 69 ms, none has a duration longer than `1.3 * latency + 0.8 us + cold` (`cargo test --lib
 //! honest_variants -- --nocapture` prints the range):
 //!
 //! ```text

@@ -31,7 +31,7 @@ use std::sync::Arc;
 pub use chip::ChipFacts;
 
 /// An error that no honest measurement reaches, as a factor. In the recordings in `profiles/` the two durations
-/// differ by at most 1.62; `cargo test --lib honest_variants -- --nocapture` prints the range.
+/// differ by at most 1.70; `cargo test --lib honest_variants -- --nocapture` prints the range.
 pub const CLEAR: f64 = 20.0;
 /// Why a program that measures its own latency cannot pass.
 pub const SELF_REPORTED: &str =

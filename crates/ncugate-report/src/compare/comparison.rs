@@ -11,7 +11,7 @@ use ncu_rep::unit_of;
 use ncugate_judge::GateResult;
 use ncugate_model::metric::{Catalogue, MetricKind, id};
 use ncugate_model::stats::{self, Pairing, Resampler};
-use ncugate_model::{Better, CleanText, ShapeName, Verdict};
+use ncugate_model::{Better, CleanText, Gpu, ShapeName, Verdict};
 use ncugate_phase::config::{Shape, Workload};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -266,7 +266,8 @@ fn notes(a: &ComparedSide, b: &ComparedSide) -> Vec<CleanText> {
     let conditions: Vec<String> = match (&a.measured_with, &b.measured_with) {
         (MeasurementSetup::Run(ours), MeasurementSetup::Run(theirs)) => {
             let both = conditions(ours).into_iter().zip(conditions(theirs));
-            both.filter(|(x, y)| x != y).map(|((what, x), (_, y))| another(what, &x, &y)).collect()
+            let unlike = both.filter(|(x, y)| x != y).map(|((what, x), (_, y))| another(what, &x, &y));
+            unlike.chain(values_of_unlike_gpus(ours.gpu.as_ref(), theirs.gpu.as_ref())).collect()
         }
         (MeasurementSetup::Devices(ours), MeasurementSetup::Devices(theirs)) if ours != theirs => {
             let listed =
@@ -276,6 +277,17 @@ fn notes(a: &ComparedSide, b: &ComparedSide) -> Vec<CleanText> {
         _ => Vec::new(),
     };
     workload.iter().chain(&conditions).map(|note| CleanText::whole(note)).collect()
+}
+
+/// Which values of two runs compare their code alone, if they are from unlike GPUs.
+fn values_of_unlike_gpus(ours: Option<&Gpu>, theirs: Option<&Gpu>) -> Option<String> {
+    let (ours, theirs) = ours.zip(theirs).filter(|(ours, theirs)| ours != theirs)?;
+    let compared = if ours.compute_capability == theirs.compute_capability {
+        "latencies, rates and cache hits compare the GPUs too; registers, shared memory and instructions the code alone"
+    } else {
+        "all values compare the GPUs too, because machine code for two compute capabilities differs"
+    };
+    Some(compared.to_owned())
 }
 
 /// Differences in what two runs compute. If there are any, their times are not comparable.

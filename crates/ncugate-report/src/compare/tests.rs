@@ -7,7 +7,7 @@ use crate::metric_change::{ChangeDirection, MetricChange};
 use crate::model::Conclusion;
 use indexmap::IndexMap;
 use ncugate_model::stats::Resampler;
-use ncugate_model::{CleanText, Verdict};
+use ncugate_model::{CleanText, ComputeCapability, Verdict};
 
 fn subject(label: &str, latency: f64, occupancy: f64) -> ComparedSubject {
     // a small, deterministic spread around the median
@@ -64,8 +64,13 @@ fn a_comparison_names_unpaired_variants_and_other_conditions() {
         (compared.only_a.as_slice(), compared.only_b.as_slice()),
         (&[CleanText::from("gone@m")][..], &[CleanText::from("new@m")][..])
     );
-    assert_eq!(compared.notes.len(), 1, "{:?}", compared.notes);
+    assert_eq!(compared.notes.len(), 2, "{:?}", compared.notes);
     assert!(compared.notes[0].starts_with("another GPU: one (compute capability 9.0"), "{}", compared.notes[0]);
+    assert!(
+        compared.notes[1].starts_with("latencies, rates and cache hits compare the GPUs too"),
+        "{:?}",
+        compared.notes
+    );
     assert!(compared.gates[0].turned);
     assert!(
         compared
@@ -74,6 +79,17 @@ fn a_comparison_names_unpaired_variants_and_other_conditions() {
         "{}",
         compared.sentence
     );
+}
+
+#[test]
+fn no_value_compares_the_code_alone_for_another_compute_capability() {
+    let [a, mut b] = ["one", "two"].map(|gpu| side(gpu, gpu, Verdict::Pass, &[("same@m", 10.0, 25.0)]));
+    let MeasurementSetup::Run(setup) = &mut b.measured_with else { panic!("a run") };
+    setup.gpu.as_mut().unwrap().compute_capability = ComputeCapability::new(10, 0);
+    let compared = RunComparison::new(&a, &b, &Resampler::default());
+    assert!(compared.notes[1].starts_with("all values compare the GPUs too"), "{:?}", compared.notes);
+    let same = RunComparison::new(&a, &a, &Resampler::default());
+    assert_eq!(same.notes, Vec::<CleanText>::new());
 }
 
 #[test]
