@@ -546,7 +546,8 @@ fn advised(measured: CallResult, stop: &AtomicBool) -> io::Result<Option<CallRes
 
 /// Runs this program; returns its output and status, or `None` if `stop` ended it.
 fn executed(argv: &[String], stop: &AtomicBool) -> io::Result<Option<CallResult>> {
-    let child = PipedChild::spawn(Command::new(std::env::current_exe()?).args(argv), Some(CALL))?;
+    // The JSON of a run may have megabytes.
+    let child = PipedChild::listening(Command::new(std::env::current_exe()?).args(argv), Some(CALL))?;
     Ok(child.finish_unless(stop)?.map(CallResult::new))
 }
 

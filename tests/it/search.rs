@@ -149,7 +149,11 @@ fn the_scripted_agent_makes_a_kernel_faster_in_two_calls() {
     let kernel = head.replace("entry = \"copy\"", "entry = \"copy_{{ KIND }}\"");
     let space = "[sweep]\nKIND = [\"twice\", \"honest\"]\nTHREADS = [64, 128]\n";
     let start = "[[baseline]]\nname = \"start\"\nparams = { KIND = \"twice\", THREADS = 64 }\n";
-    place.write("phase.toml", &format!("{kernel}{space}{start}[[gate]]{gates}"));
+    // The JSON of a run has no limit.
+    let many =
+        |number| format!("\n[[gate]]\nname = \"{number}{}\"\nrequire = \"registers <= 255\"\n", "long".repeat(60));
+    let many: String = (0..400).map(many).collect();
+    place.write("phase.toml", &format!("{kernel}{space}{start}[[gate]]{gates}{many}"));
     let honest = ["KIND=honest,THREADS=64", "KIND=honest,THREADS=128", "attempt"];
     let twice = ["KIND=twice,THREADS=64", "KIND=twice,THREADS=128", "start", "elite"];
     let launches: Vec<_> = honest.map(|variant| ("copy_honest", variant, 10_000.0)).into();
