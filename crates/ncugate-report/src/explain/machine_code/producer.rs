@@ -2,6 +2,7 @@
 
 use super::MachineCode;
 use super::instruction::{CodeInstruction, MemorySpace, Operation};
+use super::word::INSTRUCTION;
 
 /// Instructions searched backward from a stalled one.
 const LONGEST_SEARCH: usize = 2048;
@@ -135,23 +136,31 @@ impl MachineCode {
         let around = self.loops.iter().filter(|(head, end)| (**head..=**end).contains(&at));
         let region = around.min_by_key(|(head, end)| **end - **head).map_or(0..=at, |(head, end)| *head..=*end);
         let mut open: Vec<u16> = access.operands().collect();
-        for index in self.backward(at).take_while(|index| region.contains(index)) {
+        for index in self.backward(at).take_while(|index| region.contains(index) && !self.is_before_gap(*index)) {
             let Some(earlier) = self.instructions.get(index) else { break };
             if !open.iter().any(|register| earlier.writes(*register)) {
                 continue;
             }
-            match earlier.operation {
+            let is_computed = match earlier.operation {
                 Operation::Load(MemorySpace::Global | MemorySpace::Shared | MemorySpace::Texture) => return true,
-                Operation::Integer | Operation::Conversion(_) | Operation::Float(_, _) => {
-                    if earlier.guard.is_none() {
-                        open.retain(|register| !earlier.writes(*register));
-                    }
-                    open.extend(earlier.operands());
-                }
-                _ => open.retain(|register| !earlier.writes(*register)),
+                Operation::Integer | Operation::Conversion(_) | Operation::Float(_, _) => true,
+                _ => false,
+            };
+            // under another predicate an older value may be left
+            if !is_computed || earlier.guard.is_none() || earlier.guard == access.guard {
+                open.retain(|register| !earlier.writes(*register));
+            }
+            if is_computed {
+                open.extend(earlier.operands());
             }
         }
         false
+    }
+
+    /// Whether instructions are unknown behind this one: a listing may lack some.
+    fn is_before_gap(&self, index: usize) -> bool {
+        let next = |at: usize| self.instructions.get(at).map(|instruction| instruction.offset);
+        next(index).zip(next(index + 1)).is_some_and(|(here, next)| next - here != INSTRUCTION as u64)
     }
 
     /// The nearest earlier instruction that may still have to read a register that is written.

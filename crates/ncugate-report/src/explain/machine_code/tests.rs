@@ -260,9 +260,14 @@ fn a_gather_is_a_load_at_a_loaded_address() {
         "IMAD.WIDE R4, R0, 0x4, R6",
         "LDG.E R8, desc[UR4][R4.64]",
         "ISETP.GE.AND P0, PT, R8, 0x1, PT",
-        "@P0 LDG.E R9, desc[UR4][R10.64]",
+        "@P0 LDG.E R14, desc[UR4][R10.64]",
+        "@P0 LEA R8, R12, R13, 0x4",
+        "@P0 LDG.E R9, desc[UR4][R8.64]",
     ]);
-    assert_eq!([0, 2, 4].map(|at| code.is_gather(at)), [false, true, false]);
+    assert_eq!([0, 2, 4, 6].map(|at| code.is_gather(at)), [false, true, false, false]);
+    let mut gap = code.clone();
+    gap.instructions.remove(1);
+    assert!(!gap.is_gather(1), "its address is unknown");
     let mut code = code_of(&[
         "LDG.E R4, desc[UR4][R2.64]",
         "IMAD.WIDE R6, R4, 0x4, R10",
