@@ -154,7 +154,7 @@ fn who_can_write_accepts_a_regression_and_nobody_else() {
         ("a fork of who can write", event(&head, "ada", "ada/r")),
         ("a deleted fork", gone),
         ("an author who cannot write", event(&head, "tria", "o/r")),
-        ("an author whom the API does not know", event(&head, "eve", "o/r")),
+        ("an author unknown to the API", event(&head, "eve", "o/r")),
         ("a bot", bot),
         ("a label of who cannot write", labelled(&fork, "tria", "accept-regression")),
         ("another label", labelled(&fork, "ada", "documentation")),

@@ -49,7 +49,7 @@ impl FromStr for SanitizerTool {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let known = Self::WORDS.iter().find(|(word, _)| *word == text);
-        known.map(|(_, tool)| *tool).ok_or_else(|| format!("`{text}` is no tool of compute-sanitizer"))
+        known.map(|(_, tool)| *tool).ok_or_else(|| format!("`{text}` is not a tool of compute-sanitizer"))
     }
 }
 

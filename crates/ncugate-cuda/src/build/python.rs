@@ -395,7 +395,7 @@ impl<'a> Compilers<'a> {
         let versions: PythonVersions = serde_json::from_str(&output.stdout)
             .map_err(|_| none(format!("it {} without printing its version", output.ending)))?;
         if versions.packages.is_empty() {
-            return Err(none("it has none of Triton, numba-cuda and nvidia-cutlass-dsl".to_owned()));
+            return Err(none("it lacks Triton, numba-cuda and nvidia-cutlass-dsl".to_owned()));
         }
         Ok(Self { python, program, cache: cache.folder("triton"), versions })
     }

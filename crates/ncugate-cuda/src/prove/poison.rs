@@ -166,7 +166,7 @@ mod tests {
         for dtype in Dtype::ALL {
             for values in [vec![0.0; 5000], vec![1.0; 5000], vec![1e6; 5000], vec![f64::NAN; 5000]] {
                 let [first, second] = pair(dtype, values);
-                assert!(first.0[0].is_empty(), "inputs have none");
+                assert!(first.0[0].is_empty(), "inputs have no poison");
                 let size = dtype.size();
                 let alike = first.0[1].chunks(size).zip(second.0[1].chunks(size)).filter(|(a, b)| a == b).count();
                 assert_eq!(alike, 0, "{}", dtype.name());
