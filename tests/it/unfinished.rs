@@ -155,7 +155,7 @@ fn the_action_measures_fresh() {
         .envs(variables)
         .env("NCUGATE_CACHE", place.path().join("cache"))
         .env("NCUGATE", binary())
-        .env("CONFIG", "phase.toml")
+        .env("CONFIGS", "phase.toml")
         .output()
         .unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);

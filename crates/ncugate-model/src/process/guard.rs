@@ -140,8 +140,14 @@ mod tests {
         let sleep = |mark: &str| Command::new("sleep").arg("60").env(MARK, mark).process_group(0).spawn().unwrap();
         let own = format!("test-{}", std::process::id());
         let (mut marked, mut other) = (sleep(&own), sleep(&format!("{own}0")));
-        end_marked(&own);
-        assert_eq!(marked.wait().unwrap().signal(), Some(9));
+        // Until a program has begun its environment is not there.
+        let mut searches = std::iter::repeat_with(|| {
+            end_marked(&own);
+            std::thread::sleep(Duration::from_millis(20));
+            marked.try_wait().unwrap()
+        });
+        assert_eq!(searches.by_ref().take(500).find_map(|ended| ended).unwrap().signal(), Some(9));
+        drop(searches);
         assert_eq!(other.try_wait().unwrap(), None);
         other.kill().unwrap();
         other.wait().unwrap();
