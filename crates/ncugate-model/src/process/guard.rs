@@ -141,13 +141,12 @@ mod tests {
         let own = format!("test-{}", std::process::id());
         let (mut marked, mut other) = (sleep(&own), sleep(&format!("{own}0")));
         // Until a program has begun its environment is not there.
-        let mut searches = std::iter::repeat_with(|| {
+        let search = || {
             end_marked(&own);
             std::thread::sleep(Duration::from_millis(20));
             marked.try_wait().unwrap()
-        });
-        assert_eq!(searches.by_ref().take(500).find_map(|ended| ended).unwrap().signal(), Some(9));
-        drop(searches);
+        };
+        assert_eq!(std::iter::repeat_with(search).take(500).find_map(|ended| ended).unwrap().signal(), Some(9));
         assert_eq!(other.try_wait().unwrap(), None);
         other.kill().unwrap();
         other.wait().unwrap();
