@@ -14,7 +14,7 @@ page profiles/phase_d/h200 --output "$pages/run"
 mkdir "$pages/report"
 zstd -qd tests/data/full1.ncu-rep.zst -o "$pages/full1.ncu-rep"
 page "$pages/full1.ncu-rep" --output "$pages/report/page.html"
-for recording in profiles/{phase_d,sdpa_fast,softmax}/h200; do
+for recording in profiles/{{phase_d,sdpa_fast}/h100,softmax/h200}; do
     page "$recording" --reports "$pages/history"
 done
 "$program" history --reports "$pages/history" >/dev/null

@@ -20,8 +20,8 @@ program=${CARGO_TARGET_DIR:-target}/debug/ncugate
 for recording in profiles/*/h200; do
     "$program" page "$recording" --output "$pages/shipped/$(basename "$(dirname "$recording")")" >/dev/null || [ $? -lt 5 ]
 done
-# All runs, some of them with a page.
-for recording in profiles/{phase_d,sdpa_fast,softmax}/h200; do
+# All runs, the newest of some phases with a page.
+for recording in profiles/{{phase_d,sdpa_fast}/h100,softmax/h200}; do
     "$program" page "$recording" --reports "$pages/history" >/dev/null || [ $? -lt 5 ]
 done
 NCUGATE_CACHE=$pages/cache "$program" history --reports "$pages/history" >/dev/null
