@@ -226,6 +226,8 @@ fn bounds_hold_for_the_measured_pairs_of_all_recordings() {
     }
     println!("{inside} of {compared} measured gains are inside the bound");
     assert!(compared >= 15 && f64::from(inside) >= 0.95 * f64::from(compared), "{inside} of {compared}");
+    let page = std::fs::read_to_string(root().join("docs/diagnosis.md")).unwrap();
+    assert!(page.contains(&format!("{inside} of {compared} gains are inside the bound")), "{inside} of {compared}");
 }
 
 /// The recordings of `tests/gpu/planted` give the findings and bounds that docs/diagnosis.md lists.
