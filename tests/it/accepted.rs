@@ -1,7 +1,7 @@
 //! Regressions that a change accepts, and comments on it: `.ci/github.py` and the action with a double of GitHub's API.
 
 use crate::ci::{Texts, action, comments};
-use crate::command::{Finished, Place, Program, root};
+use crate::command::{Finished, Place, Program, is_here, root};
 use crate::stored::{Stored, calibrate, wiggle};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -127,6 +127,9 @@ fn accepted(place: &Place, hub: &Hub, name: &str, event: &Value) -> (Vec<String>
 
 #[test]
 fn who_can_write_accepts_a_regression_and_nobody_else() {
+    if !is_here("git") || !is_here("python3") {
+        return;
+    }
     let (place, hub) = (Place::new(), Hub::start());
     let line = "softmax/no slower than plain: narrow rows are rare";
     let head = commit(&place, &format!("softmax: wide rows\n\nText.\n\nAccept-regression: {line}"));
@@ -188,6 +191,9 @@ fn who_can_write_accepts_a_regression_and_nobody_else() {
 
 #[test]
 fn an_accepted_regression_passes_and_its_comment_says_so() {
+    if !is_here("git") || !is_here("python3") {
+        return;
+    }
     let (place, hub) = (Place::new(), Hub::start());
     let text = std::fs::read_to_string(root().join("configs/regression.toml")).unwrap();
     let config = place.write("regression.toml", &text);
@@ -238,6 +244,9 @@ fn an_accepted_regression_passes_and_its_comment_says_so() {
 
 #[test]
 fn only_the_comment_of_the_same_bot_phase_and_job_is_replaced() {
+    if !is_here("git") || !is_here("python3") {
+        return;
+    }
     let (place, hub) = (Place::new(), Hub::start());
     let comment = |kind: &str, body: &str| json!({ "id": 0, "user": { "type": kind }, "body": body });
     let own = "<!-- ncugate:copy -->\n<!-- ncugate_report -->\nold";

@@ -43,6 +43,9 @@ fn the_notes_of_a_release_are_its_dated_section() {
 
 #[test]
 fn one_name_fills_every_address() {
+    if !is_here("git") {
+        return;
+    }
     let place = Place::new();
     let files = [
         "Cargo.toml",
