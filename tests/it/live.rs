@@ -299,11 +299,11 @@ fn a_parameter_of_flags_compiles_every_variant_with_the_flags_of_its_value() {
     let before = before.replace("entry = \"copy\"", "entry = \"copy_honest\"");
     let gate = gate.replace("[bench]", "on = \"FAST=on,*\"\n[bench]");
     place.write("phase.toml", &format!("{before}{sweep}[[gate]]{gate}"));
-    // The double of nvcc also tells what it is called with.
+    // The double of nvcc also tells what it is called with, in one write: several run at once.
     let nvcc = place.path().join("bin/nvcc");
     let double = fs::read_to_string(&nvcc).unwrap();
     let called = place.path().join("called");
-    let tells = format!("#!/bin/sh\n(printf '|%s' \"$@\"; echo) >> '{}'\n", called.display());
+    let tells = format!("#!/bin/sh\nline=$(printf '|%s' \"$@\")\nprintf '%s\\n' \"$line\" >> '{}'\n", called.display());
     fs::write(&nvcc, double.replacen("#!/bin/sh\n", &tells, 1)).unwrap();
     let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu", "--format", "json"]);
     let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
