@@ -10,7 +10,7 @@ use ncugate_model::disk::{FileLock, LockAttempt};
 use ncugate_model::process::{self, ProcessExit, ProcessOutput};
 use ncugate_model::{BuildOutcome, BuildRecord};
 use ncugate_phase::config::{self, BaseKernels, PROJECT_FILE, Phase};
-use ncugate_phase::plan::{Method, Plan, Variant, unroll};
+use ncugate_phase::plan::{Method, Plan, Variant, reference_entry_plan, unroll};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -239,8 +239,7 @@ pub fn difference(
     if let Some(other) = plan.candidates().find(|variant| !is_kernel(variant)) {
         return Ok(Some(format!("{} has no machine code to compare", other.id)));
     }
-    let sources = inputs::sources(&phase.root, plan);
-    let named: BTreeSet<PathBuf> = inputs::named(phase, plan).difference(&sources).cloned().collect();
+    let named = compared_files(phase, plan);
     let (own, theirs) = (inputs::hashes(&phase.root, named.clone()), inputs::hashes(&checkout.root, named));
     let paths = own.keys().chain(theirs.keys());
     if let Some(path) = paths.into_iter().find(|path| own.get(*path) != theirs.get(*path)) {
@@ -264,8 +263,21 @@ pub fn difference(
             (_, None) => false,
         }
     };
+    if own.is_empty() {
+        return Ok(Some("nothing was built".to_owned()));
+    }
     let changed = own.iter().find(|record| !is_same(record));
     Ok(changed.map(|record| format!("the machine code of {} differs or is unknown", record.variant)))
+}
+
+/// The files whose contents decide whether a phase changed: those that it names, without the sources of kernels, whose
+/// machine code is compared. A source that the reference uses as well is one of them.
+fn compared_files(phase: &Phase, plan: &Plan) -> BTreeSet<PathBuf> {
+    let of_reference: BTreeSet<PathBuf> =
+        reference_entry_plan(phase, plan).iter().flat_map(|plan| inputs::sources(&phase.root, plan)).collect();
+    let of_kernels = inputs::sources(&phase.root, plan);
+    let is_compared = |path: &PathBuf| !of_kernels.contains(path) || of_reference.contains(path);
+    inputs::named(phase, plan).into_iter().filter(is_compared).collect()
 }
 
 /// The phase with `[base]` appended to its text.
@@ -305,8 +317,21 @@ fn toml(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::toml;
+    use super::*;
+    use ncugate_fixtures::root;
     use std::collections::BTreeMap;
+
+    /// A kernel's machine code says nothing of a reference in the same file.
+    #[test]
+    fn a_kernels_source_is_compared_by_content_only_if_the_reference_is_in_it() {
+        let compared = |config: &str, source: &str| {
+            let today = jiff::civil::date(2026, 11, 26);
+            let phase = config::load(&root().join(config), &root(), today).unwrap();
+            compared_files(&phase, &unroll(&phase).unwrap()).contains(Path::new(source))
+        };
+        assert!(compared("tests/gpu/traits/any_order.toml", "tests/gpu/traits/any_order.cu"));
+        assert!(!compared("configs/softmax.toml", "kernels/softmax/softmax.cu"));
+    }
 
     #[test]
     fn texts_of_every_kind_are_read_as_they_were() {
