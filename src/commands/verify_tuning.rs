@@ -217,7 +217,7 @@ fn verify_bucket(
     }
     let is_tied = |one: &&PickComparison| matches!(one.standing, RelativeSpeed::Tied | RelativeSpeed::Unknown);
     let ties = comparisons.iter().filter(is_tied).map(|one| one.against.clone()).collect();
-    // The first is the default, which is no entry of the table.
+    // The first is the default, which the table does not have.
     let slower = comparisons.iter().skip(1).filter(|one| one.standing == RelativeSpeed::Slower);
     let fastest = slower.filter_map(|one| Some((one.summary()?[0], &one.against)));
     let fastest = fastest.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name.clone());

@@ -296,7 +296,7 @@ fn missing_values_of_the_base_are_reported_and_their_gates_inconclusive() {
     let mut repository = Repository::new("copy_honest");
     let source = repository.place.path().join("copy.cu");
     let text = fs::read_to_string(&source).unwrap();
-    fs::write(&source, "this is no assembly\n").unwrap();
+    fs::write(&source, "not assembly\n").unwrap();
     repository.commit("broken");
     fs::write(&source, text).unwrap();
     repository.counts(("copy_honest", 10_000.0), ("copy_honest", 10_000.0));

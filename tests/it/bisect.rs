@@ -66,7 +66,7 @@ fn the_commit_that_made_the_kernel_slower_is_found_in_the_commands_of_the_page()
     let repository = Repository::good("copy_honest");
     repository.edit("a comment", |text| format!("# one\n{text}"));
     repository.edit("other code, as fast", |text| text.replacen(".byte 0\n", ".byte 7\n", 1));
-    repository.edit("broken", |_| "this is no assembly\n".to_owned());
+    repository.edit("broken", |_| "not assembly\n".to_owned());
     repository.git(&["checkout", "--quiet", "HEAD~1", "--", "copy.cu"]);
     repository.commit("repaired");
     repository.phase("copy_twice");
@@ -111,13 +111,11 @@ fn commits_that_cannot_be_judged_are_skipped_and_the_answer_is_a_range() {
         return;
     }
     let repository = Repository::good("copy_honest");
-    repository.edit("broken", |text| format!("this is no assembly\n{text}"));
+    repository.edit("broken", |text| format!("not assembly\n{text}"));
     let broken = repository.head();
     repository.phase("copy_wrong");
     repository.edit("wrong", |text| {
-        text.replacen("this is no assembly\n", "", 1)
-            .replace("copy_twice", "copy_wrong")
-            .replace(".byte 1\n", ".byte 9\n")
+        text.replacen("not assembly\n", "", 1).replace("copy_twice", "copy_wrong").replace(".byte 1\n", ".byte 9\n")
     });
     repository.phase("copy_twice");
     repository.edit("slow", |text| text.replace("copy_wrong", "copy_twice").replace(".byte 9\n", ".byte 1\n"));
@@ -195,8 +193,8 @@ fn statuses_suit_git_bisect_run() {
         return;
     }
     let repository = Repository::good("copy_honest");
-    repository.edit("broken", |text| format!("this is no assembly\n{text}"));
-    repository.edit("repaired", |text| text.replacen("this is no assembly\n", "", 1));
+    repository.edit("broken", |text| format!("not assembly\n{text}"));
+    repository.edit("repaired", |text| text.replacen("not assembly\n", "", 1));
     repository.phase("copy_twice");
     repository.commit("slower");
     let culprit = repository.head();

@@ -159,7 +159,7 @@ fn commit_of(reference: &str) -> Result<String, BisectError> {
 /// The first parent of a commit.
 ///
 /// # Errors
-/// It has none.
+/// It is a root.
 pub fn parent_of(commit: &str) -> Result<String, BisectError> {
     commit_of(&format!("{commit}^1"))
 }
@@ -212,18 +212,9 @@ struct KnownCode {
 
 /// Tests commits of a phase, one after the other.
 pub struct Bisection<'a> {
-    phase: &'a Phase,
+    of: BisectSettings<'a>,
     /// The phase's file relative to its project.
     file: PathBuf,
-    tools: &'a Tools,
-    /// The folder of runs; absolute, because each commit is measured in its own folder.
-    profiles: &'a Path,
-    null_test: &'a NullTest,
-    today: Date,
-    patience: GpuWait,
-    progress: &'a (dyn Progress + Sync),
-    enter: fn(&Path) -> io::Result<()>,
-    start: ResumePolicy,
     gates: Vec<StepGate>,
     /// Whether the first measured slowdown sets the requirement.
     is_halved: bool,
@@ -240,6 +231,7 @@ pub struct BisectSettings<'a> {
     /// The phase's file.
     pub config: &'a Path,
     pub tools: &'a Tools,
+    /// The folder of runs; absolute, because each commit is measured in its own folder.
     pub profiles: &'a Path,
     pub null_test: &'a NullTest,
     pub today: Date,
@@ -256,45 +248,16 @@ pub struct BisectSettings<'a> {
 impl<'a> Bisection<'a> {
     /// # Errors
     /// The phase's file is outside its project, or a requirement does not parse.
-    pub fn new(settings: BisectSettings<'a>) -> Result<Self, BisectError> {
-        let BisectSettings {
-            phase,
-            config,
-            tools,
-            profiles,
-            null_test,
-            today,
-            patience,
-            progress,
-            enter,
-            require,
-            start,
-        } = settings;
-        let file = base::in_project(phase, config).map_err(BisectError::Phase)?;
+    pub fn new(of: BisectSettings<'a>) -> Result<Self, BisectError> {
+        let file = base::in_project(of.phase, of.config).map_err(BisectError::Phase)?;
         let usual = format!("latency_p50 <= {SLOWER} * base.latency_p50");
-        let is_halved = require.is_empty();
-        let requirements = if is_halved { vec![usual] } else { require.to_vec() };
+        let is_halved = of.require.is_empty();
+        let requirements = if is_halved { vec![usual] } else { of.require.to_vec() };
+        let shapes = &of.phase.bench.shapes;
         let gates: Vec<_> =
-            requirements.into_iter().map(|require| StepGate { require, shapes: phase.bench.shapes.clone() }).collect();
-        step_phase(phase, None, &gates).map_err(BisectError::Phase)?;
-        let (known, rival) = (Vec::new(), None);
-        Ok(Self {
-            phase,
-            file,
-            tools,
-            profiles,
-            null_test,
-            today,
-            patience,
-            progress,
-            enter,
-            start,
-            gates,
-            is_halved,
-            is_begun: false,
-            known,
-            rival,
-        })
+            requirements.into_iter().map(|require| StepGate { require, shapes: shapes.clone() }).collect();
+        step_phase(of.phase, None, &gates).map_err(BisectError::Phase)?;
+        Ok(Self { of, file, gates, is_halved, is_begun: false, known: Vec::new(), rival: None })
     }
 
     /// Checks out a commit for this bisection.
@@ -302,7 +265,7 @@ impl<'a> Bisection<'a> {
     /// # Errors
     /// Its files cannot be written.
     pub fn checkout(&self, reference: &str, commit: &str) -> Result<BaseCheckout, BisectError> {
-        Ok(BaseCheckout::at(reference, commit.to_owned(), &step_name(self.phase), self.profiles)?)
+        Ok(BaseCheckout::at(reference, commit.to_owned(), &step_name(self.of.phase), self.of.profiles)?)
     }
 
     /// What a good commit holds.
@@ -326,7 +289,7 @@ impl<'a> Bisection<'a> {
         };
         let is_end = !std::mem::replace(&mut self.is_begun, true);
         let checkout = self.checkout(&short(commit.to_owned()), commit)?;
-        let (enter, home) = (self.enter, &self.phase.root);
+        let (enter, home) = (self.of.enter, &self.of.phase.root);
         let tested = within(enter, home, &checkout, || self.tested(&checkout, good));
         if process::interrupted() {
             return Err(LiveError::from(CampaignError::Interrupted).into());
@@ -344,9 +307,9 @@ impl<'a> Bisection<'a> {
         good: &BaseCheckout,
     ) -> Result<(StepVerdict, String, Option<PathBuf>), BisectError> {
         let (phase, plan) = self.planned(checkout, good)?;
-        let arch = self.tools.arch(&phase).map_err(LiveError::from)?;
+        let arch = self.of.tools.arch(&phase).map_err(LiveError::from)?;
         let builds =
-            build_for(&plan, &phase, &arch, self.progress).map_err(|e| LiveError::from(CampaignError::from(e)))?;
+            build_for(&plan, &phase, &arch, self.of.progress).map_err(|e| LiveError::from(CampaignError::from(e)))?;
         let of_base = |record: &&BuildRecord| is_of_base(&phase, &record.variant);
         let (theirs, own): (Vec<_>, Vec<_>) = builds.iter().partition(of_base);
         if let Some(reason) = unbuilt(&own) {
@@ -375,7 +338,7 @@ impl<'a> Bisection<'a> {
             (verdict(judgement), judgement.reason.clone(), folder, halfway(judgement), base_of(&phase, judgement))
         };
         let (verdict, reason, folder, halfway, rival) = match self.earlier(&phase, &plan, &checkout.commit) {
-            Some(run) => read(&JudgedRun::of(&run, ReferenceRuns::default(), self.today).map_err(LiveError::from)?),
+            Some(run) => read(&JudgedRun::of(&run, ReferenceRuns::default(), self.of.today).map_err(LiveError::from)?),
             None => self.measured(&phase, &plan, &[], read)?,
         };
         if let (true, Some(gate)) = (self.is_halved, halfway) {
@@ -399,7 +362,7 @@ impl<'a> Bisection<'a> {
         read: impl FnOnce(&JudgedRun<'_>, Option<&VariantId>) -> T,
     ) -> Result<T, BisectError> {
         let checkout = self.checkout(&short(commit.to_owned()), commit)?;
-        within(self.enter, &self.phase.root, &checkout, || {
+        within(self.of.enter, &self.of.phase.root, &checkout, || {
             let (phase, plan) = self.planned(&checkout, other)?;
             let only = || Some(plan.base(&phase).next()?.id.clone()).filter(|_| plan.base(&phase).count() == 1);
             let known = self.rival.clone().filter(|id| plan.variant(id).is_some());
@@ -413,10 +376,10 @@ impl<'a> Bisection<'a> {
     /// current one if the commit lacks it), and those of the good end as its base.
     fn planned(&self, checkout: &BaseCheckout, good: &BaseCheckout) -> Result<(Phase, Plan), BisectError> {
         let there = base::text_in(checkout, &self.file).map_err(BisectError::Phase)?;
-        let phase = step_phase(self.phase, there.as_deref(), &self.gates).map_err(BisectError::Phase)?;
+        let phase = step_phase(self.of.phase, there.as_deref(), &self.gates).map_err(BisectError::Phase)?;
         let phase = Phase { root: checkout.root.clone(), ..phase };
         let text = base::text_in(good, &self.file).map_err(BisectError::Phase)?;
-        let text = text.unwrap_or_else(|| self.phase.text.clone());
+        let text = text.unwrap_or_else(|| self.of.phase.text.clone());
         let phase = base::with_kernels(&phase, &self.file, good, Ok(text))?;
         if let Some(absent) = phase.base.as_ref().and_then(Base::absent) {
             return Err(BisectError::Phase(absent));
@@ -427,13 +390,14 @@ impl<'a> Bisection<'a> {
 
     /// The complete run of this step by an earlier bisection on this machine.
     fn earlier(&self, phase: &Phase, plan: &Plan, commit: &str) -> Option<PhaseRun> {
-        let folders =
-            runs_of_phase(&self.profiles.join(&phase.name)).ok().filter(|_| self.start == ResumePolicy::Continue)?;
+        let folders = runs_of_phase(&self.of.profiles.join(&phase.name))
+            .ok()
+            .filter(|_| self.of.start == ResumePolicy::Continue)?;
         let is_same = |run: &Run| {
             let manifest = &run.manifest;
             run.phase == phase.text
                 && manifest.state == RunState::Complete
-                && manifest.fingerprint == self.tools.fingerprint()
+                && manifest.fingerprint == self.of.tools.fingerprint()
                 && manifest.git.as_ref().is_some_and(|git| git.commit == commit)
         };
         let run = folders.iter().filter_map(|folder| Run::load(folder).ok()).find(is_same)?;
@@ -452,18 +416,18 @@ impl<'a> Bisection<'a> {
         let run = LiveRun {
             phase,
             plan,
-            tools: self.tools,
-            profiles: self.profiles,
+            tools: self.of.tools,
+            profiles: self.of.profiles,
             request: &request,
-            today: self.today,
-            start: self.start,
+            today: self.of.today,
+            start: self.of.start,
             sharing: Deduplication::Share,
-            patience: self.patience,
-            progress: self.progress,
+            patience: self.of.patience,
+            progress: self.of.progress,
             narrowed: None,
             searched: None,
             deep,
-            null_test: self.null_test,
+            null_test: self.of.null_test,
         };
         let MeasuredRun { session, ended } = run.measure()?;
         ended?;

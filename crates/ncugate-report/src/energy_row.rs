@@ -1,4 +1,4 @@
-//! What the energy of a launch was measured in.
+//! The windows in which the energy of a launch was measured.
 
 use super::inputs::ReportInputs;
 use super::number;

@@ -68,8 +68,8 @@ pub(super) fn tell(change: GroupChange, group: i32) {
     }
 }
 
-/// Tells the guard that this process ends by itself: what its children have left to run, as the server of a compile cache,
-/// may go on.
+/// Tells the guard that this process ends by itself: programs that its children left running, as the server of a
+/// compile cache, may go on.
 pub fn dismiss_guard() {
     if let Some(pipe) = GUARD.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
         // Without a guard there is nobody to tell.

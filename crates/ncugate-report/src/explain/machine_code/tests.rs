@@ -235,7 +235,7 @@ fn code_of(texts: &[&str]) -> MachineCode {
     MachineCode { instructions, has_targets: true, ..MachineCode::default() }
 }
 
-/// 1 / x ends at its last correction, whose operands are the reciprocal and an earlier step; what multiplies by it is none.
+/// 1 / x ends at its last correction, whose operands are the reciprocal and an earlier step; a multiplication by it is not a part of it.
 #[test]
 fn an_exact_reciprocal_ends_at_its_result() {
     let code = code_of(&[
