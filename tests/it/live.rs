@@ -790,8 +790,9 @@ fn each_of_several_ncu_processes_gets_its_own_job() {
     let gate = "[[gate]]\nname = \"latency\"\nrequire = \"latency_p50 <= 1 s\"\nshapes = [\"only\", \"wide\"]\n";
     let (place, variables) = machine_of_two_shapes(gate);
     let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
-    // counters of one shape and latency witnesses of the other shape are two groups with one name
-    let profile = "[profile]\nshapes = [\"only\"]\ntimeout_s = 30\n";
+    // Counters of one shape and latency witnesses of the other shape are two groups with one name. Fewer launches would be
+    // counted together.
+    let profile = "[profile]\nshapes = [\"only\"]\nrepeat = 9\ntimeout_s = 30\n";
     place.write("phase.toml", &phase.replace("[bench]", &format!("{profile}\n[bench]")));
     let started = Instant::now();
     let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);

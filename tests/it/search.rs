@@ -139,6 +139,45 @@ fn an_agent_measures_tries_and_reads_over_the_protocol() {
     assert!(refused["status"] == 2 && refused["answer"].is_null() && refused["stderr"] != "", "{refused}");
 }
 
+/// The counters at the profiled shape, and the witness at the other.
+#[test]
+fn one_ncu_counts_all_that_an_attempt_needs() {
+    let (place, mut variables) = machine_that_counts(&["copy_honest"], "rounds = 60\nshapes = [\"only\", \"wide\"]");
+    let phase = std::fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    let (head, tail) = phase.split_once("[[variant]]").unwrap();
+    let (_, gates) = tail.split_once("[[gate]]").unwrap();
+    // The double always copies the same number of bytes.
+    let kernel = head
+        .replace("entry = \"copy\"", "entry = \"copy_honest\"")
+        .replace("only = { S = 2048 }", "wide = { S = 2048, R = 2 }\nonly = { S = 2048, R = 1 }");
+    place.write("phase.toml", &format!("{kernel}[sweep]\nTHREADS = [64, 128]\n[[gate]]{gates}"));
+    let source = std::fs::read_to_string(place.path().join("copy.cu")).unwrap();
+    place.write("new.cu", &source.replacen(".byte 0\n.zero 15", ".byte 9\n.zero 15", 1));
+    let cases = ["attempt@only", "attempt@wide", "elite@only", "elite@wide"];
+    let report = place.path().join("counted.ncu-rep");
+    std::fs::write(&report, crate::stored::report_of_ranges(&cases.map(|case| ("copy_honest", case, 10_000.0))))
+        .unwrap();
+    variables.push(("NCUGATE_DOUBLE_REPORT", report.display().to_string()));
+    let starts = place.path().join("starts.txt");
+    variables.push(("NCUGATE_DOUBLE_STARTS", starts.display().to_string()));
+    let mut command = place.ncugate(&["agent", "try", "phase.toml", "--source", "new.cu"]);
+    let finished = crate::command::Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    let said = std::fs::read_to_string(&starts).unwrap();
+    assert_eq!(said.lines().filter(|line| line.starts_with("start ")).count(), 1, "{said}");
+    let answer: serde_json::Value = serde_json::from_str(&finished.stdout).unwrap();
+    let run = place.path().join(answer["run"].as_str().unwrap());
+    let records = std::fs::read_to_string(run.join("profiles.jsonl")).unwrap();
+    let records = records.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let mut counted: Vec<String> = records
+        .filter(|record| record["outcome"]["status"] == "profiled" && record["outputs"].is_object())
+        .filter(|record| record["metrics"].as_array().unwrap().contains(&"gpu__time_duration.sum".into()))
+        .map(|record| format!("{}@{}", record["variant"].as_str().unwrap(), record["shape"].as_str().unwrap()))
+        .collect();
+    counted.sort();
+    assert_eq!(counted, cases);
+}
+
 /// The script of tests/gpu knows no change beforehand: it follows the answers.
 #[test]
 fn the_scripted_agent_makes_a_kernel_faster_in_two_calls() {

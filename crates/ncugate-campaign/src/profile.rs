@@ -18,6 +18,19 @@ use ncugate_phase::plan::{Method, Plan, Variant, VariantRole};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
+/// Most launches at shapes without a profile for which all counters are collected. Replays of more launches take longer
+/// than another ncu process: 0.1 s a launch and 0.9 s a process on an H200 with ncu 2025.3.1.
+const MOST_JOINED: usize = 8;
+/// Most bytes of the buffers at such a shape: ncu keeps a copy of them between passes.
+const MOST_JOINED_BYTES: f64 = (1_u64 << 30) as f64;
+
+/// Counters to collect at some shapes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ShapeCounters {
+    pub counters: Vec<String>,
+    pub shapes: Vec<ShapeName>,
+}
+
 /// Profiling of variants on one GPU.
 #[derive(Clone, Copy)]
 struct Profiling<'a> {
@@ -64,7 +77,6 @@ impl Profiling<'_> {
         earlier: &[ProfileRecord],
     ) -> Result<(), CampaignError> {
         let ProfiledRun { phase, plan, tools, folder, gpu, .. } = self.run;
-        let (counters, witness) = counters(self.metrics, &tools.device);
         // The reference is in one of the built cubins.
         let mut job = WorkerJob::new(phase, plan, cubins, JobPurpose::Profile)?;
         let cubins: BTreeMap<_, _> = cubins.iter().filter(|(id, _)| verified.contains(id)).collect();
@@ -84,19 +96,23 @@ impl Profiling<'_> {
             .keys()
             .copied()
             .partition(|id| !matches!(plan.variant(id).map(|v| &v.method), Some(Method::Function(_))));
-        let mut subjects = vec![
-            self.launched(&worker, cases(kernels.iter().copied(), shapes).into_iter().filter(is_launched).collect()),
-            called(&worker, cases(functions.iter().copied(), shapes)),
-        ];
         let each = |target| shapes.iter().map(move |shape| CommandTarget::subject(target, std::slice::from_ref(shape)));
-        subjects.extend(candidates.iter().flat_map(each));
-        collecting.collect(&subjects, &counters)?;
-        let unseen: Vec<ShapeName> =
-            required_metrics::timed_shapes(phase).into_iter().filter(|shape| !shapes.contains(shape)).collect();
-        let unseen_cases = cases(kernels.iter().copied(), &unseen).into_iter().filter(is_launched).collect();
-        let launched = self.launched(&worker, unseen_cases);
-        let called = called(&worker, cases(functions.iter().copied(), &unseen));
-        collecting.collect(&[launched, called], &witness)?;
+        for (number, ShapeCounters { counters, shapes }) in
+            counters_by_shape(phase, plan, self.metrics, &tools.device).iter().enumerate()
+        {
+            let mut subjects = vec![
+                self.launched(
+                    &worker,
+                    cases(kernels.iter().copied(), shapes).into_iter().filter(is_launched).collect(),
+                ),
+                called(&worker, cases(functions.iter().copied(), shapes)),
+            ];
+            if number == 0 {
+                subjects.extend(candidates.iter().flat_map(each));
+            }
+            collecting.collect(&subjects, counters)?;
+        }
+        let (counters, _) = counters(self.metrics, &tools.device);
         self.commands(is_of(VariantRole::Baseline))
             .iter()
             .try_for_each(|target| self.baseline(&mut collecting, target, &counters))
@@ -165,6 +181,35 @@ pub(super) fn cases<'b>(variants: impl Iterator<Item = &'b VariantId>, shapes: &
     variants.flat_map(|id| shapes.iter().map(move |shape| (id.clone(), shape.clone()))).collect()
 }
 
+/// The counters of kernels and functions: all of them at the profiled shapes, then the witness at every other shape
+/// with a judged latency. Few launches at the other shapes get all counters too, in the same ncu process.
+pub(super) fn counters_by_shape(
+    phase: &Phase,
+    plan: &Plan,
+    metrics: &[String],
+    device: &DeviceAttributes,
+) -> Vec<ShapeCounters> {
+    let (counters, witness) = counters(metrics, device);
+    let mut shapes = phase.profile.shapes.clone();
+    let mut others = required_metrics::timed_shapes(phase);
+    others.retain(|shape| !shapes.contains(shape));
+    let is_small = |shape: &ShapeName| {
+        let shape = phase.workload.shapes.iter().find(|known| known.name == *shape);
+        let bytes = shape.and_then(|shape| phase.workload.buffer_bytes(shape, |_| true));
+        bytes.is_some_and(|bytes| bytes <= MOST_JOINED_BYTES)
+    };
+    let is_ours = |variant: &&Variant| matches!(variant.method, Method::Kernel(_) | Method::Function(_));
+    let launches = plan.variants.iter().filter(is_ours).count() * others.len() * phase.profile.repeat as usize;
+    if launches <= MOST_JOINED && others.iter().all(is_small) {
+        shapes.append(&mut others);
+    }
+    let mut all = vec![ShapeCounters { counters, shapes }];
+    if !others.is_empty() {
+        all.push(ShapeCounters { counters: witness, shapes: others });
+    }
+    all
+}
+
 /// Counters of every variant, and the subset that is the witness of every latency.
 pub(super) fn counters(metrics: &[String], device: &DeviceAttributes) -> (Vec<String>, Vec<String>) {
     let capability = Some(device.compute_capability);
@@ -172,4 +217,44 @@ pub(super) fn counters(metrics: &[String], device: &DeviceAttributes) -> (Vec<St
     let mut counters = required_metrics::counters(metrics, capability);
     counters.extend(witness.iter().filter(|name| !counters.contains(name)).cloned().collect::<Vec<_>>());
     (counters, witness)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::tools;
+    use ncugate_cuda::host::WorkerCommand;
+    use ncugate_phase::plan::unroll;
+    use std::path::Path;
+
+    /// The shapes of each set of counters, and whether it has all counters. Nothing profiles the shape `other`, of so many
+    /// elements.
+    fn sets(elements: u64, profile: &str) -> Vec<(Vec<String>, bool)> {
+        let text = include_str!("../../../tests/data/copy.toml");
+        let shapes = format!("other = {{ S = {elements} }}\nonly = {{ S = 2048 }}");
+        let text = text.replacen("only = { S = 2048 }", &shapes, 1);
+        let more = "[[variant]]\nname = \"a\"\nparams = { THREADS = 32 }\n[[gate]]\nrequire = \"latency_p50 <= 1 s\"\n";
+        let text = format!("{text}{more}shapes = [\"other\", \"only\"]\n[profile]\nshapes = [\"only\"]\n{profile}");
+        let phase = ncugate_phase::config::parse(Path::new("sets.toml"), &text).unwrap();
+        let place = tempfile::tempdir().unwrap();
+        let device = tools(place.path(), WorkerCommand::new("false".into(), Vec::new())).device;
+        let metrics = required_metrics::metrics(&phase);
+        let (all, witness) = counters(&metrics, &device);
+        let set = |set: ShapeCounters| {
+            assert!(witness.iter().all(|counter| set.counters.contains(counter)));
+            (set.shapes.iter().map(|shape| shape.0.to_string()).collect(), set.counters == all)
+        };
+        counters_by_shape(&phase, &unroll(&phase).unwrap(), &metrics, &device).into_iter().map(set).collect()
+    }
+
+    #[test]
+    fn few_launches_on_small_buffers_are_counted_with_the_profiled_ones() {
+        let (only, other) = ("only".to_owned(), "other".to_owned());
+        let together = [(vec![only.clone(), other.clone()], true)];
+        let apart = [(vec![only], true), (vec![other], false)];
+        assert_eq!(sets(4096, ""), together);
+        assert_eq!(sets(4096, "repeat = 9"), apart);
+        // Two buffers of two bytes an element: 1 GiB.
+        assert_eq!((sets(1 << 28, ""), sets((1 << 28) + 1, "")), (together.into(), apart.into()));
+    }
 }

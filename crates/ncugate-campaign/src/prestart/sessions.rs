@@ -4,15 +4,15 @@ use super::PrestartedProcesses;
 use super::passes;
 use crate::counter_collection::book;
 use crate::deep_profile::EARLY_STEM;
-use crate::profile::{cases, counters};
+use crate::profile::{ShapeCounters, cases, counters, counters_by_shape};
 use crate::targets::{self, ProfilingFolders, launches_of_kernels};
 use crate::tools::RunGpu;
 use ncugate_cuda::host::external;
 use ncugate_cuda::host::{ImportTime, Preload};
 use ncugate_judge::frame::required_metrics;
+use ncugate_model::VariantId;
 use ncugate_model::disk::scratch_folder;
 use ncugate_model::process::{self, RequestPipe, VISIBLE_GPUS};
-use ncugate_model::{ShapeName, VariantId};
 use ncugate_ncu::{
     Effort, Group, Job, LaunchSelection, LifeSampling, Ncu, Processes, ProfileDetail, ProfiledCase, plan_groups,
 };
@@ -41,13 +41,13 @@ impl PrestartedProcesses<'_> {
         let Ok(ncu) = &self.tools.ncu else { return };
         let (gpu, kernels) = (self.tools.timing_gpu(), self.variants(is_kernel).len());
         let unknown: Vec<_> = (self.counted().into_iter())
-            .filter(|(counters, shapes)| passes::are_unknown(ncu, gpu, counters, kernels * shapes.len()))
+            .filter(|set| passes::are_unknown(ncu, gpu, &set.counters, kernels * set.shapes.len()))
             .collect();
         if unknown.is_empty() {
             return;
         }
         let (Some(_hold), Ok(folders)) = (self.turn.hold(), self.folders(gpu)) else { return };
-        for (counters, shapes) in &unknown {
+        for ShapeCounters { counters, shapes } in &unknown {
             let runner = folders.runner(ncu, self.phase, "early-");
             passes::find(runner, gpu, counters, kernels * shapes.len());
         }
@@ -177,15 +177,9 @@ impl PrestartedProcesses<'_> {
         self.folders(gpu)?.runner(ncu, self.phase, &gpu.prefix()).prestart(&self.sessions, &job, pipe)
     }
 
-    /// The counters of kernels and their shapes: all counters at the profiled shapes, the witness of latencies at the
-    /// others.
-    fn counted(&self) -> Vec<(Vec<String>, Vec<ShapeName>)> {
-        let (counted, witness) = counters(&self.metrics, &self.tools.device);
-        let shapes = &self.phase.profile.shapes;
-        let unseen: Vec<ShapeName> =
-            required_metrics::timed_shapes(self.phase).into_iter().filter(|shape| !shapes.contains(shape)).collect();
-        let all = [(counted, shapes.clone()), (witness, unseen)];
-        all.into_iter().filter(|(_, shapes)| !shapes.is_empty()).collect()
+    /// The counters of kernels and functions.
+    fn counted(&self) -> Vec<ShapeCounters> {
+        counters_by_shape(self.phase, self.plan, &self.metrics, &self.tools.device)
     }
 
     /// The sessions over the worker that launches some variants, as far as they are known before the first session.
@@ -196,7 +190,7 @@ impl PrestartedProcesses<'_> {
         select: impl Fn(&[ProfiledCase]) -> LaunchSelection,
     ) -> Vec<PlannedSession> {
         let mut sessions = Vec::new();
-        for (counters, shapes) in self.counted().into_iter().filter(|_| !variants.is_empty()) {
+        for ShapeCounters { counters, shapes } in self.counted().into_iter().filter(|_| !variants.is_empty()) {
             let groups = self.groups(ncu, &counters, variants.len() * shapes.len());
             let selection = select(&cases(variants.iter().copied(), &shapes));
             sessions.extend(groups.into_iter().map(|group| (group, selection.clone())));

@@ -361,7 +361,7 @@ keys! {
 keys! {
     PROFILE: ProfileKeys = "[profile]", "How counters are collected.";
     ncu = key(KeyKind::Text, "The profiler.").otherwise("`ncu` on `PATH`");
-    shapes = key(TEXTS, "Shapes that are profiled, by name or glob.").otherwise("the objective's, and those that gates name");
+    shapes = key(TEXTS, "Shapes that are profiled, by name or glob. A few launches at other timed shapes are profiled with them.").otherwise("the objective's, and those that gates name");
     metrics = key(
         TEXTS,
         "Further metrics to collect: names of the catalogue or of ncu.",
