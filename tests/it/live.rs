@@ -817,6 +817,22 @@ fn each_of_several_ncu_processes_gets_its_own_job() {
     assert_eq!((jobs.len(), of_shape("only"), of_shape("wide")), (2, 1, 1), "{jobs:?}");
 }
 
+#[test]
+fn workers_open_the_device_during_the_builds() {
+    let (place, variables) = machine_that_counts(&["copy_honest"], "rounds = 60");
+    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+    let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    let logs = run_of(&place).join("logs");
+    let read = |name: &str| serde_json::from_str::<Value>(&fs::read_to_string(logs.join(name)).unwrap()).unwrap();
+    for (number, checked) in [(0, true), (1, false)] {
+        let job = read(&format!("prestarted-{number}.json"));
+        let cases = job["kernels"][0]["cases"].as_array().unwrap();
+        assert_eq!((job["mode"]["mode"].as_str(), !cases.is_empty()), (Some("bench"), checked), "{job}");
+        assert_eq!(read(&format!("prestarted-{number}.preload.json"))["preload"], "device");
+    }
+}
+
 /// Appends to the phase of a place, after `more`, the program [`GOOD`] as the baseline `other`, and a gate that
 /// compares with it.
 fn compare_with_a_program(place: &Place, more: &str) {

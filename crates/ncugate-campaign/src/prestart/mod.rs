@@ -1,6 +1,6 @@
 //! Processes started before their turn: they load while variants build, and wait for their job on a pipe.
 //!
-//! Deliberately absent: anything that saves less than a second (`docs/internals.md` has the figures).
+//! `docs/internals.md` has the times that they save.
 
 mod passes;
 mod sessions;
@@ -21,10 +21,11 @@ use ncugate_phase::config::Phase;
 use ncugate_phase::plan::{CommandPlan, Method, Plan};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Workers that load Python functions: the first checks and times, and the second, idle by then, confirms.
+/// Workers without ncu, and when they import Python functions: the first checks and times, and the second, idle by then,
+/// confirms.
 const WORKERS: [ImportTime; 2] = [ImportTime::DuringJob, ImportTime::BeforeJob];
 
 /// Processes of a run that were started before their turn. A process that cannot be started now reports why at its
@@ -40,7 +41,7 @@ pub struct PrestartedProcesses<'a> {
     /// Metrics required for judging and reports.
     metrics: Vec<String>,
     commands: Mutex<Vec<PrestartedCommand>>,
-    workers: Mutex<Vec<PrestartedWorker>>,
+    workers: Arc<Mutex<Vec<PrestartedWorker>>>,
     sessions: PrestartedSessions,
 }
 
@@ -61,7 +62,7 @@ impl<'a> PrestartedProcesses<'a> {
             folder: folder.to_owned(),
             metrics: required_metrics::metrics(phase),
             commands: Mutex::default(),
-            workers: Mutex::default(),
+            workers: Arc::default(),
             sessions: PrestartedSessions::default(),
         }
     }
@@ -129,12 +130,12 @@ impl<'a> PrestartedProcesses<'a> {
     /// timed while a program loads.
     pub fn settle(&self) {
         let deadline = Instant::now() + LOAD_TIMEOUT;
-        let (mut commands, mut workers) = (locked(&self.commands), locked(&self.workers));
+        let mut commands = locked(&self.commands);
         if !commands.is_empty() {
             self.progress.note("external commands load");
         }
         commands.retain_mut(|command| command.settle(deadline));
-        workers.retain_mut(|worker| worker.settle(deadline));
+        settle_workers(&self.workers);
         self.sessions.settle();
     }
 
@@ -177,6 +178,12 @@ impl<'a> PrestartedProcesses<'a> {
         locked(&self.workers).extend(WORKERS.into_iter().enumerate().filter_map(start));
     }
 
+    /// Starts worker number `number`, which opens the device.
+    fn open_device(&self, number: usize) {
+        let opened = PrestartedWorker::start(&self.tools.worker, &Preload::Device, &self.folder.join("logs"), number);
+        locked(&self.workers).extend(opened);
+    }
+
     /// The Python functions of the plan; `None` if it has none.
     fn functions(&self, imports: ImportTime) -> Option<Preload> {
         let functions = self.plan.variants.iter().filter_map(|variant| match &variant.method {
@@ -193,9 +200,16 @@ impl<'a> PrestartedProcesses<'a> {
 
 impl Drop for PrestartedProcesses<'_> {
     fn drop(&mut self) {
-        // A thread that waits for sessions holds a reference to them.
+        // A thread that waits for sessions and workers holds a reference to them.
         self.sessions.dismiss();
+        locked(&self.workers).clear();
     }
+}
+
+/// Waits until all workers are idle; terminates those that are still loading after two minutes.
+fn settle_workers(workers: &Mutex<Vec<PrestartedWorker>>) {
+    let deadline = Instant::now() + LOAD_TIMEOUT;
+    locked(workers).retain_mut(|worker| worker.settle(deadline));
 }
 
 fn locked<T>(all: &Mutex<Vec<T>>) -> MutexGuard<'_, Vec<T>> {

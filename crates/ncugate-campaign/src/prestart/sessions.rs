@@ -1,7 +1,7 @@
 //! ncu started before its turn, over a program that waits for its job.
 
-use super::PrestartedProcesses;
 use super::passes;
+use super::{PrestartedProcesses, WORKERS, settle_workers};
 use crate::counter_collection::book;
 use crate::deep_profile::EARLY_STEM;
 use crate::profile::{ShapeCounters, cases, counters, counters_by_shape};
@@ -20,6 +20,7 @@ use ncugate_phase::config::DeepProfileTarget;
 use ncugate_phase::plan::{CommandPlan, Method};
 use std::io;
 use std::process::Command;
+use std::sync::Arc;
 
 /// Limit on sessions of a kind on a GPU: a phase has one to three groups of counters, and a fourth for shapes that are
 /// only timed.
@@ -53,34 +54,47 @@ impl PrestartedProcesses<'_> {
         }
     }
 
-    /// Starts ncu over a worker with an open device, for each group of counters on each GPU, and for the deep profile
-    /// on the first; fewer on GPUs with little memory. Nothing is started if another run measures on a GPU. The GPUs
-    /// are held until everything has loaded.
+    /// Starts workers with an open device: the ones that check, time and confirm kernels, and one under ncu for each group
+    /// of counters on each GPU and for the deep profile on the first; fewer on GPUs with little memory. Nothing is
+    /// started if another run measures on a GPU. The GPUs are held until everything has loaded.
     pub(super) fn start_over_kernels(&self) {
-        let Ok(ncu) = &self.tools.ncu else { return };
         let kernels = self.variants(is_kernel);
         let most = usize::try_from(self.tools.device.memory / SHARE / CONTEXT_BYTES).unwrap_or(usize::MAX);
         if kernels.is_empty() || most == 0 {
             return;
         }
         let Some(hold) = self.turn.hold() else { return };
-        let sessions = self.planned(ncu, &kernels, |cases| launches_of_kernels(self.phase, cases));
+        let sessions = match &self.tools.ncu {
+            Ok(ncu) => self.planned(ncu, &kernels, |cases| launches_of_kernels(self.phase, cases)),
+            Err(_) => Vec::new(),
+        };
         let sessions = &sessions[..sessions.len().min(MOST_SESSIONS).min(most)];
-        for gpu in self.tools.gpus() {
-            for (number, (group, selection)) in sessions.iter().enumerate() {
-                // Groups of different shapes share a name, and each session waits on a separate pipe.
-                let stem = format!("launched-{number}-{}", group.name);
-                let wanted = (&group.metrics[..], ProfileDetail::Counters, selection);
-                let _ = self.start_over_worker(ncu, gpu, &stem, wanted, &Preload::Device);
+        let left = most - sessions.len();
+        let is_of_kernels = self.variants(is_function).is_empty();
+        // The first worker is needed first.
+        let workers = if is_of_kernels { left.min(WORKERS.len()) } else { 0 };
+        if workers > 0 {
+            self.open_device(0);
+        }
+        if let Ok(ncu) = &self.tools.ncu {
+            for gpu in self.tools.gpus() {
+                for (number, (group, selection)) in sessions.iter().enumerate() {
+                    // Groups of different shapes share a name, and each session waits on a separate pipe.
+                    let stem = format!("launched-{number}-{}", group.name);
+                    let wanted = (&group.metrics[..], ProfileDetail::Counters, selection);
+                    let _ = self.start_over_worker(ncu, gpu, &stem, wanted, &Preload::Device);
+                }
+            }
+            if left > workers {
+                self.start_deep_profile(ncu, &kernels);
             }
         }
-        if sessions.len() < most {
-            self.start_deep_profile(ncu, &kernels);
-        }
+        (1..workers).for_each(|number| self.open_device(number));
         // A loaded process disturbs nobody: other runs may measure until the builds have ended.
-        let sessions = self.sessions.clone();
+        let (sessions, workers) = (self.sessions.clone(), Arc::clone(&self.workers));
         std::thread::spawn(move || {
             sessions.settle();
+            settle_workers(&workers);
             drop(hold);
         });
     }

@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+/// The device that [`Preload::Device`] opens.
+pub(super) const FIRST_DEVICE: u32 = 0;
+
 /// When a worker imports the modules of functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -39,17 +42,21 @@ pub enum Preload {
 }
 
 impl Preload {
-    /// Whether it loads everything that the functions of a job need.
+    /// Whether it prepares everything that a job needs.
     fn serves(&self, job: &WorkerJob) -> bool {
-        let Self::Functions { python, functions, .. } = self else { return false };
-        let mut needed = job.functions(FunctionLanguage::Python);
         // CUPTI traces only contexts that are created after it has started.
-        let is_open_to_it = !matches!(job.mode, JobMode::Activity { .. });
-        let has = |(file, name): (&PathBuf, &String)| functions.iter().any(|own| (&own.0, &own.1) == (file, name));
-        is_open_to_it
-            && job.has_functions()
-            && *python == job.python
-            && needed.all(|(_, function)| has((&function.file, &function.name)))
+        if matches!(job.mode, JobMode::Activity { .. }) {
+            return false;
+        }
+        match self {
+            Self::Device => !job.has_functions() && job.device == FIRST_DEVICE,
+            Self::Functions { python, functions, .. } => {
+                let has = |file: &PathBuf, name: &String| functions.iter().any(|own| (&own.0, &own.1) == (file, name));
+                job.has_functions()
+                    && *python == job.python
+                    && job.functions(FunctionLanguage::Python).all(|(_, function)| has(&function.file, &function.name))
+            }
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use super::event::WorkerEvent;
 use super::functions::Functions;
 use super::hidden_draws::{HiddenCases, HiddenDraws};
 use super::job::{JobMode, WorkerJob};
-use super::prestarted::Preload;
+use super::prestarted::{FIRST_DEVICE, Preload};
 use super::python::{PythonFunctions, run_in_python};
 use super::worker::{DeviceLoss, Reporter, WorkError, Worker, chain};
 use crate::gpu::{ActivityTracer, Copier, CudaDevice, query_attributes};
@@ -43,7 +43,7 @@ pub fn work_ahead(preload: &Path, job: &Path) -> Result<(), WorkError> {
     let mut reporter = Reporter::stdout()?;
     let python = match read(preload) {
         Ok(Preload::Device) => {
-            let device = CudaDevice::open(0);
+            let device = CudaDevice::open(FIRST_DEVICE);
             let outcome = read(job).and_then(|work| run_on(device?, (work, None), None, &mut reporter));
             return conclude(outcome, &mut reporter);
         }
