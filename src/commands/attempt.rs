@@ -82,11 +82,13 @@ fn measured(
 ) -> Result<(ncugate_report::RunReport, String, Option<String>), CommandError> {
     let phase: &Phase = &made.phase;
     let plan = unroll(phase)?;
-    let tools = Tools::find(phase)?;
+    // The driver answers slowly, and the trial needs processor cores alone.
+    let (tools, tried) = rayon::join(|| Tools::find(phase), || null_test(phase, &[]));
+    let tools = tools?;
     if let Some((stop, _)) = no_go(phase, Some(tools.device.compute_capability)) {
         return Err(CommandError::Usage(stop));
     }
-    let tried = null_test(phase, &[])?;
+    let tried = tried?;
     signal::watch();
     let request = ReferenceRequest { name: None, mismatch: MismatchPolicy::Refuse };
     let run = LiveRun {
