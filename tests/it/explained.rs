@@ -564,14 +564,18 @@ fn rules_without_counters_are_not_called_clean() {
         }
     }
     // no finding, and not judged: the command cannot tell
-    let one = at_root(&["explain", "examples/adamw/recording", "--variant", "ELEMENTS=4"]);
+    let open = ["explain", "profiles/softmax/h200", "--variant", "THREADS=512,ROWS_PER_BLOCK=1,VEC=4"];
+    let one = at_root(&open);
     assert_eq!(one.status, Some(4), "{}", one.stdout);
     assert!(!one.stdout.contains(nothing) && one.stdout.contains("Not judged. "), "{}", one.stdout);
-    assert!(one.stdout.contains("--deep ELEMENTS=4`"), "{}", one.stdout);
-    let agent = at_root(&["explain", "examples/adamw/recording", "--variant", "ELEMENTS=4", "--for", "agent"]);
+    assert!(one.stdout.contains("--deep THREADS=512,ROWS_PER_BLOCK=1,VEC=4`"), "{}", one.stdout);
+    let agent = at_root(&[&open[..], &["--for", "agent"]].concat());
     let brief: Value = serde_json::from_str(&agent.stdout).unwrap();
     assert!(brief["outcome"] == "not_judged" && brief["not_asked"]["of"].as_u64() > Some(40), "{brief}");
-    assert!(brief["next_experiment"].as_str().unwrap().ends_with(" --deep ELEMENTS=4"), "{brief}");
+    assert!(
+        brief["next_experiment"].as_str().unwrap().ends_with(" --deep THREADS=512,ROWS_PER_BLOCK=1,VEC=4"),
+        "{brief}"
+    );
     assert!(agent.stdout.len() <= 2_001, "{}", agent.stdout.len());
     // a library that is not installed on the machine has neither counters nor a latency
     let table = at_root(&["explain", "profiles/baselines/h200", "--each"]).stdout;

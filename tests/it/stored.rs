@@ -9,7 +9,8 @@ use ncugate_judge::store::{Fingerprint, Machine, RunState, RunVerdict, RunWriter
 use ncugate_model::digest::sha256;
 use ncugate_model::{
     Audit, BuildOutcome, BuildRecord, CheckOutcome, CheckRecord, ConfirmationRecord, Differences, Gpu, LatencyOutcome,
-    LatencyRecord, ProfileOutcome, ProfileRecord, Resources, ShapeName, VariantId, Verdict,
+    LatencyRecord, NullTest, ProfileOutcome, ProfileRecord, ProfiledOutputs, Resources, ShapeName, UnrepeatedSamples,
+    VariantId, Verdict,
 };
 use ncugate_phase::config::{Phase, parse};
 use ncugate_phase::plan::{Method, Plan, VariantRole, unroll};
@@ -202,6 +203,7 @@ impl Stored {
         manifest.run = self.id.clone();
         manifest.inputs = sources(&plan, place);
         manifest.git = None;
+        manifest.null_test = NullTest::Held;
         manifest.started = format!("2026-11-21T00:00:{:02}Z", self.id.len()).parse::<Timestamp>().unwrap();
         let mut writer = RunWriter::open(&folder, manifest, &self.text, &plan, &phase.workload).unwrap();
         for variant in &plan.variants {
@@ -274,8 +276,8 @@ impl Stored {
         for (variant, shape) in cases() {
             let outcome = ProfileOutcome::Profiled { report: REPORT.to_owned() };
             let metrics = vec![DURATION.to_owned()];
-            let record =
-                ProfileRecord { variant: variant.id.clone(), shape: shape.clone(), metrics, outcome, outputs: None };
+            let outputs = Some(ProfiledOutputs::Right { seed: 3, evaluations: 1 });
+            let record = ProfileRecord { variant: variant.id.clone(), shape: shape.clone(), metrics, outcome, outputs };
             writer.profile(&record).unwrap();
         }
     }
@@ -440,6 +442,6 @@ fn audit() -> Audit {
         seeds: vec![1, 2],
         chance: Audit::chance_after(launches),
         l2_share: None,
-        unrepeated: None,
+        unrepeated: vec![UnrepeatedSamples { launches: 1, fixed_us: 0.0, samples: vec![1.0; 3], unseen: 1 }],
     }
 }

@@ -78,7 +78,7 @@ impl<'a> LiveRun<'a> {
     /// Nothing was measured, or the results cannot be judged.
     pub fn measure(&self) -> Result<MeasuredRun<'a>, LiveError> {
         let fresh = manifest(self.phase, self.plan, self.tools.fingerprint());
-        let fresh = Manifest { narrowed: self.narrowed.cloned(), null_test: Some(self.null_test.clone()), ..fresh };
+        let fresh = Manifest { narrowed: self.narrowed.cloned(), null_test: self.null_test.clone(), ..fresh };
         let (writer, earlier) = self.writer(fresh)?;
         let folder = writer.folder().to_owned();
         if let Some(journal) = self.searched {
@@ -120,7 +120,7 @@ impl<'a> LiveRun<'a> {
         }
         let part = LiveRun { plan: &plan, ..*self };
         let fresh = shard_manifest(self.phase, self.plan, shard, self.tools.fingerprint());
-        let (writer, earlier) = part.writer(Manifest { null_test: Some(self.null_test.clone()), ..fresh })?;
+        let (writer, earlier) = part.writer(Manifest { null_test: self.null_test.clone(), ..fresh })?;
         let (turn, folder) = (self.turn(), writer.folder().to_owned());
         let early = part.early(&turn, &folder);
         let (mut writer, ended) = part.campaign(writer, earlier.as_deref(), (&turn, &early));

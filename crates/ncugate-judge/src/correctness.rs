@@ -3,8 +3,8 @@
 use super::results::Correctness;
 use crate::store::Run;
 use ncugate_model::{
-    BuildOutcome, BuildRecord, CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord, ShapeName, Tolerance,
-    VariantId,
+    BuildOutcome, BuildRecord, CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord, ProfileOutcome, ShapeName,
+    Tolerance, VariantId,
 };
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::Plan;
@@ -74,14 +74,21 @@ pub fn name_cheats<'a>(
 }
 
 /// Does the same for a run's profiled launches, including those of deep profiles. A variant with wrong output under
-/// the profiler detects profiling, so its counters do not describe its normal work.
+/// the profiler detects profiling, so its counters do not describe its normal work. Launches without a comparison prove
+/// nothing of it.
 pub fn name_profiled_cheats(proofs: BTreeMap<VariantId, Correctness>, run: &Run) -> BTreeMap<VariantId, Correctness> {
-    let profiles = run.profiles.iter().map(|record| (&record.variant, &record.shape, &record.outputs));
-    let deep = run.deep_profiles.iter().map(|deep| (&deep.variant, &deep.shape, &deep.outputs));
-    let found = profiles.chain(deep).filter_map(|(variant, shape, outputs)| {
-        let wrong = outputs.as_ref()?.wrong()?;
-        let reason = format!("at shape '{shape}' output of a profiled launch differs: {wrong}");
-        Some((variant, Correctness::Cheats { reason }))
+    let profiles = run.profiles.iter().map(|of| (&of.variant, &of.shape, &of.outcome, &of.outputs));
+    let deep = run.deep_profiles.iter().map(|of| (&of.variant, &of.shape, &of.outcome, &of.outputs));
+    let found = profiles.chain(deep).filter_map(|(variant, shape, outcome, outputs)| match (outcome, outputs) {
+        (_, Some(outputs)) => {
+            let reason = format!("at shape '{shape}' output of a profiled launch differs: {}", outputs.wrong()?);
+            Some((variant, Correctness::Cheats { reason }))
+        }
+        (ProfileOutcome::Profiled { .. } | ProfileOutcome::Traced { .. }, None) => {
+            let reason = format!("outputs of its profiled launches at shape '{shape}' were not verified");
+            Some((variant, Correctness::Unproven { reason }))
+        }
+        (ProfileOutcome::Failed { .. }, None) => None,
     });
     with_faults(proofs, found.collect(), &run.builds)
 }

@@ -3,6 +3,7 @@
 use super::bound_gate::{BoundGate, IntervalDetail, VariantOutcome};
 use super::context::EvalContext;
 use super::gate_verdict::{GateVerdict, ScopeRows, gate_verdict};
+use super::results::Correctness;
 use super::scope::{Picks, ScopeRule};
 use super::shortfall::Shortfalls;
 use ncugate_model::{Verdict, glob};
@@ -111,7 +112,12 @@ impl<'a> GateEvaluator<'a> {
             }
             _ => {
                 let metric = &self.context.phase.objective.metric;
-                (Verdict::Inconclusive, format!("no variant is both proven correct and measured by {metric}"))
+                let unproven = variants.iter().find_map(|at| match self.context.correctness(*at) {
+                    Correctness::Unproven { reason } => Some(format!("; {}: {reason}", self.context.variant(*at).id)),
+                    _ => None,
+                });
+                let why = unproven.unwrap_or_default();
+                (Verdict::Inconclusive, format!("no variant is both proven correct and measured by {metric}{why}"))
             }
         }
     }

@@ -39,10 +39,9 @@ impl UntriedTolerance {
     }
 }
 
-/// The shapes of a run whose tolerance was tested neither before the run nor with the checks of variants; `None` for
-/// a run of an earlier version, which has no such records.
+/// The shapes of a run whose tolerance was tested neither before the run nor with the checks of variants.
 pub fn tolerance(phase: &Phase, run: &Run) -> Option<UntriedTolerance> {
-    let Some(NullTest::NotMade { reason }) = &run.manifest.null_test else { return None };
+    let NullTest::NotMade { reason } = &run.manifest.null_test else { return None };
     let tried: BTreeSet<&ShapeName> =
         run.checks.iter().filter(|check| check.nulls > 0).map(|check| &check.shape).collect();
     let checked = run.checks.iter().filter(|check| !matches!(check.outcome, CheckOutcome::Skipped { .. }));

@@ -25,9 +25,9 @@ pub struct Audit {
     /// size of the cache is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub l2_share: Option<f64>,
-    /// Samples without repeats, one entry per process. None if the timed launches were not audited.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unrepeated: Option<Vec<UnrepeatedSamples>>,
+    /// Samples without repeats, one entry per process. A record without them has none, and no gate on its latency holds.
+    #[serde(default)]
+    pub unrepeated: Vec<UnrepeatedSamples>,
 }
 
 /// Samples in which no launch can find its answer in memory: one launch on each set, every output poisoned, and
@@ -59,10 +59,10 @@ impl Audit {
         self.seeds.extend(later.seeds.iter().filter(|seed| !self.seeds.contains(seed)).collect::<Vec<_>>());
         self.chance = Self::chance_after(self.launches);
         self.l2_share = later.l2_share.or(self.l2_share);
-        self.unrepeated = match (self.unrepeated, &later.unrepeated) {
-            (Some(samples), Some(more)) => Some(samples.into_iter().chain(more.iter().cloned()).collect()),
-            (_, None) | (None, _) => None,
-        };
+        match later.unrepeated.is_empty() || self.unrepeated.is_empty() {
+            true => self.unrepeated.clear(),
+            false => self.unrepeated.extend(later.unrepeated.iter().cloned()),
+        }
         self
     }
 }
@@ -74,7 +74,7 @@ mod tests {
     fn audit(launches: u64, seeds: &[u64]) -> Audit {
         let chance = Audit::chance_after(launches);
         let samples = UnrepeatedSamples { launches: 2, fixed_us: 1.0, samples: vec![21.0; 3], unseen: 2 };
-        let unrepeated = Some(vec![samples]);
+        let unrepeated = vec![samples];
         Audit { launches, samples: 3, graphs: 1, seeds: seeds.to_vec(), chance, l2_share: Some(0.5), unrepeated }
     }
 
@@ -92,8 +92,9 @@ mod tests {
         assert_eq!((both.launches, both.samples, both.graphs), (459, 6, 2));
         assert_eq!(both.seeds, [1, 2, 3]);
         assert_eq!(both.chance, Audit::chance_after(459));
-        assert_eq!(both.unrepeated.map(|processes| processes.len()), Some(2));
-        let older = Audit { unrepeated: None, ..audit(1, &[]) };
-        assert_eq!(older.clone().and(&audit(1, &[])).unrepeated, None, "what a part lacks the whole lacks");
+        assert_eq!(both.unrepeated.len(), 2);
+        let without = Audit { unrepeated: Vec::new(), ..audit(1, &[]) };
+        assert_eq!(without.clone().and(&audit(1, &[])).unrepeated, [], "what a part lacks the whole lacks");
+        assert_eq!(audit(1, &[]).and(&without).unrepeated, []);
     }
 }

@@ -11,3 +11,10 @@ pub enum NullTest {
     /// The test was not possible, with the reason; the worker tests the tolerance during the checks.
     NotMade { reason: String },
 }
+
+impl Default for NullTest {
+    /// That of a record without a result: it proves no test.
+    fn default() -> Self {
+        Self::NotMade { reason: "the run does not record the test".to_owned() }
+    }
+}

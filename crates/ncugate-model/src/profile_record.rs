@@ -83,7 +83,7 @@ pub struct DeepProfile {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub other_listings: BTreeMap<String, Listing>,
     pub outcome: ProfileOutcome,
-    /// Whether its outputs are right; none if it failed, and in a run that compared none.
+    /// Whether its outputs are right; none if it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outputs: Option<ProfiledOutputs>,
 }

@@ -17,8 +17,8 @@ use ncugate_judge::reference_runs::ComparisonRun;
 use ncugate_judge::store::Run;
 use ncugate_judge::{Context, Judgement, correctness, judge};
 use ncugate_model::{
-    BuildOutcome, BuildRecord, Cell, ComputeCapability, DeepProfile, Line, Listing, ProfileOutcome, ShapeName,
-    VariantId,
+    BuildOutcome, BuildRecord, Cell, ComputeCapability, DeepProfile, Line, Listing, ProfileOutcome, ProfiledOutputs,
+    ShapeName, VariantId,
 };
 use ncugate_phase::config::{Phase, parse};
 use ncugate_phase::plan::{Plan, unroll};
@@ -225,7 +225,7 @@ fn deep_profiles(selected: &VariantId, phase: &Phase) -> Vec<DeepProfile> {
         listing: Listing::default(),
         other_listings: BTreeMap::new(),
         outcome: ProfileOutcome::Profiled { report: "deep-1.ncu-rep".to_owned() },
-        outputs: None,
+        outputs: Some(ProfiledOutputs::Right { seed: 3, evaluations: 1 }),
     }]
 }
 

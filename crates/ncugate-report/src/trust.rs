@@ -106,7 +106,7 @@ impl<'a> Audits<'a> {
 pub fn trust(inputs: &ReportInputs<'_>) -> Trust {
     let cheats = cheats(inputs);
     let found = [said(&cheats), passed_over(inputs), self_reported(inputs)];
-    let lines = found.into_iter().chain([verified(inputs), witnessed(inputs), not_recorded(inputs)]);
+    let lines = found.into_iter().chain([verified(inputs), witnessed(inputs)]);
     let lines = lines
         .flatten()
         .chain(sanitized(inputs))
@@ -288,24 +288,6 @@ fn sanitized(inputs: &ReportInputs<'_>) -> Option<String> {
     let counts = [count(0, "clean"), count(1, "without a result"), count(2, "with findings")];
     let counts: Vec<String> = counts.into_iter().flatten().collect();
     (!counts.is_empty()).then(|| format!("compute-sanitizer {version} ({}): {}.", tools.join(", "), counts.join(", ")))
-}
-
-/// Evidence missing from a recording by an earlier version.
-fn not_recorded(inputs: &ReportInputs<'_>) -> Option<String> {
-    if matches!(inputs.source, RunSource::Foreign { .. }) {
-        return None;
-    }
-    let audits = Audits::of(inputs);
-    let no_unrepeated = !audits.of.is_empty() && audits.of.values().all(|audit| audit.unrepeated.is_none());
-    let mut profiles = inputs.run.profiles.iter().filter(|record| has_launches(record)).peekable();
-    let no_outputs = profiles.peek().is_some() && profiles.all(|record| record.outputs.is_none());
-    let lacks = [
-        (no_unrepeated, "samples without repeats"),
-        (no_outputs, "outputs of profiled launches"),
-        (inputs.run.manifest.null_test.is_none(), "the test of the tolerance with wrong answers"),
-    ];
-    let lacks: Vec<&str> = lacks.into_iter().filter_map(|(is_absent, what)| is_absent.then_some(what)).collect();
-    (!lacks.is_empty()).then(|| format!("Missing in this recording of an earlier version: {}.", lacks.join(", ")))
 }
 
 fn has_launches(record: &ProfileRecord) -> bool {

@@ -168,7 +168,7 @@ impl TimedKernel {
             seeds: buffers.seeds(),
             chance: 0.0,
             l2_share: buffers.l2_share(device, sets),
-            unrepeated: None,
+            unrepeated: Vec::new(),
         };
         Ok(Self {
             variant,
@@ -402,7 +402,7 @@ impl TimedKernel {
 
     /// Launches verified so far.
     pub fn verified(&self) -> Audit {
-        let unrepeated = self.unrepeated.as_ref().map(|graph| vec![graph.samples().clone()]);
+        let unrepeated = self.unrepeated.iter().map(|graph| graph.samples().clone()).collect();
         Audit { chance: Audit::chance_after(self.audit.launches), unrepeated, ..self.audit.clone() }
     }
 }

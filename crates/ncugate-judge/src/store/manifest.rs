@@ -171,9 +171,9 @@ pub struct Manifest {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<Machine>,
     /// Result of testing the tolerance on wrong answers before anything was built; check records say at which cases
-    /// the worker tested it. `None` in a run of an earlier version.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub null_test: Option<NullTest>,
+    /// the worker tested it.
+    #[serde(default)]
+    pub null_test: NullTest,
     /// The shards that the run was merged from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<MergedShard>,
@@ -226,7 +226,7 @@ impl Manifest {
             config_sha256: sha256(phase.text.as_bytes()),
             plan_sha256: String::new(),
             sources: Vec::new(),
-            null_test: None,
+            null_test: NullTest::default(),
             inputs: BTreeMap::new(),
             settings: settings(phase),
             project: phase.project.clone(),

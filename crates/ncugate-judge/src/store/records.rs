@@ -2,8 +2,8 @@
 //! replaces earlier ones.
 
 use ncugate_model::{
-    CheckOutcome, CheckRecord, ConfirmationRecord, DeepProfile, LatencyOutcome, LatencyRecord, ProfileOutcome,
-    ProfileRecord, ProfiledOutputs, SanitizerOutcome, SanitizerRecord, unsound_samples,
+    CheckOutcome, CheckRecord, ConfirmationRecord, DeepProfile, LatencyOutcome, LatencyRecord, ProfileRecord,
+    ProfiledOutputs, SanitizerOutcome, SanitizerRecord, unsound_samples,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,19 +43,10 @@ pub fn latencies(records: Vec<LatencyRecord>) -> Vec<LatencyRecord> {
 }
 
 /// One record per variant, shape and group of metrics. A repeated profile replaces the earlier one, unless that had
-/// wrong outputs. If any record has an output comparison, a profile without one counts as failed, because its
-/// launches are unverified.
+/// wrong outputs.
 pub fn profiles(records: Vec<ProfileRecord>) -> Vec<ProfileRecord> {
-    let compared = records.iter().any(|record| record.outputs.is_some());
-    let sound = |record: ProfileRecord| match record.outcome {
-        ProfileOutcome::Profiled { .. } | ProfileOutcome::Traced { .. } if compared && record.outputs.is_none() => {
-            let reason = "outputs of its profiled launches were not verified".to_owned();
-            ProfileRecord { outcome: ProfileOutcome::Failed { reason }, ..record }
-        }
-        ProfileOutcome::Profiled { .. } | ProfileOutcome::Traced { .. } | ProfileOutcome::Failed { .. } => record,
-    };
     folded(
-        records.into_iter().map(sound).collect(),
+        records,
         |record: &ProfileRecord| (record.variant.clone(), record.shape.clone(), record.metrics.clone()),
         |earlier, later| if is_wrong(&earlier.outputs) { earlier } else { later },
     )
@@ -139,6 +130,7 @@ fn folded<T, K: Ord>(records: Vec<T>, key: impl Fn(&T) -> K, join: impl Fn(T, T)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ncugate_model::ProfileOutcome;
     use ncugate_model::{Differences, ShapeName, VariantId};
 
     fn check(outcome: CheckOutcome) -> CheckRecord {
@@ -170,23 +162,18 @@ mod tests {
     }
 
     #[test]
-    fn outputs_that_were_once_wrong_stay_so_and_a_run_may_have_compared_none() {
-        let record = |outputs: Option<ProfiledOutputs>| ProfileRecord {
+    fn outputs_that_were_once_wrong_stay_so() {
+        let record = |outputs: ProfiledOutputs| ProfileRecord {
             variant: VariantId("v".into()),
             shape: ShapeName("s".into()),
             metrics: Vec::new(),
             outcome: ProfileOutcome::Profiled { report: "a.ncu-rep".to_owned() },
-            outputs,
+            outputs: Some(outputs),
         };
-        let right = || record(Some(ProfiledOutputs::Right { seed: 1, evaluations: 1 }));
-        let wrong = || record(Some(ProfiledOutputs::Wrong { seed: 1, reason: "off".to_owned() }));
+        let right = || record(ProfiledOutputs::Right { seed: 1, evaluations: 1 });
+        let wrong = || record(ProfiledOutputs::Wrong { seed: 1, reason: "off".to_owned() });
         assert_eq!(profiles(vec![wrong(), right()]), [wrong()]);
         assert_eq!(profiles(vec![right(), wrong()]), [wrong()]);
-        assert_eq!(profiles(vec![record(None)]), [record(None)], "a run that compared no outputs keeps its counters");
-        let other = ProfileRecord { shape: ShapeName("t".into()), ..right() };
-        let found = profiles(vec![record(None), other.clone()]);
-        assert!(matches!(&found[0].outcome, ProfileOutcome::Failed { reason } if reason.contains("not verified")));
-        assert_eq!(found[1], other);
     }
 
     #[test]

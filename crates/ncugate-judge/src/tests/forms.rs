@@ -198,7 +198,7 @@ fn on_the_best_of_a_glob() {
     assert_eq!(fixture.wrong(2).first().verdict, FAIL);
     let unproven = fixture.unproven(2).unproven(3).first();
     let reason = "no variant is both proven correct and measured by latency_p50";
-    assert_eq!((unproven.verdict, unproven.reason.as_str()), (OPEN, reason));
+    assert!(unproven.verdict == OPEN && unproven.reason.starts_with(reason), "{unproven:?}");
     assert_eq!(fixture.wrong(2).wrong(3).first().verdict, FAIL);
     fixture.phase.gates[0].on = ncugate_model::Scope::Best("nothing*".to_owned());
     assert_eq!(fixture.first().reason, "no variant matches 'nothing*'");

@@ -135,15 +135,6 @@ impl Durations {
         }
     }
 
-    /// Why a duration with a wide band cannot confirm the latency.
-    pub fn no_witness(&self) -> String {
-        format!(
-            "no witness is close enough: {} µs undisturbed, and up to {} µs under the profiler would be accepted; run again to take samples without repeats",
-            short(self.latency_us),
-            short(self.allowed_us())
-        )
-    }
-
     /// The mismatch; `None` if the durations match.
     pub fn disagreement(&self) -> Option<Disagreement> {
         let latency_us = self.latency_us;

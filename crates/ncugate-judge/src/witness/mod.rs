@@ -98,8 +98,8 @@ pub(super) struct CaseCounters<'a> {
     sets: f64,
     /// Whether its duration comes from CUPTI.
     is_traced: bool,
-    /// Its samples without repeats; `None` if the run took no such samples.
-    unrepeated: Option<Vec<&'a UnrepeatedSamples>>,
+    /// Its samples without repeats.
+    unrepeated: Vec<&'a UnrepeatedSamples>,
 }
 
 impl Witness {
@@ -180,18 +180,17 @@ impl<'a> SampleLaunches<'a> {
         self.of.get(&(measured_as, shape)).copied()
     }
 
-    /// Samples without repeats of the sweep and of the confirmation; `None` if neither recorded any, empty if only
-    /// one did.
-    fn unrepeated(&self, variant: &VariantId, shape: &ShapeName) -> Option<Vec<&'a UnrepeatedSamples>> {
+    /// Samples without repeats of the sweep and of the confirmation; empty if one of them recorded none, because the
+    /// other says nothing about its latencies.
+    fn unrepeated(&self, variant: &VariantId, shape: &ShapeName) -> Vec<&'a UnrepeatedSamples> {
         let measured_as = self.shares.get(variant).copied().unwrap_or(variant);
         let timed = [self.of.get(&(measured_as, shape)), self.anew.get(&(measured_as, shape))];
-        let each = timed.into_iter().flatten().map(|(_, audit)| audit.and_then(|audit| audit.unrepeated.as_ref()));
-        let each: Vec<Option<&'a Vec<UnrepeatedSamples>>> = each.collect();
-        // A run takes them for all cases or for no case. If only some records have them, the others have lost them.
-        each.iter().any(Option::is_some).then(|| match each.into_iter().collect::<Option<Vec<_>>>() {
-            Some(all) => all.into_iter().flatten().collect(),
-            None => Vec::new(),
-        })
+        let audits = timed.into_iter().flatten().map(|(_, audit)| audit.map_or(&[][..], |audit| &audit.unrepeated));
+        let each: Vec<&'a [UnrepeatedSamples]> = audits.collect();
+        match each.iter().any(|samples| samples.is_empty()) {
+            true => Vec::new(),
+            false => each.into_iter().flatten().collect(),
+        }
     }
 
     /// Whether outputs of its timed launches were not verified, in the sweep or in the confirmation.
@@ -316,10 +315,7 @@ impl CaseCounters<'_> {
         match self.repeats() {
             Repeats::Differ(mismatch) => mismatches.push(mismatch),
             Repeats::TooFew(reason) if mismatches.is_empty() => return Agreement::Doubtful(reason.into()),
-            Repeats::NotRecorded if mismatches.is_empty() && durations.is_wide() => {
-                return Agreement::Doubtful(durations.no_witness().into());
-            }
-            Repeats::TooFew(_) | Repeats::Agree | Repeats::NotRecorded => {}
+            Repeats::TooFew(_) | Repeats::Agree => {}
         }
         verdict(&mismatches)
     }

@@ -28,8 +28,6 @@ const CLEAR: f64 = 3.0;
 /// The judgement of a latency by its samples without repeats.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Repeats {
-    /// The run took no such samples.
-    NotRecorded,
     /// There are too few.
     TooFew(String),
     Agree,
@@ -48,7 +46,7 @@ struct ShortestSamples {
 impl CaseCounters<'_> {
     /// Judges the latency by its samples without repeats.
     pub(super) fn repeats(&self) -> Repeats {
-        let Some(processes) = &self.unrepeated else { return Repeats::NotRecorded };
+        let processes = &self.unrepeated;
         let all: Vec<f64> = processes.iter().flat_map(|process| each(process)).collect();
         if all.len() < LEAST || all.iter().any(|us| !us.is_finite()) {
             return Repeats::TooFew(format!(
