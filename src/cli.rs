@@ -323,7 +323,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "REF", conflicts_with = "shard")]
     pub base: Option<String>,
     /// Exit with the statuses of `git bisect run`: 0 good, 1 bad, 125 for everything else
-    #[arg(long)]
+    #[arg(long, conflicts_with = "list")]
     pub bisect_status: bool,
     /// Stop measuring after this time; the same command continues the run
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]

@@ -31,7 +31,7 @@ struct BisectResult {
     bad: String,
     /// What a good commit holds; `base` is the good end.
     requirement: String,
-    /// In the order of the tests; the first is the bad end.
+    /// In the order of the tests: the bad end, the good one if a requirement was given, then commits between them.
     steps: Vec<BisectStep>,
     /// The first bad commit; several if the commits between them were skipped, none if the bad end is not bad.
     candidates: Vec<String>,
@@ -39,7 +39,7 @@ struct BisectResult {
     report: Option<PathBuf>,
 }
 
-/// Tests the bad end, then the commits that git chooses. Status 0 if one commit was found, else 4.
+/// Tests the ends, then the commits that git chooses. Status 0 if one commit was found, else 4.
 pub fn bisect(args: &BisectArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let file = invocation.here.join(&args.config);
     let phase = open_phase(&args.config, invocation)?;
@@ -89,6 +89,17 @@ pub fn bisect(args: &BisectArgs, invocation: &Invocation, out: &mut Output) -> R
         result.steps.push(step);
         if is_end && verdict != StepVerdict::Bad {
             break;
+        }
+        if is_end && let Some(end) = bisection.good_end(&good)? {
+            progress.clear();
+            if is_text {
+                writeln!(out, "{}", step_line(&end))?;
+            }
+            let is_good = end.verdict == StepVerdict::Good;
+            result.steps.push(end);
+            if !is_good {
+                break;
+            }
         }
         if is_end && is_text {
             writeln!(out, "good: {}", bisection.requirement())?;
@@ -193,8 +204,13 @@ fn steps_table(result: &BisectResult) -> String {
 
 fn conclusion(result: &BisectResult) -> String {
     match result.candidates.as_slice() {
-        [] => "nothing to bisect: the bad end is not proven worse than the good one; another requirement: --require\n"
-            .to_owned(),
+        [] => {
+            let end = match result.steps.last() {
+                Some(step) if step.commit == result.good => "the good end is not proven to hold the requirement",
+                _ => "the bad end is not proven worse than the good one",
+            };
+            format!("nothing to bisect: {end}; another requirement: --require\n")
+        }
         [only] => format!("first bad commit: {only}\n      {}\n", commit_title(only)),
         several => {
             let lines: Vec<String> =

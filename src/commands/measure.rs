@@ -8,7 +8,7 @@ use crate::console::Output;
 use crate::exit::Outcome;
 use crate::invocation::Invocation;
 use ncugate_campaign::search::{Exploration, SearchOutcome, with_chosen};
-use ncugate_campaign::{CampaignError, GpuWait, LiveError, LiveRun, MeasuredRun, ResumePolicy, Tools};
+use ncugate_campaign::{CampaignError, GpuWait, LiveError, LiveRun, MeasuredRun, ResumePolicy, Tools, unbuilt};
 use ncugate_cuda::build::Deduplication;
 use ncugate_cuda::host::null_test;
 use ncugate_judge::reference_runs::{ReferenceRequest, ReferenceRuns};
@@ -42,7 +42,7 @@ pub fn live(
     ReferenceRuns::validate(phase, Some(&tools.fingerprint()), &request, &args.folders.profiles, invocation.today())?;
     if let Some((stop, outcome)) = no_go(phase, Some(tools.device.compute_capability)) {
         writeln!(out, "{stop}")?;
-        return Ok(outcome);
+        return Ok(unmeasured(args, outcome));
     }
     let tried = null_test(phase, &[])?;
     let progress = verbosity::progress();
@@ -96,6 +96,9 @@ pub fn live(
     }
     let folder = args.folders.report(&phase.name, &session.measurements().run().manifest.run);
     let judged = conclude_in(&folder, &session, RunSource::Live, &args.saying, invocation, out)?;
+    let builds = session.measurements().run().builds.iter();
+    let own: Vec<_> = builds.filter(|build| plan.candidates().any(|variant| variant.id == build.variant)).collect();
+    let judged = if unbuilt(&own).is_some() { unmeasured(args, judged) } else { judged };
     Ok(match ended {
         Ok(()) => judged,
         // The request was fulfilled, but the run is incomplete and does not pass.
@@ -126,6 +129,11 @@ fn searched(
     let phase = chosen;
     let plan = unroll(&phase)?;
     Ok(Some((phase, plan, journal)))
+}
+
+/// The outcome of a run that launches no candidate. For `git bisect` it decides nothing: the commit was not measured.
+pub fn unmeasured(args: &RunArgs, outcome: Outcome) -> Outcome {
+    if args.bisect_status { Outcome::Inconclusive } else { outcome }
 }
 
 /// The precondition that stops a run before anything is built.

@@ -3,7 +3,7 @@
 use super::conclude::conclude;
 use super::init::phase_of_source;
 use super::list::list;
-use super::measure::{MeasurementTarget, live, no_go};
+use super::measure::{MeasurementTarget, live, no_go, unmeasured};
 use super::progress::Verbosity;
 use super::project::{open_phase, settle_run};
 use super::{CommandError, report_error, signal, verbosity};
@@ -197,7 +197,7 @@ fn one(config: &Path, args: &RunArgs, invocation: &Invocation, out: &mut Output)
     ReferenceRuns::validate(&phase, None, &(&args.against).into(), &args.folders.profiles, invocation.today())?;
     if let Some((stop, Outcome::Failed)) = no_go(&phase, None) {
         writeln!(out, "{stop}")?;
-        return Ok(PhaseEnd::Judged(Outcome::Failed));
+        return Ok(PhaseEnd::Judged(unmeasured(args, Outcome::Failed)));
     }
     signal::watch();
     let tools = match &args.gpus {

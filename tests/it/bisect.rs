@@ -163,6 +163,53 @@ fn a_phase_that_is_newer_than_the_commits_and_a_given_requirement_are_used_at_ea
     assert_eq!(wrong.status, Some(2), "{wrong:?}");
 }
 
+/// Every commit breaks the requirement, the good end too: no commit between them is the first.
+#[test]
+fn a_requirement_that_the_good_end_breaks_finds_no_commit() {
+    if !is_here("git") {
+        return;
+    }
+    let repository = Repository::good("copy_honest");
+    repository.edit("other code, as fast", |text| text.replacen(".byte 0\n", ".byte 7\n", 1));
+    repository.edit("yet another", |text| text.replacen(".byte 7\n", ".byte 8\n", 1));
+    let finished = repository.bisect(&["main", "phase.toml", "--require", "registers <= 16"]);
+    assert_eq!(finished.status, Some(4), "{finished:?}");
+    assert!(finished.stdout.contains("the good end is not proven to hold the requirement"), "{}", finished.stdout);
+}
+
+/// A file of inputs decides latencies as machine code does.
+#[test]
+fn a_commit_with_other_data_is_measured_though_its_machine_code_is_known() {
+    if !is_here("git") {
+        return;
+    }
+    let repository = Repository::good("copy_honest");
+    let data = |value: u16| {
+        let head = "{'descr': '<f2', 'fortran_order': False, 'shape': (2048,), }";
+        let mut file = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+        file.extend(format!("{head:<117}\n").bytes());
+        file.extend((0..2048).flat_map(|at| (value + at % 512).to_le_bytes()));
+        fs::write(repository.place.path().join("x.npy"), file).unwrap();
+    };
+    let phase = repository.place.path().join("phase.toml");
+    let text = fs::read_to_string(&phase).unwrap();
+    fs::write(&phase, text.replacen("init = \"normal\"", "init = { npy = \"x.npy\" }", 1)).unwrap();
+    data(0x3c00);
+    repository.commit("data of a file");
+    repository.git(&["tag", "--force", "good"]);
+    data(0x3800);
+    repository.commit("other data");
+    repository.edit("more registers", |text| text.replacen(".long 0, 32\n", ".long 0, 40\n", 1));
+    let args = ["main", "phase.toml", "--require", "registers <= base.registers", "--format", "json"];
+    let finished = repository.bisect(&args);
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    let result: Value = serde_json::from_str(&finished.stdout).unwrap();
+    let expected = [("more registers", "bad"), ("data of a file", "good"), ("other data", "good")];
+    let expected = expected.map(|(title, verdict)| (title.to_owned(), verdict.to_owned()));
+    assert_eq!(verdicts(&result), expected, "{result}");
+    assert!(result["steps"].as_array().unwrap().iter().all(|step| step["run"].is_string()), "{result}");
+}
+
 #[test]
 fn the_found_commit_is_on_a_merged_branch_or_with_first_parents_the_merge() {
     if !is_here("git") {
@@ -208,7 +255,22 @@ fn statuses_suit_git_bisect_run() {
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(printed.contains(&format!("{culprit} is the first bad commit")), "{printed}");
     repository.git(&["bisect", "reset"]);
-    for args in [&["run", "--bisect-status", "--no-such-option"][..], &["run", "absent.toml", "--bisect-status"]] {
+    let phase = fs::read_to_string(repository.place.path().join("phase.toml")).unwrap();
+    repository.git(&["checkout", "--quiet", "HEAD~3"]);
+    let broken = ["run", "phase.toml", "--base", "good", "--source", "gpu", "--bisect-status"];
+    let mut command = repository.place.ncugate(&broken);
+    let broken = Finished::of(command.envs(repository.variables.clone()).timeout(Duration::from_secs(100)));
+    assert!(broken.status == Some(125) && broken.stderr.contains("does not build"), "{broken:?}");
+    // A commit that was not measured is not bad.
+    repository
+        .place
+        .write("other.toml", &format!("{phase}[[precondition]]\nname = \"larger\"\nrequire = \"S > 4096\"\n"));
+    for args in [
+        &["run", "--bisect-status", "--no-such-option"][..],
+        &["run", "absent.toml", "--bisect-status"],
+        &["run", "phase.toml", "--bisect-status", "--list"],
+        &["run", "other.toml", "--bisect-status"],
+    ] {
         assert_eq!(repository.place.run(args).status, Some(125), "{args:?}");
     }
 }

@@ -272,7 +272,7 @@ pub fn difference(
 
 /// The files whose contents decide whether a phase changed: those that it names, without the sources of kernels, whose
 /// machine code is compared. A source that the reference uses as well is one of them.
-fn compared_files(phase: &Phase, plan: &Plan) -> BTreeSet<PathBuf> {
+pub fn compared_files(phase: &Phase, plan: &Plan) -> BTreeSet<PathBuf> {
     let of_reference: BTreeSet<PathBuf> =
         reference_entry_plan(phase, plan).iter().flat_map(|plan| inputs::sources(&phase.root, plan)).collect();
     let of_kernels = inputs::sources(&phase.root, plan);

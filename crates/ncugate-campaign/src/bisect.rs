@@ -10,13 +10,13 @@ use jiff::civil::Date;
 use ncugate_cuda::build::{Deduplication, code_hash};
 use ncugate_cuda::host::dismiss_references;
 use ncugate_judge::reference_runs::{MismatchPolicy, ReferenceRequest, ReferenceRuns};
-use ncugate_judge::store::{Run, RunState, runs_of_phase};
+use ncugate_judge::store::{Run, inputs, runs_of_phase};
 use ncugate_judge::{Evidence, JudgedRun, Judgement, PhaseRun, base_of};
 use ncugate_model::{BuildOutcome, BuildRecord, NullTest, ShapeName, VariantId, Verdict, process};
 use ncugate_phase::config::{self, Base, Phase};
 use ncugate_phase::plan::{Plan, is_of_base, unroll};
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -206,6 +206,8 @@ pub struct BisectStep {
 /// Machine code with a known verdict.
 struct KnownCode {
     hashes: Vec<String>,
+    /// Hashes of the other files that the phase names: data and references of the commit.
+    files: BTreeMap<String, String>,
     verdict: StepVerdict,
     commit: String,
 }
@@ -277,20 +279,32 @@ impl<'a> Bisection<'a> {
         self.gates.iter().map(text).collect::<Vec<_>>().join(" and ")
     }
 
+    /// Whether the good end holds the requirement: without a given one, it is compared with itself.
+    ///
+    /// # Errors
+    /// Those of [`Self::step`].
+    pub fn good_end(&mut self, good: &BaseCheckout) -> Result<Option<BisectStep>, BisectError> {
+        (!self.of.require.is_empty()).then(|| self.judged(good, good)).transpose()
+    }
+
     /// Builds a commit and, unless a verdict on its machine code is known, measures it next to the good end. The first
     /// step is the bad end: its errors end the bisection, and those of later steps skip the commit.
     ///
     /// # Errors
     /// The user interrupted it, or git or the bad end fails.
     pub fn step(&mut self, commit: &str, good: &BaseCheckout) -> Result<BisectStep, BisectError> {
+        let checkout = self.checkout(&short(commit.to_owned()), commit)?;
+        self.judged(&checkout, good)
+    }
+
+    fn judged(&mut self, checkout: &BaseCheckout, good: &BaseCheckout) -> Result<BisectStep, BisectError> {
         let step = |verdict, reason: String, run| {
-            let (commit, title) = (commit.to_owned(), commit_title(commit));
+            let (commit, title) = (checkout.commit.clone(), commit_title(&checkout.commit));
             BisectStep { commit, title, verdict, reason, run }
         };
         let is_end = !std::mem::replace(&mut self.is_begun, true);
-        let checkout = self.checkout(&short(commit.to_owned()), commit)?;
         let (enter, home) = (self.of.enter, &self.of.phase.root);
-        let tested = within(enter, home, &checkout, || self.tested(&checkout, good));
+        let tested = within(enter, home, checkout, || self.tested(checkout, good));
         if process::interrupted() {
             return Err(LiveError::from(CampaignError::Interrupted).into());
         }
@@ -322,13 +336,21 @@ impl<'a> Bisection<'a> {
             Some(hashes)
         };
         let code = hashes(&own);
+        let files_of = |root: &Path| {
+            let phase = Phase { root: root.to_owned(), ..phase.clone() };
+            inputs::hashes(root, base::compared_files(&phase, &plan))
+        };
+        let files = files_of(&checkout.root);
         if self.known.is_empty()
             && let Some(hashes) = hashes(&theirs)
         {
-            let commit = good.commit.clone();
-            self.known.push(KnownCode { hashes, verdict: StepVerdict::Good, commit });
+            let (files, commit) = (files_of(&good.root), good.commit.clone());
+            self.known.push(KnownCode { hashes, files, verdict: StepVerdict::Good, commit });
         }
-        if let Some(known) = self.known.iter().find(|known| Some(&known.hashes) == code.as_ref()) {
+        let is_known = |known: &&KnownCode| Some(&known.hashes) == code.as_ref() && known.files == files;
+        // The good end is tested because nothing is known of it.
+        let known = self.known.iter().find(is_known).filter(|_| checkout.commit != good.commit);
+        if let Some(known) = known {
             let reason = format!("the machine code of {}; not measured", short(known.commit.clone()));
             return Ok((known.verdict, reason, None));
         }
@@ -346,7 +368,7 @@ impl<'a> Bisection<'a> {
         }
         self.rival = rival.or(self.rival.take());
         if let (Some(hashes), StepVerdict::Good | StepVerdict::Bad) = (code, verdict) {
-            self.known.push(KnownCode { hashes, verdict, commit: checkout.commit.clone() });
+            self.known.push(KnownCode { hashes, files, verdict, commit: checkout.commit.clone() });
         }
         Ok((verdict, reason, Some(folder)))
     }
@@ -388,7 +410,7 @@ impl<'a> Bisection<'a> {
         Ok((phase, plan))
     }
 
-    /// The complete run of this step by an earlier bisection on this machine.
+    /// The complete run of this step by an earlier bisection on this machine, with unchanged files.
     fn earlier(&self, phase: &Phase, plan: &Plan, commit: &str) -> Option<PhaseRun> {
         let folders = runs_of_phase(&self.of.profiles.join(&phase.name))
             .ok()
@@ -396,7 +418,7 @@ impl<'a> Bisection<'a> {
         let is_same = |run: &Run| {
             let manifest = &run.manifest;
             run.phase == phase.text
-                && manifest.state == RunState::Complete
+                && run.is_sealed()
                 && manifest.fingerprint == self.of.tools.fingerprint()
                 && manifest.git.as_ref().is_some_and(|git| git.commit == commit)
         };
@@ -458,8 +480,8 @@ fn step_name(phase: &Phase) -> String {
     format!("{}.bisect", phase.name)
 }
 
-/// Why none of the candidates can be launched, if so.
-fn unbuilt(records: &[&BuildRecord]) -> Option<String> {
+/// Why none of the candidates can be launched, if so. Such a commit is neither good nor bad.
+pub fn unbuilt(records: &[&BuildRecord]) -> Option<String> {
     let reason = |record: &&BuildRecord| match &record.outcome {
         BuildOutcome::Failed { message } => {
             Some(format!("does not build: {}", message.lines().next().unwrap_or_default()))

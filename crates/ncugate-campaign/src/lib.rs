@@ -41,7 +41,7 @@ pub use activity::cupti;
 pub use base::{BaseCheckout, BaseError, difference, with_base};
 pub use bisect::{
     BisectError, BisectSettings, BisectStep, Bisection, CommitRange, Midpoint, ParentChoice, StepVerdict, commit_title,
-    parent_of,
+    parent_of, unbuilt,
 };
 pub use confirmation::{Confirmation, ConfirmationPass, TimedCases};
 pub use counter_probe::count_once;
