@@ -10,7 +10,7 @@ use crate::invocation::Invocation;
 use ncugate_campaign::{CampaignError, LiveError, LiveRun, MeasuredRun, ResumePolicy, Tools};
 use ncugate_cuda::build::Deduplication;
 use ncugate_cuda::host::null_test;
-use ncugate_exchange::{TunedBucket, TunedTable, TuningFormat, TuningPhase};
+use ncugate_exchange::{RivalConfiguration, TunedBucket, TunedTable, TuningFormat, TuningPhase};
 use ncugate_judge::Judgement;
 use ncugate_judge::reference_runs::{MismatchPolicy, ReferenceRequest};
 use ncugate_model::number::{counted, short};
@@ -20,6 +20,7 @@ use ncugate_phase::plan::unroll;
 use ncugate_report::write::{replace, write};
 use ncugate_report::{RunSource, assemble};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -102,8 +103,9 @@ struct VerifiedBucket {
     /// Configurations that are as fast as the pick, or not proven otherwise.
     ties: Vec<String>,
     stability: Stability,
-    /// The configuration in the written table: the pick unless a rival is proven faster in every run.
-    pinned: String,
+    /// The configuration in the written table: the pick unless a rival is proven faster in every run; none if the pick has no
+    /// confirmed latency in every run, so that it is compared with nothing.
+    pinned: Option<String>,
     /// Folders of the runs.
     runs: Vec<PathBuf>,
 }
@@ -125,6 +127,11 @@ pub fn verify_tuning(
         table.buckets.iter().map(phase).collect::<Result<Vec<_>, _>>()
     };
     let phases = tables.iter().map(planned).collect::<Result<Vec<_>, _>>()?;
+    let pinned = tables.iter().zip(&paths).map(|(table, path)| pinned_file(Path::new(""), path, table.format));
+    if let (true, Some(twice)) = (output.is_some(), repeated(pinned)) {
+        let what = format!("two tables have the name {}: give each its own --output", twice.display());
+        return Err(CommandError::Usage(what));
+    }
     signal::watch();
     let tools = Tools::find(&phase)?;
     if let Some((table, path)) = tables.iter().zip(&paths).find(|(table, _)| !table.is_for(&tools.device.name)) {
@@ -135,18 +142,26 @@ pub fn verify_tuning(
     let is_text = args.format == OutputFormat::Text;
     let (mut verified, mut outcome) = (Vec::new(), Outcome::Passed);
     for ((table, path), phases) in tables.iter().zip(&paths).zip(&phases) {
-        let mut pins = Vec::new();
+        let (mut pins, mut unmeasured) = (Vec::new(), None);
         for (at, (bucket, phase)) in table.buckets.iter().zip(phases).enumerate() {
             let (one, ended) = verify_bucket(path, bucket, phase, &tools, args, invocation)?;
             outcome = outcome.and(ended);
-            pins.extend(bucket.rivals.iter().position(|rival| rival.name == one.pinned).map(|rival| (at, rival)));
+            let pin = |rival: &RivalConfiguration| one.pinned.as_ref() == Some(&rival.name);
+            pins.extend(bucket.rivals.iter().position(pin).map(|rival| (at, rival)));
             if is_text {
                 write!(out, "{}", bucket_text(&one))?;
             }
+            unmeasured = unmeasured.or_else(|| one.pinned.is_none().then(|| one.key.clone()));
             verified.push(one);
         }
         if let Some(folder) = &output {
             let file = pinned_file(folder, path, table.format);
+            if let Some(key) = unmeasured {
+                if is_text {
+                    writeln!(out, "{} is not written: the pick of {key} was not measured", file.display())?;
+                }
+                continue;
+            }
             let text = table.pinned(&pins).map_err(std::io::Error::from)?;
             if let Some(parent) = file.parent() {
                 std::fs::create_dir_all(parent)
@@ -170,6 +185,12 @@ pub fn verify_tuning(
         print::json(&verified, out)?;
     }
     Ok(outcome)
+}
+
+/// The first path that occurs twice.
+fn repeated(paths: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
+    let mut known = BTreeSet::new();
+    paths.into_iter().find(|path| !known.insert(path.clone()))
 }
 
 /// Triton's cache has a folder for each key of a kernel, and all files in them have the same name.
@@ -221,6 +242,11 @@ fn verify_bucket(
     let slower = comparisons.iter().skip(1).filter(|one| one.standing == RelativeSpeed::Slower);
     let fastest = slower.filter_map(|one| Some((one.summary()?[0], &one.against)));
     let fastest = fastest.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name.clone());
+    let is_measured = comparisons.iter().any(|one| one.standing != RelativeSpeed::Unknown);
+    if !is_measured {
+        outcome = outcome.and(Outcome::Inconclusive);
+        reason.get_or_insert_with(|| "the pick has no confirmed latency in every run".to_owned());
+    }
     let verified = VerifiedBucket {
         table: table.to_owned(),
         key: bucket.key.clone(),
@@ -229,7 +255,7 @@ fn verify_bucket(
         comparisons,
         ties,
         stability,
-        pinned: fastest.unwrap_or_else(|| "pick".to_owned()),
+        pinned: is_measured.then(|| fastest.unwrap_or_else(|| "pick".to_owned())),
         runs,
     };
     Ok((verified, outcome))
@@ -301,5 +327,5 @@ fn bucket_text(bucket: &VerifiedBucket) -> String {
         Stability::Stable => "the same in every run",
         Stability::Unstable => "not the same in every run",
     };
-    text + &format!("  {stability}; pinned: {}\n", bucket.pinned)
+    text + &format!("  {stability}; pinned: {}\n", bucket.pinned.as_deref().unwrap_or("none"))
 }

@@ -13,7 +13,7 @@ const TABLE: &str =
 const FILE: &str = "E=8,N=7168,device_name=Double.json";
 
 fn machine() -> (Place, Vec<(&'static str, String)>) {
-    let (place, variables) = machine_of_kernels(&["copy_honest", "copy_twice"], "rounds = 30");
+    let (place, variables) = machine_of_kernels(&["copy_honest", "copy_twice", "copy_wrong"], "rounds = 30");
     // ncu counts the kernels of the bucket that is measured.
     let (fast, slow) = (("copy_honest", 10_000.0), ("copy_twice", 20_000.0));
     for (bucket, pick, neighbour, other) in [(1, slow, "of_bucket_after", fast), (2, fast, "of_bucket_before", slow)] {
@@ -92,4 +92,50 @@ fn a_table_of_another_gpu_or_without_a_format_is_refused() {
     assert!(code == Some(2) && said.contains("no table of Triton"), "{code:?} {said}");
     let (code, said) = status(&[FILE]);
     assert!(code == Some(2) && said.contains("no dimension `M`"), "{code:?} {said}");
+    place.write(&format!("other/{FILE}"), TABLE);
+    let (code, said) = status(&[FILE, &format!("other/{FILE}"), "--key", "_", "--output", "pinned"]);
+    assert!(code == Some(2) && said.contains("two tables have the name"), "{code:?} {said}");
+}
+
+/// Work that was not done is no pass: parameters that nothing uses, a default without a latency, a pick that is wrong or
+/// does not run at the shape of its bucket.
+#[test]
+fn a_pick_that_was_not_measured_does_not_pass() {
+    let (place, variables) = machine();
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    let default = "params = { KERNEL = \"copy_honest\"";
+    let cases = [
+        ("{}", phase.clone(), 2, "KERNEL"),
+        (r#"{"KERNEL": "copy_honest", "THREADS": 128, "WARPS": 4}"#, phase.clone(), 2, "WARPS"),
+        (r#"{"KERNEL": "copy_honest", "THREADS": NaN}"#, phase.clone(), 2, "THREADS"),
+        (r#"{"KERNEL": "copy_absent", "THREADS": 128}"#, phase.clone(), 1, "copy_absent"),
+        (r#"{"KERNEL": "copy_wrong", "THREADS": 128}"#, phase.clone(), 1, "wrong"),
+        (
+            r#"{"KERNEL": "copy_honest", "THREADS": 128}"#,
+            phase.replace(default, "params = { KERNEL = \"copy_wrong\""),
+            4,
+            "default",
+        ),
+        (
+            r#"{"KERNEL": "copy_honest", "THREADS": 128}"#,
+            phase.replace("args = [\"x\", \"y\"]", "args = [\"x\", \"y\"]\nwhere = \"S > 4096\""),
+            2,
+            "excludes every shape",
+        ),
+    ];
+    for (pick, phase, status, words) in cases {
+        place.write("phase.toml", &phase);
+        place.write(FILE, &format!("{{\"1\": {pick}}}"));
+        let more = ["--key", "_", "--runs", "1", "--output", "pinned"];
+        let finished = verify(&place, &variables, &[&[FILE, "--phase", "phase.toml"][..], &more].concat());
+        let said = format!("{}{}", finished.stdout, finished.stderr);
+        assert!(finished.status == Some(status) && said.contains(words), "{pick}: {finished:?}");
+        assert!(!place.path().join("pinned").exists(), "a table of picks that were not measured: {finished:?}");
+    }
+    // A requirement that its machine code holds does not say that it was compared with anything.
+    place.write("phase.toml", &phase.replace(default, "params = { KERNEL = \"copy_wrong\""));
+    place.write(FILE, r#"{"1": {"KERNEL": "copy_honest", "THREADS": 128}}"#);
+    let more = ["--key", "_", "--runs", "1", "--require", "registers <= 64"];
+    let finished = verify(&place, &variables, &[&[FILE, "--phase", "phase.toml"][..], &more].concat());
+    assert_eq!(finished.status, Some(4), "{finished:?}");
 }

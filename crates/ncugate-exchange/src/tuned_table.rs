@@ -10,6 +10,9 @@ use std::path::Path;
 /// Largest table in bytes.
 const LARGEST: u64 = 64 << 20;
 
+/// The key of FlashInfer's table that is no bucket.
+const METADATA: &str = "_metadata";
+
 /// Options of Triton's compiler at the values that leave them to the compiler.
 const TRITON_DEFAULTS: [(&str, Param); 1] = [("num_ctas", Param::Int(1))];
 
@@ -80,7 +83,7 @@ impl TunedTable {
             let gpu = gpu.and_then(|rest| rest.split(',').next()).map(str::to_owned);
             (TuningFormat::Vllm, gpu, vllm(&content)?)
         } else if content.iter().any(|(key, value)| key.starts_with('(') && is_tactic(value)) {
-            let gpu = content.get("_metadata").and_then(|about| about.get("gpu")).and_then(Value::as_str);
+            let gpu = content.get(METADATA).and_then(|about| about.get("gpu")).and_then(Value::as_str);
             (TuningFormat::FlashInfer, gpu.filter(|gpu| *gpu != "*").map(str::to_owned), flashinfer(&content)?)
         } else {
             let what = "no table of Triton (`configs_timings`), vLLM (`\"64\": {...}`) or FlashInfer (`\"(...)\": [runner, tactic]`)";
@@ -127,14 +130,15 @@ impl TunedTable {
     }
 }
 
-/// The text with `Infinity` and `NaN`, which Python writes and JSON does not have, as `null`.
+/// The text with `Infinity` and `NaN`, which Python writes and JSON does not have, as strings: no time, and no value of a
+/// parameter that is a number.
 fn finite(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut rest, mut is_string) = (text, false);
     while let Some(c) = rest.chars().next() {
         let word = ["-Infinity", "Infinity", "NaN"].into_iter().find(|word| !is_string && rest.starts_with(word));
         if let Some(word) = word {
-            out.push_str("null");
+            out.extend(["\"", word, "\""]);
             rest = &rest[word.len()..];
             continue;
         }
@@ -192,9 +196,9 @@ fn triton(content: &Map<String, Value>) -> Result<TunedBucket, String> {
 }
 
 fn vllm(content: &Map<String, Value>) -> Result<Vec<TunedBucket>, String> {
-    let numbered = content.iter().filter_map(|(key, entry)| Some((key.parse::<i64>().ok()?, key, entry)));
     let mut found = Vec::new();
-    for (extent, key, entry) in numbered {
+    for (key, entry) in content.iter().filter(|(_, entry)| !entry.is_string()) {
+        let extent = key.parse::<i64>().map_err(|_| format!("`{key}` is no number of rows"))?;
         let config = entry.as_object().ok_or_else(|| format!("`{key}` is not a table"))?;
         found.push((key.clone(), vec![Some(extent)], parameters(config)?, entry.clone()));
     }
@@ -204,7 +208,10 @@ fn vllm(content: &Map<String, Value>) -> Result<Vec<TunedBucket>, String> {
 
 fn flashinfer(content: &Map<String, Value>) -> Result<Vec<TunedBucket>, String> {
     let mut operations: Vec<(String, Vec<Entry>)> = Vec::new();
-    for (key, entry) in content.iter().filter(|(key, _)| key.starts_with('(')) {
+    for (key, entry) in content.iter().filter(|(key, _)| *key != METADATA) {
+        if !key.starts_with('(') {
+            return Err(format!("`{key}` is no `(operation, runner, shapes)`"));
+        }
         let (Some(runner), Some(tactic)) = (entry.get(0).and_then(Value::as_str), entry.get(1)) else {
             return Err(format!("`{key}` is not [runner, tactic]"));
         };
@@ -354,5 +361,22 @@ mod tests {
         for file in ["{}", "[]", "x", r#"{"a": 1}"#, r#"{"64": {"BLOCK": [1]}}"#, r#"{"64": {"BLOCK": 1}, "2": 3}"#] {
             assert!(TunedTable::parse("table.json", file).is_err(), "{file}");
         }
+    }
+
+    #[test]
+    fn a_row_that_is_no_bucket_is_an_error() {
+        for (file, key) in [
+            (r#"{"64": {"BLOCK": 1}, "128 ": {"BLOCK": 2}}"#, "128 "),
+            (r#"{"64": {"BLOCK": 1}, "default": null}"#, "default"),
+            (
+                r#"{"('moe', 'R', ((8, 7),))": ["R", 1], " ('moe', 'R', ((9, 7),))": ["R", 2]}"#,
+                " ('moe', 'R', ((9, 7),))",
+            ),
+        ] {
+            let error = TunedTable::parse("table.json", file).unwrap_err();
+            assert!(error.starts_with(&format!("`{key}` is no ")), "{error}");
+        }
+        let table = TunedTable::parse("table.json", r#"{"triton_version": "3.4.0", "64": {"BLOCK": NaN}}"#).unwrap();
+        assert_eq!(text(&table.buckets[0].pick), "BLOCK=NaN", "not a parameter that the table leaves out");
     }
 }

@@ -24,7 +24,8 @@ impl TuningPhase {
     /// says how a configuration runs, else `[kernel]`; its shape gives all other extents.
     ///
     /// # Errors
-    /// The phase has no baseline, a dimension has no number in the key, or the result does not parse.
+    /// The phase has no baseline, a dimension has no number in the key, a number of the key has no dimension, or the
+    /// result does not parse.
     pub fn new(phase: &Phase, bucket: &TunedBucket, dimensions: &[String], require: &str) -> Result<Self, String> {
         let mut file: Table = phase.text.parse().map_err(|error| format!("cannot read the phase: {error}"))?;
         let baselines = file.get("baseline").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -89,6 +90,16 @@ fn extents(phase: &Phase, bucket: &TunedBucket, dimensions: &[String]) -> Result
             None => return Err(format!("the shapes of the phase have no dimension `{name}`")),
         }
     }
+    // Its bucket would be measured at another extent.
+    let unnamed =
+        bucket.extents.iter().enumerate().skip(dimensions.len()).find_map(|(at, extent)| Some((at, (*extent)?)));
+    if let Some((at, extent)) = unnamed {
+        let place = at + 1;
+        return Err(format!(
+            "--key names no dimension for {extent} at place {place} of the key ({}); `_` skips it",
+            bucket.key
+        ));
+    }
     Ok(extents)
 }
 
@@ -150,5 +161,14 @@ mod tests {
             let error = TuningPhase::new(&phase, &table.buckets[0], &dimensions, "speedup() >= 1").unwrap_err();
             assert!(error.contains(message), "{error}");
         }
+        let phase = phase(&format!("[sweep]\nTHREADS = [32]\n{baseline}"));
+        let mut bucket = table.buckets[0].clone();
+        bucket.extents = vec![Some(256), None, Some(4096)];
+        let of = |dimensions: &[&str]| {
+            let dimensions: Vec<String> = dimensions.iter().map(|name| (*name).to_owned()).collect();
+            TuningPhase::new(&phase, &bucket, &dimensions, "speedup() >= 1").map(|_| ())
+        };
+        assert!(of(&["S"]).unwrap_err().contains("no dimension for 4096 at place 3"), "{:?}", of(&["S"]));
+        assert_eq!(of(&["S", "_", "_"]), Ok(()));
     }
 }
