@@ -7,13 +7,7 @@
 # Prints a line per change: status, and the row of the base in the comment. Fails if the edited comment counts as a change, the
 # slower change passes or the faster one does not, or if of two phases another one than the changed is measured.
 # Needs an NVIDIA GPU, nvcc, ncu and git; takes less than a minute.
-set -euo pipefail
-cd "$(dirname "$0")/../.."
-ncugate=$(realpath "$(command -v "${1:-ncugate}")")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-export NCUGATE_CACHE="$work/cache" GIT_CONFIG_GLOBAL=/dev/null
-export GIT_AUTHOR_NAME=test GIT_AUTHOR_EMAIL=test@localhost GIT_COMMITTER_NAME=test GIT_COMMITTER_EMAIL=test@localhost
+. "$(dirname "$0")/prelude.sh"
 mkdir "$work/repository"
 kernel=$work/repository/softmax.cu
 cp kernels/softmax/softmax.cu "$kernel"
@@ -57,7 +51,6 @@ name = "no slower than the base"
 require = "latency_p50 <= 1.01 * base.latency_p50"
 TOML
 git init --quiet .
-failed=0
 commit() { git add --all && git commit --quiet --message "$1"; }
 run() { # change, status that is wanted
     local status=0

@@ -6,13 +6,7 @@
 # Prints the steps and the comparison with the parent. Fails if another commit is found, if the commit with the machine code of
 # the bad end is measured, if a requirement that every commit holds finds one, or if `git bisect run` finds another.
 # Needs an NVIDIA GPU, nvcc, ncu and git; takes two minutes.
-set -euo pipefail
-cd "$(dirname "$0")/../.."
-ncugate=$(realpath "$(command -v "${1:-ncugate}")")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-export NCUGATE_CACHE="$work/cache" GIT_CONFIG_GLOBAL=/dev/null
-export GIT_AUTHOR_NAME=test GIT_AUTHOR_EMAIL=test@localhost GIT_COMMITTER_NAME=test GIT_COMMITTER_EMAIL=test@localhost
+. "$(dirname "$0")/prelude.sh"
 mkdir "$work/repository"
 kernel=$work/repository/softmax.cu
 cp kernels/softmax/softmax.cu "$kernel"
@@ -53,14 +47,7 @@ name = "no slower than the base"
 require = "latency_p50 <= 1.05 * base.latency_p50"
 TOML
 git init --quiet .
-failed=0
 commit() { git add --all && git commit --quiet --message "$1"; }
-check() { # what, command that holds
-    local what=$1
-    shift
-    "$@" || { failed=1; echo "FAILED: $what"; }
-}
-lacks() { ! grep -q "$1" "$2"; }
 commit 'the kernel' && git tag good
 sed -i '1i // What the kernel is said to do.' "$kernel" && commit 'a comment'
 sed -i '1i #error not yet' "$kernel" && commit 'does not build'

@@ -7,19 +7,7 @@
 # Prints the verdicts of the buckets. Fails if the bad pick passes or stays in the pinned table, if a good one fails, or if
 # Triton does not accept its pinned cache.
 # Needs an NVIDIA GPU, nvcc and ncu; takes three minutes.
-set -euo pipefail
-cd "$(dirname "$0")/../.."
-ncugate=$(realpath "$(command -v "${1:-ncugate}")")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-export NCUGATE_CACHE="$work/cache"
-failed=0
-check() { # what, command that holds
-    local what=$1
-    shift
-    "$@" || { failed=1; echo "FAILED: $what"; }
-}
-lacks() { ! grep -q "$1" "$2"; }
+. "$(dirname "$0")/prelude.sh"
 workload() { # name
     cat <<TOML
 [phase]
