@@ -72,6 +72,7 @@ fn inputs_have_names_and_gradients_and_an_unknown_kernel_is_left_empty() {
     ] {
         assert!(phase.contains(line), "{line}: {phase}");
     }
+    assert!(phase.contains("# Sums of f16 products"), "{phase}");
     let python = text(&place, "linear_torch.py");
     assert!(python.contains("output = function(input, weight=weight)"), "{python}");
     assert!(

@@ -557,6 +557,17 @@ const fn relative(dtype: Dtype) -> Option<f64> {
     }
 }
 
+/// The multiple of the drafted `atol` that a sum of products needs, if one rounding moves each of its inputs: for normal inputs
+/// the largest of a million elements moves by five standard deviations, and the deviation is `sqrt(2)` unit roundoffs of the
+/// root mean square, whatever the length of the sum is. `None` for types whose bound has room for it.
+const fn multiple_of_sums(dtype: Dtype) -> Option<(&'static str, u32)> {
+    match dtype {
+        Dtype::F16 => Some(("f16", 2)),
+        Dtype::Bf16 => Some(("bf16", 4)),
+        _ => None,
+    }
+}
+
 /// `atol` and `rtol` of the outputs; integers are equal.
 fn tolerance(buffers: &[TorchBuffer]) -> String {
     // Half of the root mean square: a larger bound would accept an output that is off by twice `rtol`.
@@ -573,8 +584,15 @@ fn tolerance(buffers: &[TorchBuffer]) -> String {
         .map(|(name, bound)| format!("{name} = {{ {bound} }}"))
         .collect();
     let others = if others.is_empty() { String::new() } else { format!(", outputs = {{ {} }}", others.join(", ")) };
+    let outputs = buffers.iter().filter(|buffer| buffer.output.is_some());
+    let sums = outputs.filter_map(|buffer| multiple_of_sums(buffer.dtype)).next().map_or_else(String::new, |(name, times)| {
+        format!(
+            "# Sums of {name} products, such as gradients of weights, move further with one rounding of their inputs: if\n\
+             # `ncugate check` or a run calls one ill-conditioned, give it {times} times the atol.\n"
+        )
+    });
     format!(
-        "# CHECK: a relative bound for the type, and half of it times the root mean square of the output.\n\
+        "# CHECK: a relative bound for the type, and half of it times the root mean square of the output.\n{sums}\
          tolerance = {{ {first}, ill_conditioned = \"inconclusive\"{others} }}\n"
     )
 }
@@ -642,8 +660,11 @@ mod tests {
         let x = buffer("x", Dtype::Bf16, None);
         let y = buffer("y", Dtype::Bf16, Some(2.0));
         let of = |buffers: &[TorchBuffer]| tolerance(buffers).lines().last().unwrap().to_owned();
-        assert_eq!(of(&[x, y]), "tolerance = { atol = 2e-2, rtol = 0.016, ill_conditioned = \"inconclusive\" }");
+        let both = [x, y];
+        assert!(tolerance(&both).contains("# Sums of bf16 products") && tolerance(&both).contains("4 times the atol"));
+        assert_eq!(of(&both), "tolerance = { atol = 2e-2, rtol = 0.016, ill_conditioned = \"inconclusive\" }");
         let both = [buffer("y", Dtype::F32, Some(2.0)), buffer("z", Dtype::F32, Some(0.02))];
+        assert!(!tolerance(&both).contains("Sums of"), "{}", tolerance(&both));
         assert!(of(&both).contains("outputs = { z = { atol = 1e-6, rtol = 0.0001 } }"), "{}", of(&both));
         assert_eq!(of(&[buffer("at", Dtype::I64, Some(3.0))]), "tolerance = { max_abs = 0 }");
     }
