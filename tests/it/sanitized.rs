@@ -59,6 +59,13 @@ fn clean_variants_pass_and_the_time_is_told() {
     assert!(printed(&finished).contains(clean), "{finished:?}");
     let spent = &manifest(&folders(&place).remove(0))["stage_seconds"];
     assert!(spent.to_string().contains("bench: compute-sanitizer"), "{spent}");
+    // "initcheck: 4 of 2": steps of the timing behind it were counted there
+    let counts: Vec<(&str, &str)> = finished
+        .stderr
+        .lines()
+        .filter_map(|line| line.split_once(": ")?.1.split_once(" in ")?.0.split_once(" of "))
+        .collect();
+    assert!(counts.len() >= 7 && counts.iter().all(|(done, all)| done == all), "{}", finished.stderr);
 }
 
 #[test]

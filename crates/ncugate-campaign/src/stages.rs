@@ -147,15 +147,22 @@ impl Campaign<'_> {
         totals.wrong.extend(
             earlier_records.checks.iter().filter(|r| !r.outcome.is_correct(&tolerance)).map(|r| r.variant.clone()),
         );
-        let steps = job.kernels.iter().map(|kernel| kernel.cases.len() + kernel.shapes.len()).sum();
-        self.progress.stage("check and time", steps);
-        if !self.tools.others.is_empty() || !self.phase.check.sanitize.is_empty() {
+        let cases: usize = job.kernels.iter().map(|kernel| kernel.cases.len()).sum();
+        let shapes = |job: &WorkerJob| job.kernels.iter().map(|kernel| kernel.shapes.len()).sum::<usize>();
+        let is_apart = !self.tools.others.is_empty() || !self.phase.check.sanitize.is_empty();
+        if is_apart {
+            self.progress.stage("check", cases);
             self.check_apart(&mut job, &mut totals)?;
+        } else {
+            self.progress.stage("check and time", cases + shapes(&job));
         }
         if !self.phase.check.sanitize.is_empty() {
             self.timed("bench: compute-sanitizer", |campaign| {
                 campaign.sanitize(&mut job, cubins, earlier_records.sanitizer, &mut totals)
             })?;
+        }
+        if is_apart {
+            self.progress.stage("time", shapes(&job));
         }
         self.timed("bench: kernels", |campaign| campaign.kernels(job, &mut totals))?;
         self.timed("bench: external commands", |campaign| campaign.commands(earlier_records, &mut totals))?;
