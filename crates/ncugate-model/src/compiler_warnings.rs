@@ -1,10 +1,13 @@
-//! Compiler warnings. For example, a source that redefines a macro makes a sweep over it measure one kernel.
+//! Compiler warnings. For example, a source that redefines a macro makes a sweep over it measure one kernel, and warpgroup products that ptxas
+//! serialises are several times slower.
 
 use super::{BuildOutcome, BuildRecord};
 use indexmap::IndexMap;
 
 /// Longest list of warnings.
 const MOST: usize = 8;
+/// What lines say that are warnings: the second are lines "ptxas info" with a number, as of `wgmma` whose products are serialised.
+const SIGNS: [&str; 2] = ["warning", "Potential Performance Loss"];
 
 /// The compiler's warnings, each once, with the first variant that has it and the number of others.
 #[must_use]
@@ -12,7 +15,7 @@ pub fn compiler_warnings(builds: &[BuildRecord]) -> Vec<String> {
     let mut found: IndexMap<&str, (&BuildRecord, usize)> = IndexMap::new();
     for build in builds {
         let BuildOutcome::Built { log, .. } = &build.outcome else { continue };
-        for line in log.lines().map(str::trim).filter(|line| line.contains("warning")) {
+        for line in log.lines().map(str::trim).filter(|line| SIGNS.iter().any(|sign| line.contains(sign))) {
             found.entry(line).or_insert((build, 0)).1 += 1;
         }
     }
@@ -61,13 +64,21 @@ mod tests {
             },
         };
         let twice = "k.cu:1:9: warning: \"TILE\" redefined\n  note";
-        let builds =
-            [record("a", twice), record("b", twice), record("c", ""), record("d", "k.cu(9): warning #177-D: x")];
+        let serialised =
+            "ptxas info    : (C7512) Potential Performance Loss: wgmma.mma_async instructions are serialized due to x";
+        let builds = [
+            record("a", twice),
+            record("b", twice),
+            record("c", "ptxas info    : Used 96 registers"),
+            record("d", "k.cu(9): warning #177-D: x"),
+            record("e", serialised),
+        ];
         assert_eq!(
             compiler_warnings(&builds),
             [
                 "nvcc warned about `a` and 1 more: k.cu:1:9: warning: \"TILE\" redefined",
-                "nvcc warned about `d`: k.cu(9): warning #177-D: x"
+                "nvcc warned about `d`: k.cu(9): warning #177-D: x",
+                &format!("nvcc warned about `e`: {serialised}"),
             ]
         );
     }
