@@ -10,7 +10,7 @@ use std::path::Path;
 /// Largest table in bytes.
 const LARGEST: u64 = 64 << 20;
 
-/// The key of FlashInfer's table that is no bucket.
+/// The key of FlashInfer's table that does not name a bucket.
 const METADATA: &str = "_metadata";
 
 /// Options of Triton's compiler at the values that leave them to the compiler.
@@ -197,8 +197,13 @@ fn triton(content: &Map<String, Value>) -> Result<TunedBucket, String> {
 
 fn vllm(content: &Map<String, Value>) -> Result<Vec<TunedBucket>, String> {
     let mut found = Vec::new();
-    for (key, entry) in content.iter().filter(|(_, entry)| !entry.is_string()) {
-        let extent = key.parse::<i64>().map_err(|_| format!("`{key}` is no number of rows"))?;
+    for (key, entry) in content {
+        let extent = match key.parse::<i64>() {
+            Ok(extent) => extent,
+            // A version.
+            Err(_) if entry.is_string() => continue,
+            Err(_) => return Err(format!("`{key}` is not a number of rows")),
+        };
         let config = entry.as_object().ok_or_else(|| format!("`{key}` is not a table"))?;
         found.push((key.clone(), vec![Some(extent)], parameters(config)?, entry.clone()));
     }
@@ -210,7 +215,7 @@ fn flashinfer(content: &Map<String, Value>) -> Result<Vec<TunedBucket>, String> 
     let mut operations: Vec<(String, Vec<Entry>)> = Vec::new();
     for (key, entry) in content.iter().filter(|(key, _)| *key != METADATA) {
         if !key.starts_with('(') {
-            return Err(format!("`{key}` is no `(operation, runner, shapes)`"));
+            return Err(format!("`{key}` is not `(operation, runner, shapes)`"));
         }
         let (Some(runner), Some(tactic)) = (entry.get(0).and_then(Value::as_str), entry.get(1)) else {
             return Err(format!("`{key}` is not [runner, tactic]"));
@@ -358,7 +363,15 @@ mod tests {
 
     #[test]
     fn other_files_are_refused() {
-        for file in ["{}", "[]", "x", r#"{"a": 1}"#, r#"{"64": {"BLOCK": [1]}}"#, r#"{"64": {"BLOCK": 1}, "2": 3}"#] {
+        for file in [
+            "{}",
+            "[]",
+            "x",
+            r#"{"a": 1}"#,
+            r#"{"64": {"BLOCK": [1]}}"#,
+            r#"{"64": {"BLOCK": 1}, "2": 3}"#,
+            r#"{"64": {"BLOCK": 1}, "2": "3"}"#,
+        ] {
             assert!(TunedTable::parse("table.json", file).is_err(), "{file}");
         }
     }
@@ -374,7 +387,7 @@ mod tests {
             ),
         ] {
             let error = TunedTable::parse("table.json", file).unwrap_err();
-            assert!(error.starts_with(&format!("`{key}` is no ")), "{error}");
+            assert!(error.starts_with(&format!("`{key}` is not ")), "{error}");
         }
         let table = TunedTable::parse("table.json", r#"{"triton_version": "3.4.0", "64": {"BLOCK": NaN}}"#).unwrap();
         assert_eq!(text(&table.buckets[0].pick), "BLOCK=NaN", "not a parameter that the table leaves out");
