@@ -103,7 +103,7 @@ pub fn live(
         Ok(()) => judged,
         // The request was fulfilled, but the run is incomplete and does not pass.
         Err(LiveError::Campaign(CampaignError::Interrupted)) if args.time_budget.is_some() => {
-            judged.and(Outcome::Inconclusive)
+            unmeasured(args, judged.and(Outcome::Inconclusive))
         }
         Err(error) => report_error(&error.into()).and(judged),
     })
@@ -131,7 +131,7 @@ fn searched(
     Ok(Some((phase, plan, journal)))
 }
 
-/// The outcome of a run that launches no candidate. For `git bisect` it decides nothing: the commit was not measured.
+/// The outcome of a run that does not launch every candidate that it has to. For `git bisect` it decides nothing.
 pub fn unmeasured(args: &RunArgs, outcome: Outcome) -> Outcome {
     if args.bisect_status { Outcome::Inconclusive } else { outcome }
 }

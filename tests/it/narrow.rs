@@ -134,6 +134,21 @@ fn a_time_budget_ends_measuring_and_the_same_command_goes_on() {
     assert_eq!(fs::read_dir(place.path().join("profiles/copy")).unwrap().count(), 1);
 }
 
+/// What was not measured yet could pass.
+#[test]
+fn a_run_that_a_time_budget_ended_is_not_a_bad_commit() {
+    let (place, variables) = machine_of_kernels(&["copy_honest", "copy_hang"], "rounds = 20\ntimeout_s = 60");
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    place.write("phase.toml", &phase.replace("latency_p50 <= 10.5\"", "registers <= 8\"\non = \"each\""));
+    for (more, status) in [(None, 1), (Some("--bisect-status"), 125)] {
+        let arguments = ["run", "phase.toml", "--source", "gpu", "--time-budget", "2", "--fresh"];
+        let arguments: Vec<&str> = arguments.into_iter().chain(more).collect();
+        let mut command = place.ncugate(&arguments);
+        let finished = Finished::of(command.envs(variables.clone()).timeout(Duration::from_secs(60)));
+        assert_eq!(finished.status, Some(status), "{finished:?}");
+    }
+}
+
 #[test]
 fn a_variant_selected_for_passing_must_be_re_timed() {
     let place = Place::new();
