@@ -82,7 +82,12 @@ impl PrestartedProcesses<'_> {
                     // Groups of different shapes share a name, and each session waits on a separate pipe.
                     let stem = format!("launched-{number}-{}", group.name);
                     let wanted = (&group.metrics[..], ProfileDetail::Counters, selection);
-                    let _ = self.start_over_worker(ncu, gpu, &stem, wanted, &Preload::Device);
+                    // A launch outside of the selected ranges loads nothing.
+                    let preload = match selection {
+                        LaunchSelection::Everything => Preload::Launch,
+                        LaunchSelection::Ranges(_) | LaunchSelection::Kernels(_) => Preload::Device,
+                    };
+                    let _ = self.start_over_worker(ncu, gpu, &stem, wanted, &preload);
                 }
             }
             if left > workers {

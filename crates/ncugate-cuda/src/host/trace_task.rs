@@ -1,4 +1,5 @@
-//! Launches for a profiler: each variant's kernels inside an NVTX range with its name, and no other launch at all.
+//! Launches for a profiler: each variant's kernels inside an NVTX range with its name, and no other launch except the trial
+//! launch of a worker that started early.
 
 use super::event::{WorkerEvent, WorkerTask};
 use super::probed_buffers::ProbedBuffers;
