@@ -2,6 +2,7 @@
 //! [`ncugate_model::Tolerance`] decides whether an error is small enough.
 
 use crate::element;
+use crate::vector::vectorised;
 use ncugate_model::Dtype;
 use ncugate_model::{AllClose, Defect, Differences, Law, WorstElement};
 use rayon::prelude::*;
@@ -117,7 +118,7 @@ impl DifferenceTally {
         for (expected, bytes) in present.chunks(DECODED).zip(bytes.chunks(DECODED * dtype.size())) {
             let values = &mut decoded[..expected.len()];
             element::decode_into(dtype, bytes, values);
-            sums.add(values, expected, yardstick);
+            vectorised(|| sums.add(values, expected, yardstick));
         }
         missing.iter().for_each(|&expected| sums.others.add(f64::NAN, expected, yardstick));
         Self { compared: expected.len() as u64, ..sums.tally(yardstick) }
@@ -139,7 +140,7 @@ impl DifferenceTally {
     /// Compares values on this thread.
     fn of_slice(values: &[f64], expected: &[f64], yardstick: ErrorScale) -> Self {
         let mut sums = BlockSums::default();
-        sums.add(values, expected, yardstick);
+        vectorised(|| sums.add(values, expected, yardstick));
         Self { compared: expected.len() as u64, ..sums.tally(yardstick) }
     }
 
@@ -227,6 +228,7 @@ struct BlockSums {
 }
 
 impl BlockSums {
+    #[inline(always)]
     fn add(&mut self, values: &[f64], expected: &[f64], yardstick: ErrorScale) {
         for (values, expected) in values.chunks(DECODED).zip(expected.chunks(DECODED)) {
             let ((blocks, last), (expected_blocks, expected_last)) = (values.as_chunks(), expected.as_chunks());

@@ -1,6 +1,7 @@
 //! Converts elements of every dtype between float64 and little-endian bytes.
 
 use crate::minifloat::{BF16, F16, FP8_E4M3, FP8_E5M2, Minifloat};
+use crate::vector::vectorised;
 use ncugate_model::Dtype;
 use rayon::prelude::*;
 
@@ -53,9 +54,12 @@ fn fp8(format: Minifloat, value: f64) -> [u8; 1] {
 }
 
 fn put<const N: usize>(values: &[f64], bytes: &mut [u8], encode: impl Fn(f64) -> [u8; N]) {
-    for (slot, &value) in bytes.chunks_exact_mut(N).zip(values) {
-        slot.copy_from_slice(&encode(value));
-    }
+    vectorised(|| {
+        let (slots, _) = bytes.as_chunks_mut::<N>();
+        for (slot, &value) in slots.iter_mut().zip(values) {
+            *slot = encode(value);
+        }
+    });
 }
 
 /// Whether a bool is true for a value: true if the value does not round to 0 (halves round away from 0).
@@ -143,8 +147,8 @@ pub fn decode_into(dtype: Dtype, bytes: &[u8], values: &mut [f64]) {
     match dtype {
         Dtype::F64 => take(bytes, values, f64::from_le_bytes),
         Dtype::F32 => take(bytes, values, |b| f64::from(f32::from_le_bytes(b))),
-        Dtype::F16 => take(bytes, values, |b| half::f16::from_le_bytes(b).to_f64()),
-        Dtype::Bf16 => take(bytes, values, |b| half::bf16::from_le_bytes(b).to_f64()),
+        Dtype::F16 => take(bytes, values, |b| F16.decode(u16::from_le_bytes(b))),
+        Dtype::Bf16 => take(bytes, values, |b| BF16.decode(u16::from_le_bytes(b))),
         Dtype::Fp8E4m3 => take(bytes, values, |[b]| FP8_E4M3.decode(u16::from(b))),
         Dtype::Fp8E5m2 => take(bytes, values, |[b]| FP8_E5M2.decode(u16::from(b))),
         Dtype::I64 => take(bytes, values, |b| i64::from_le_bytes(b) as f64),
@@ -160,10 +164,12 @@ pub fn decode_into(dtype: Dtype, bytes: &[u8], values: &mut [f64]) {
 }
 
 fn take<const N: usize>(bytes: &[u8], values: &mut [f64], decode: impl Fn([u8; N]) -> f64) {
-    let (elements, _) = bytes.as_chunks::<N>();
-    for (value, &element) in values.iter_mut().zip(elements) {
-        *value = decode(element);
-    }
+    vectorised(|| {
+        let (elements, _) = bytes.as_chunks::<N>();
+        for (value, &element) in values.iter_mut().zip(elements) {
+            *value = decode(element);
+        }
+    });
 }
 
 #[cfg(test)]

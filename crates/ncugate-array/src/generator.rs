@@ -39,14 +39,31 @@ impl Generator {
         });
         values
     }
+
+    /// `len` independent normal values.
+    pub fn normals(self, len: usize, mean: f64, std: f64) -> Vec<f64> {
+        self.values(len, |rng| mean + std * normal(rng))
+    }
+
+    /// `len` independent values, uniform on `[low, high)`.
+    pub fn uniforms(self, len: usize, low: f64, high: f64) -> Vec<f64> {
+        self.values(len, |rng| low + (high - low) * uniform(rng))
+    }
+}
+
+/// Normal values in the place of these, at most `limit` in magnitude.
+pub fn fill_normal(rng: &mut ChaCha8Rng, values: &mut [f64], (mean, std): (f64, f64), limit: f64) {
+    values.iter_mut().for_each(|value| *value = (mean + std * normal(rng)).clamp(-limit, limit));
 }
 
 /// Standard normal.
+#[inline]
 pub fn normal(rng: &mut ChaCha8Rng) -> f64 {
     StandardNormal.sample(rng)
 }
 
 /// Uniform on `[0, 1)`.
+#[inline]
 pub fn uniform(rng: &mut ChaCha8Rng) -> f64 {
     StandardUniform.sample(rng)
 }

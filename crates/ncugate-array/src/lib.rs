@@ -11,3 +11,4 @@ pub mod dense;
 pub mod element;
 pub mod generator;
 pub mod minifloat;
+pub mod vector;

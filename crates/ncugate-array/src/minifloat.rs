@@ -52,53 +52,49 @@ impl Minifloat {
         self.sign_bit() - 1
     }
 
-    /// The nearest code, ties to even.
+    /// The nearest code, ties to even. Without branches, so that loops over it are vectorised.
+    #[inline(always)]
     pub fn encode(self, value: f64) -> u16 {
-        let sign = if value.is_sign_negative() { self.sign_bit() } else { 0 };
-        if value.is_nan() {
-            return self.nan();
-        }
-        sign | self.magnitude(value.abs())
+        let sign = (value.to_bits() >> 63) << (self.exponent_bits + self.mantissa_bits);
+        let code = sign | self.magnitude(value.abs());
+        if value.is_nan() { self.nan() } else { code as u16 }
     }
 
-    fn magnitude(self, value: f64) -> u16 {
-        if value.is_infinite() {
-            return if self.top == Top::NanOnly { self.largest() } else { self.infinity() };
-        }
+    #[inline(always)]
+    fn magnitude(self, value: f64) -> u64 {
+        let (bits, excess) = (value.to_bits(), 52 - self.mantissa_bits);
+        // A carry out of the mantissa increments the exponent. Codes start at another exponent than float64.
+        let rounded = (bits + (1 << (excess - 1)) - 1 + ((bits >> excess) & 1)) >> excess;
+        let normal = rounded.wrapping_sub(((1023 - self.bias()) as u64) << self.mantissa_bits);
+        // The sum's last bit has the unit of the least code, so the addition rounds to it.
         let lowest = 1 - self.bias();
-        let exponent = exponent_of(value).max(lowest);
-        // Exact: scales by a power of two, and the value is far from the limits of float64.
-        let units = (value * power_of_two(self.mantissa_bits as i32 - exponent)).round_ties_even();
-        // A carry out of the mantissa increments the exponent, and turns a subnormal into the first normal.
-        let code = (f64::from(exponent - lowest) * f64::from(1u32 << self.mantissa_bits)) + units;
-        if code <= f64::from(self.largest()) {
-            return code as u16;
-        }
-        if self.top == Top::Ieee { self.infinity() } else { self.largest() }
+        let units = power_of_two(52 + lowest - self.mantissa_bits as i32);
+        let subnormal = (value + units).to_bits() - units.to_bits();
+        let code = if value < power_of_two(lowest) { subnormal } else { normal };
+        let beyond = match self.top {
+            Top::Ieee => self.infinity(),
+            Top::IeeeSaturating if value == f64::INFINITY => self.infinity(),
+            Top::IeeeSaturating | Top::NanOnly => self.largest(),
+        };
+        if code <= u64::from(self.largest()) { code } else { u64::from(beyond) }
     }
 
-    /// The value of a code.
+    /// The value of a code. Without branches, as for [`Self::encode`].
+    #[inline(always)]
     pub fn decode(self, code: u16) -> f64 {
-        let sign = if code & self.sign_bit() == 0 { 1.0 } else { -1.0 };
         let magnitude = code & (self.sign_bit() - 1);
-        let exponent = i32::from(magnitude >> self.mantissa_bits);
-        let mantissa = f64::from(magnitude & ((1 << self.mantissa_bits) - 1));
-        if magnitude > self.largest() {
-            let infinite = self.top != Top::NanOnly && magnitude == self.infinity();
-            return if infinite { sign * f64::INFINITY } else { f64::NAN };
-        }
-        let unit = power_of_two(exponent.max(1) - self.bias() - self.mantissa_bits as i32);
-        let implicit = if exponent == 0 { 0.0 } else { f64::from(1u32 << self.mantissa_bits) };
-        sign * (mantissa + implicit) * unit
+        // The code as a float64 of the same exponent bits, subnormal if it is; the product is exact.
+        let finite =
+            f64::from_bits(u64::from(magnitude) << (52 - self.mantissa_bits)) * power_of_two(1023 - self.bias());
+        let infinite = self.top != Top::NanOnly && magnitude == self.infinity();
+        let beyond = if infinite { f64::INFINITY } else { f64::NAN };
+        let value = if magnitude > self.largest() { beyond } else { finite };
+        if code & self.sign_bit() == 0 { value } else { -value }
     }
-}
-
-/// Floor of the binary logarithm; float64 subnormals count as the lowest normal exponent.
-fn exponent_of(value: f64) -> i32 {
-    ((value.to_bits() >> 52) & 0x7ff) as i32 - 1023
 }
 
 /// `2^n` for exponents in float64's normal range, saturating at both ends.
+#[inline(always)]
 fn power_of_two(n: i32) -> f64 {
     f64::from_bits(((n.clamp(-1022, 1023) + 1023) as u64) << 52)
 }

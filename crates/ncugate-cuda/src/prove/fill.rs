@@ -1,7 +1,7 @@
 //! Inputs: the same values for the same seed and buffer name on every machine, for any number of threads.
 
 use super::structured;
-use ncugate_array::generator::{Generator, normal, uniform};
+use ncugate_array::generator::{Generator, uniform};
 use ncugate_phase::config::Init;
 use rayon::prelude::*;
 
@@ -10,8 +10,8 @@ pub fn values(init: &Init, seed: u64, buffer: &str, extents: &[usize]) -> Option
     let len = extents.iter().product();
     let generator = Generator::new(seed, buffer);
     Some(match *init {
-        Init::Normal { mean, std } => generator.values(len, |rng| mean + std * normal(rng)),
-        Init::Uniform { low, high } => generator.values(len, |rng| low + (high - low) * uniform(rng)),
+        Init::Normal { mean, std } => generator.normals(len, mean, std),
+        Init::Uniform { low, high } => generator.uniforms(len, low, high),
         Init::Arange { start, step } => (0..len).into_par_iter().map(|i| start + step * i as f64).collect(),
         Init::Constant { value } => vec![value; len],
         Init::Infinity => vec![f64::INFINITY; len],
