@@ -283,6 +283,13 @@ impl Tolerance {
         bounds.peek().is_some() && bounds.all(is_distance)
     }
 
+    /// Only the bounds that hold for every part of an output if they hold for all of it.
+    #[must_use]
+    pub fn of_each_element(&self) -> Self {
+        let allclose = self.allclose.filter(|bound| bound.mismatches == 0.0);
+        Self { rel_l2: None, allclose, ..*self }
+    }
+
     /// Why a case with these differences proves nothing although the tolerance judges them; `None` if it does prove something.
     pub fn conditioning(&self, differences: &Differences) -> Option<String> {
         if self.ill_conditioned == ConditioningRule::Judged {

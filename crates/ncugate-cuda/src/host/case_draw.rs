@@ -2,7 +2,7 @@
 
 use crate::prove::{
     CaseDraw, CaseInputs, ExpectedOutput, ExpectedOutputError, NullOutcome, PlacedNull, ReferenceSpec, ShapeSpec,
-    held_by_outputs, other_answers, plain_on_host,
+    first_head_on_host, held_by_outputs, other_answers, plain_on_host,
 };
 use ncugate_model::{Defect, Law, Tolerance};
 use ncugate_phase::config::Init;
@@ -73,18 +73,26 @@ impl TriedDraw<'_> {
             let buffer = self.shape.buffers[buffer].name.clone();
             return Err(ExpectedOutputError::MostlyNonfinite { buffer, finite, elements });
         }
+        let judged = !self.shape.checks.is_empty();
+        let held = if judged { vec![self.draw.held(self.shape)] } else { Vec::new() };
         if let Some(Defect::Refused { check, reason }) =
-            self.draw.refusals(self.shape, &[self.draw.held(self.shape)]).into_iter().flatten().next()
+            self.draw.refusals(self.shape, &held).into_iter().flatten().next()
         {
             return Err(ExpectedOutputError::Unaccepted { check, reason });
         }
         let mut nulls = self.draw.nulls(self.shape, self.proof.1);
-        let mut other = Vec::new();
+        let (mut other, mut at_start) = (Vec::new(), 0);
         if self.known.len() < 2 && !self.is_of_files() {
-            other = at_seed(self.seed.wrapping_add(SEED_STEP))?.expected;
-            nulls.extend(self.draw.nulls_of_other_seeds());
+            let seed = self.seed.wrapping_add(SEED_STEP);
+            let start = first_head_on_host(self.proof.0, self.shape, seed)?;
+            if start.is_some_and(|start| self.draw.rejects_start(start, self.shape, self.proof.1)) {
+                at_start = 1;
+            } else {
+                other = at_seed(seed)?.expected;
+                nulls.extend(self.draw.nulls_of_other_seeds());
+            }
         }
-        self.rejected(nulls, &other, at_seed)
+        Ok(self.rejected(nulls, &other, at_seed)? + at_start)
     }
 
     /// Tries the tolerance on the expected outputs for another seed. Returns the number of rejected answers.
@@ -147,7 +155,7 @@ mod tests {
 
     use crate::gpu::fixtures::buffer;
     use crate::prove::fixtures::shape;
-    use crate::prove::magnitudes;
+    use crate::prove::{Builtin, expected_on_host, magnitudes};
 
     const TOLERANCE: Tolerance = Tolerance {
         max_abs: Some(1e-2),
@@ -189,6 +197,34 @@ mod tests {
         assert_eq!(asked.len() as u64, FURTHER_SEEDS);
         let (error, _) = tried(&ReferenceSpec::None, &|_| [0.5, 0.5]);
         assert!(error.is_some(), "an answer that is its mean does not speak for one either");
+    }
+
+    #[test]
+    fn the_start_of_another_seeds_output_suffices_if_the_tolerance_rejects_it() {
+        let input = |name| buffer(name, Dtype::F16, &[1, 2, 512, 96], Role::Input);
+        let output = buffer("o", Dtype::F16, &[1, 2, 512, 96], Role::Output);
+        let shape = shape(vec![input("q"), input("k"), input("v"), output]);
+        let reference = ReferenceSpec::Builtin(Builtin::parse("sdpa", &[]).unwrap());
+        let at_seed = |seed| {
+            let inputs = CaseInputs::under(Law::Declared, &reference, &shape, seed)?;
+            let expected = expected_on_host(&reference, &shape, seed, &inputs.values)?.unwrap();
+            let usual = magnitudes(&expected);
+            Ok(CaseDraw::new(Law::Declared, inputs, expected, &usual))
+        };
+        let draw = at_seed(3).unwrap();
+        let tried = |max_abs| {
+            let tolerance = Tolerance { max_abs: Some(max_abs), ..TOLERANCE };
+            let tried = TriedDraw { proof: (&reference, &tolerance), shape: &shape, seed: 3, draw: &draw, known: &[3] };
+            let mut asked = 0;
+            let rejected = tried.reject_nulls(|seed| {
+                asked += 1;
+                at_seed(seed)
+            });
+            (rejected.map_err(|error| error.to_string()), asked)
+        };
+        assert_eq!(tried(1e-3), (Ok(7), 0), "zeros, mean, off by 1 %, three inputs and another seed");
+        let (error, asked) = tried(10.0);
+        assert!(error.unwrap_err().contains("too wide") && asked > 1, "{asked}");
     }
 
     #[test]

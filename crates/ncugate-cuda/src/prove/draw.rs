@@ -7,31 +7,16 @@ use super::poison::{Poison, PoisonKey};
 use super::shape::ShapeSpec;
 use crate::gpu::VariantExtents;
 use ncugate_array::compare::{DifferenceTally, ErrorScale, unwritten};
+use ncugate_array::dense::FiniteValues;
 use ncugate_array::element;
 use ncugate_model::Dtype;
 use ncugate_model::{CheckOutcome, Defect, Differences, Law, ReferenceShift, Tolerance};
-use rayon::prelude::*;
 use std::sync::OnceLock;
 
 /// The largest finite magnitude of each expected output.
 pub fn magnitudes(expected: &[ExpectedOutput]) -> Vec<f64> {
-    // A plain loop over chunks: a closure per element costs more than the element.
-    let of_chunk = |chunk: &[f64]| {
-        let mut largest = 0.0;
-        for value in chunk {
-            let magnitude = value.abs();
-            if magnitude < f64::INFINITY && magnitude > largest {
-                largest = magnitude;
-            }
-        }
-        largest
-    };
-    let largest = |output: &ExpectedOutput| output.values.par_chunks(CHUNK).map(of_chunk).reduce(|| 0.0, f64::max);
-    expected.iter().map(largest).collect()
+    expected.iter().map(|output| FiniteValues::of(&output.values).largest).collect()
 }
-
-/// Elements summed by one task.
-const CHUNK: usize = 1 << 13;
 
 /// Inputs under one law and their expected outputs.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,6 +24,8 @@ pub struct CaseDraw {
     pub law: Law,
     pub inputs: CaseInputs,
     pub expected: Vec<ExpectedOutput>,
+    /// The [`magnitudes`] of the expected outputs.
+    pub(super) largest: Vec<f64>,
     /// Magnitude of each output relative to that for the declared inputs, at least 1.
     scales: Vec<f64>,
     /// The further answers of a reference that takes parameters of variants.
@@ -66,13 +53,15 @@ impl CaseDraw {
     /// A draw whose answers are scaled relative to those for the declared inputs; `usual` has the [`magnitudes`] of
     /// those.
     pub fn new(law: Law, inputs: CaseInputs, expected: Vec<ExpectedOutput>, usual: &[f64]) -> Self {
-        let scale = |(at, largest): (usize, f64)| match usual.get(at) {
+        let scale = |(at, largest): (usize, &f64)| match usual.get(at) {
             Some(usual) if *usual > 0.0 => (largest / usual).max(1.0),
             Some(_) | None => 1.0,
         };
-        let scales = magnitudes(&expected).into_iter().enumerate().map(scale).collect();
+        let largest = magnitudes(&expected);
+        let scales = largest.iter().enumerate().map(scale).collect();
         let (poison, poisons) = (OnceLock::new(), OnceLock::new());
-        Self { law, inputs, expected, scales, others: Vec::new(), plain_error: None, moved: None, poison, poisons }
+        let (others, plain_error, moved) = (Vec::new(), None, None);
+        Self { law, inputs, expected, largest, scales, others, plain_error, moved, poison, poisons }
     }
 
     /// The same with the further answers of a reference that takes parameters of variants.
@@ -102,7 +91,7 @@ impl CaseDraw {
             let dtype = shape.buffers[plain.buffer].dtype;
             let yardstick = ErrorScale { scale: self.scales[at], allclose: None };
             let error = DifferenceTally::of_values(&plain.values, &self.expected[at].values, yardstick);
-            let largest = magnitudes(&self.expected[at..=at])[0] / self.scales[at];
+            let largest = self.largest[at] / self.scales[at];
             error.differences(None, None, None).max_abs.max(element::unit_roundoff(dtype) * largest)
         };
         self.plain_error = Some(plain.iter().enumerate().map(of_output).fold(0.0, f64::max));

@@ -1,15 +1,15 @@
 //! Expected outputs, computed on the host or read from files.
 
 use super::input_error::InputError;
+use super::inputs::CaseInputs;
 use super::partial;
 use super::reference::{BufferValues, Builtin, NpyError, ProgramError, ReferenceError, program_outputs, read_npy};
 use super::reference_time::ReferenceTimer;
 use super::shape::ShapeSpec;
 use crate::python_environment::PythonEnvironment;
 use ncugate_array::element;
-use ncugate_model::Dtype;
-use ncugate_model::NanRule;
 use ncugate_model::expr::{ExprError, Value, render};
+use ncugate_model::{Dtype, Law, NanRule};
 use ncugate_phase::config::ReferenceProgram;
 use ncugate_phase::plan::ShapeProgram;
 use rayon::prelude::*;
@@ -156,6 +156,22 @@ pub fn expected_on_host(
     }
 }
 
+/// The expected output of the first head of attention for a seed's declared inputs: where the output of all heads starts.
+/// `None` for other references.
+///
+/// # Errors
+/// The built-in does not fit the shape.
+pub fn first_head_on_host(
+    reference: &ReferenceSpec,
+    shape: &ShapeSpec,
+    seed: u64,
+) -> Result<Option<ExpectedOutput>, ExpectedOutputError> {
+    let ReferenceSpec::Builtin(builtin) = reference else { return Ok(None) };
+    let Some(head) = builtin.first_head(shape) else { return Ok(None) };
+    let inputs = CaseInputs::under(Law::Declared, reference, &head, seed)?;
+    Ok(expected_on_host(reference, &head, seed, &inputs.values)?.and_then(|mut expected| expected.pop()))
+}
+
 /// The further answers of a reference that takes parameters of variants.
 ///
 /// # Errors
@@ -243,8 +259,8 @@ fn from_files(template: &str, shape: &ShapeSpec, seed: u64) -> Result<Vec<Expect
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncugate_model::Dtype;
     use ncugate_model::Role;
+    use ncugate_phase::config::Init;
 
     use crate::gpu::fixtures::buffer;
     use crate::prove::fixtures::shape;
@@ -262,6 +278,24 @@ mod tests {
         let error = from_files(&template, &shape, 4).unwrap_err().to_string();
         assert!(error.contains("s-4-y.npy"), "{error}");
         assert!(from_files("{{ nope }}", &shape, 3).is_err());
+    }
+
+    #[test]
+    fn the_output_of_all_heads_starts_with_that_of_the_first() {
+        let input = |name| buffer(name, Dtype::F16, &[2, 2, 40, 8], Role::Input);
+        let output = buffer("o", Dtype::F16, &[2, 2, 40, 8], Role::Output);
+        let mut shape = shape(vec![input("q"), input("k"), input("v"), output]);
+        let reference = ReferenceSpec::Builtin(Builtin::parse("sdpa", &[]).unwrap());
+        let inputs = CaseInputs::draw(&shape, 5).unwrap();
+        let whole = expected_on_host(&reference, &shape, 5, &inputs.values).unwrap().unwrap();
+        let first = first_head_on_host(&reference, &shape, 5).unwrap().unwrap();
+        assert_eq!((first.buffer, first.values.as_slice()), (3, &whole[0].values[..40 * 8]));
+        assert!(first_head_on_host(&ReferenceSpec::Builtin(Builtin::Copy), &shape, 5).unwrap().is_none());
+        shape.buffers[1].init = Some(Init::Permutation);
+        assert!(first_head_on_host(&reference, &shape, 5).unwrap().is_none());
+        shape.buffers[1].init = shape.buffers[0].init.clone();
+        shape.buffers.iter_mut().for_each(|buffer| buffer.extents = vec![1, 1, 40, 8]);
+        assert!(first_head_on_host(&reference, &shape, 5).unwrap().is_none(), "it is the whole output");
     }
 
     #[test]

@@ -3,18 +3,19 @@
 //! They derive from the right answer and the inputs, which are in memory wherever a launch is checked, and are tried
 //! on one output at a time. A null answer that equals the right one does not count against a tolerance.
 
-use super::draw::{CaseDraw, as_held, magnitudes};
+use super::draw::{CaseDraw, as_held};
 use super::expected::ExpectedOutput;
 use super::partial;
 use super::shape::ShapeSpec;
 use crate::gpu::BufferSpec;
 use ncugate_array::compare::DifferenceTally;
+use ncugate_array::dense::FiniteValues;
 use ncugate_array::element;
 use ncugate_model::{CheckOutcome, NanRule, Tolerance};
 use rayon::prelude::*;
 
-/// Elements summed by one task.
-const CHUNK: usize = 1 << 13;
+/// Elements of a large output that are compared first.
+const START: usize = 1 << 16;
 /// Largest relative difference from an answer that rounding alone can explain.
 const ROUNDING: f64 = 1e-9;
 /// The relative error of an answer that is off.
@@ -106,9 +107,7 @@ impl CaseDraw {
     /// The first output with fewer than half of its expected elements finite: its index, the finite elements, and all
     /// its elements.
     pub fn mostly_nonfinite(&self) -> Option<(usize, usize, usize)> {
-        let finite = |output: &ExpectedOutput| -> usize {
-            output.values.par_chunks(CHUNK).map(|chunk| chunk.iter().filter(|value| value.is_finite()).count()).sum()
-        };
+        let finite = |output: &ExpectedOutput| FiniteValues::of(&output.values).count as usize;
         let counted = self.expected.iter().map(|output| (output.buffer, finite(output), output.values.len()));
         counted.into_iter().find(|(_, finite, all)| 2 * finite < *all)
     }
@@ -131,11 +130,12 @@ impl CaseDraw {
             .iter()
             .map(|&at| {
                 let output = nulls[at].0;
-                let values = match self.values_of(nulls[at], other, shape, tolerance) {
-                    Some(NullValues::Each(values)) => values,
-                    Some(NullValues::Constant(value)) => vec![value; self.expected[output].values.len()],
-                    None => self.expected[output].values.clone(),
-                };
+                let values =
+                    match self.values_of(nulls[at], other, (shape, tolerance), self.expected[output].values.len()) {
+                        Some(NullValues::Each(values)) => values,
+                        Some(NullValues::Constant(value)) => vec![value; self.expected[output].values.len()],
+                        None => self.expected[output].values.clone(),
+                    };
                 self.with_output(shape, output, values)
             })
             .collect();
@@ -157,25 +157,65 @@ impl CaseDraw {
         tolerance: &Tolerance,
     ) -> NullOutcome {
         let Some(answer) = self.expected.get(null.0) else { return NullOutcome::Right };
-        let largest = magnitudes(std::slice::from_ref(answer))[0];
-        match self.values_of(null, other, shape, tolerance) {
+        if self.is_rejected_at_start(null, other, (shape, tolerance), START) {
+            return NullOutcome::Rejected;
+        }
+        let largest = self.largest[null.0];
+        match self.values_of(null, other, (shape, tolerance), answer.values.len()) {
             None => NullOutcome::Right,
             Some(NullValues::Constant(value)) => self.said_to_constant(value, (null.0, largest), shape, tolerance),
             Some(NullValues::Each(values)) => self.said_to_values(&values, null.0, shape, tolerance),
         }
     }
 
-    /// The values of a null answer; `None` if the output has no null answer of this kind.
+    /// Whether the first values of another seed's only output suffice to reject it as an answer.
+    pub fn rejects_start(&self, other: ExpectedOutput, shape: &ShapeSpec, tolerance: &Tolerance) -> bool {
+        let (null, count) = ((0, NullAnswer::OtherSeed), other.values.len());
+        self.expected.len() == 1 && self.is_rejected_at_start(null, &[other], (shape, tolerance), count)
+    }
+
+    /// Whether the first `count` elements of a larger output suffice to reject a null answer: further elements cannot undo
+    /// it.
+    fn is_rejected_at_start(
+        &self,
+        (at, null): PlacedNull,
+        other: &[ExpectedOutput],
+        (shape, tolerance): (&ShapeSpec, &Tolerance),
+        count: usize,
+    ) -> bool {
+        let answer = &self.expected[at];
+        let buffer = &shape.buffers[answer.buffer];
+        let bounds = tolerance.of_each_element();
+        let is_in_order = buffer.partial.is_none() && buffer.order.is_default();
+        if answer.values.len() <= count || !is_in_order || shape.is_unbounded(answer.buffer) || !bounds.is_usable() {
+            return false;
+        }
+        let held = match self.values_of((at, null), other, (shape, tolerance), count) {
+            None => return false,
+            Some(NullValues::Constant(value)) => vec![value; count],
+            Some(NullValues::Each(values)) => as_held(buffer.dtype, &values),
+        };
+        let right = &answer.values[..count];
+        // Equal after rounding is right, even if the bounds are narrower.
+        if held.len() != count || held == as_held(buffer.dtype, right) {
+            return false;
+        }
+        let tally = DifferenceTally::of_values(&held, right, self.yardstick(shape, at, tolerance));
+        !bounds.violations(&self.differences(&tally, tolerance)).is_empty()
+    }
+
+    /// The first `count` values of a null answer; `None` if the output has no null answer of this kind.
     fn values_of(
         &self,
         (at, null): PlacedNull,
         other: &[ExpectedOutput],
-        shape: &ShapeSpec,
-        tolerance: &Tolerance,
+        (shape, tolerance): (&ShapeSpec, &Tolerance),
+        count: usize,
     ) -> Option<NullValues> {
         let answer = self.expected.get(at)?;
         let (right, buffer) = (&answer.values, &shape.buffers[answer.buffer]);
-        let largest = magnitudes(std::slice::from_ref(answer))[0];
+        let first = count.min(right.len());
+        let largest = self.largest[at];
         let constant = |value: f64| Some(NullValues::Constant(value));
         let values = |mut values: Vec<f64>| {
             partial::sort_rows(buffer, &mut values);
@@ -190,20 +230,23 @@ impl CaseDraw {
             NullAnswer::Nan => None,
             NullAnswer::Off => {
                 let factor = 1.0 + self.share_off((at, largest), shape, tolerance);
-                values(right.par_iter().map(|value| value * factor).collect())
+                values(right[..first].par_iter().map(|value| value * factor).collect())
             }
             NullAnswer::LastRow => match row(buffer) {
                 row if row < right.len() => {
-                    let mut rest = right.clone();
-                    rest[right.len() - row..].fill(0.0);
+                    let mut rest = right[..first].to_vec();
+                    rest.iter_mut().skip(right.len() - row).for_each(|value| *value = 0.0);
                     values(rest)
                 }
                 _ => None,
             },
-            NullAnswer::Input(input) => values(element::decode(shape.buffers[input].dtype, &self.inputs.bytes[input])),
+            NullAnswer::Input(input) => {
+                let (dtype, bytes) = (shape.buffers[input].dtype, &self.inputs.bytes[input]);
+                values(element::decode(dtype, &bytes[..bytes.len().min(count * dtype.size())]))
+            }
             NullAnswer::OtherSeed => {
                 let other = other.iter().find(|output| output.buffer == answer.buffer);
-                other.and_then(|output| values(output.values.clone()))
+                other.and_then(|output| values(output.values[..count.min(output.values.len())].to_vec()))
             }
         }
     }
@@ -290,13 +333,8 @@ fn row(buffer: &BufferSpec) -> usize {
 
 /// The mean of the finite values, the same for any number of threads; 0 without finite values.
 fn finite_mean(values: &[f64]) -> f64 {
-    let of_chunk = |chunk: &[f64]| {
-        let finite = chunk.iter().filter(|value| value.is_finite());
-        finite.fold((0.0, 0_u64), |(sum, count), value| (sum + value, count + 1))
-    };
-    let chunks: Vec<(f64, u64)> = values.par_chunks(CHUNK).map(of_chunk).collect();
-    let (sum, count) = chunks.into_iter().fold((0.0, 0), |(sum, count), (s, c)| (sum + s, count + c));
-    sum / count.max(1) as f64
+    let FiniteValues { count, sum, .. } = FiniteValues::of(values);
+    sum / count.max(1.0)
 }
 
 #[cfg(test)]
@@ -306,8 +344,8 @@ mod tests {
     use ncugate_model::Role;
 
     use crate::gpu::fixtures::buffer;
-    use crate::prove::CaseInputs;
     use crate::prove::fixtures::shape;
+    use crate::prove::{CaseInputs, magnitudes};
     use ncugate_model::{AllClose, Law};
 
     const TOLERANCE: Tolerance = Tolerance {
@@ -367,6 +405,31 @@ mod tests {
         let loose = Tolerance { max_abs: Some(1e9), ..TOLERANCE };
         let zero = self::accepted(&[(output("y", &[2]), &[0.0, 0.0])], &loose);
         assert_eq!(zero, [(0, NullAnswer::Ones)], "garbage for zeros is found by ones");
+    }
+
+    #[test]
+    fn a_large_output_rejects_by_its_start_only_what_all_of_it_rejects() {
+        let spec = output("y", &[START + 5]);
+        let shape = shape(vec![spec.clone()]);
+        let at_end: Vec<f64> = (0..START + 5).map(|at| if at < START { 0.0 } else { 1.0 }).collect();
+        let at_start: Vec<f64> = at_end.iter().rev().copied().collect();
+        let zeros = (0, NullAnswer::Zeros);
+        let said = |answer: &[f64], tolerance: &Tolerance| {
+            let draw = draw(&[(spec.clone(), answer)]);
+            (
+                draw.is_rejected_at_start(zeros, &[], (&shape, tolerance), START),
+                draw.said_to(zeros, &[], &shape, tolerance),
+            )
+        };
+        assert_eq!(said(&at_end, &TOLERANCE), (false, NullOutcome::Rejected));
+        assert_eq!(said(&at_start, &TOLERANCE), (true, NullOutcome::Rejected));
+        let loose = Tolerance { max_abs: Some(1.0), ..TOLERANCE };
+        assert_eq!(said(&at_start, &loose), (false, NullOutcome::Accepted));
+        let few = AllClose { atol: 1e-2, mismatches: 1e-3, ..AllClose::default() };
+        let share = Tolerance { max_abs: None, allclose: Some(few), ..TOLERANCE };
+        assert_eq!(said(&at_start, &share), (false, NullOutcome::Accepted), "a share is of the whole output");
+        let norm = Tolerance { max_abs: None, rel_l2: Some(0.1), ..TOLERANCE };
+        assert_eq!(said(&at_start, &norm), (false, NullOutcome::Rejected), "a norm is of the whole output");
     }
 
     #[test]

@@ -7,11 +7,12 @@
 use super::expected::ExpectedOutput;
 use super::shape::ShapeSpec;
 use crate::gpu::{BufferSpec, copy};
+use ncugate_array::dense::FiniteValues;
 use ncugate_array::element;
+use ncugate_array::generator::fill_normal;
 use ncugate_model::Dtype;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
-use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
@@ -53,17 +54,7 @@ impl Range {
 
     /// The range of the finite values: their mean, and a spread of at least half of their size.
     fn of(values: &[f64]) -> Self {
-        let of_chunk = |chunk: &[f64]| {
-            let mut sums = [0.0; 3];
-            for value in chunk.iter().copied().filter(|value| value.is_finite()) {
-                sums[0] += 1.0;
-                sums[1] += value;
-                sums[2] += value * value;
-            }
-            sums
-        };
-        let add = |a: [f64; 3], b: [f64; 3]| [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
-        let [count, sum, squares] = values.par_chunks(CHUNK).map(of_chunk).reduce(|| [0.0; 3], add);
+        let FiniteValues { count, sum, squares, .. } = FiniteValues::of(values);
         let (mean, square) = (sum / count, squares / count);
         let spread = (square - 0.75 * mean * mean).sqrt();
         if mean.is_finite() && spread.is_finite() && spread > 0.0 { Self { mean, spread } } else { Self::UNIT }
@@ -109,12 +100,9 @@ fn bytes(buffer: &BufferSpec, range: Range, key: PoisonKey, stream: u64) -> Vec<
         let values = &mut values[..bytes.len() / size];
         let mut rng = ChaCha8Rng::from_seed(key.0);
         rng.set_stream(stream << 40 | chunk as u64);
-        for value in values.iter_mut() {
-            let unit: f64 = StandardNormal.sample(&mut rng);
-            // At most half of the dtype's range: the poison stays finite even after its last bit is flipped.
-            let half = element::largest(buffer.dtype) / 2.0;
-            *value = (range.mean + range.spread * unit).clamp(-half, half);
-        }
+        // At most half of the dtype's range: the poison stays finite even after its last bit is flipped.
+        let half = element::largest(buffer.dtype) / 2.0;
+        fill_normal(&mut rng, values, (range.mean, range.spread), half);
         element::encode_into(buffer.dtype, values, bytes);
     });
     bytes

@@ -1,6 +1,7 @@
 //! The arithmetic of a reference: exact in float64, as in a plain kernel, or with a fault that a tolerance should
 //! reject.
 
+use ncugate_array::dense::{exponentials, largest};
 use ncugate_array::element;
 use ncugate_model::Dtype;
 use std::f64::consts::LOG2_E;
@@ -144,13 +145,7 @@ impl SoftmaxArithmetic {
 
 /// The definition in float64, like the default arithmetic, without branches for each element.
 fn soften_exactly(row: &mut [f64]) -> f64 {
-    let base = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let mut total = 0.0;
-    for value in row {
-        *value = (*value - base).exp();
-        total += *value;
-    }
-    total
+    exponentials(row, largest(row))
 }
 
 /// The accumulator of a plain kernel: single precision, or double for outputs in double.
@@ -185,7 +180,8 @@ mod tests {
         // A subset that keeps everything gives the same arithmetic through the other code path.
         let chosen =
             softened(SoftmaxArithmetic { kept: KeySubset::ButOneIn(1000), ..SoftmaxArithmetic::default() }, &scores);
-        assert_eq!(exact, chosen);
+        // Sums and exponentials differ in their rounding.
+        assert!(exact.iter().zip(&chosen).all(|(a, b)| (a / b - 1.0).abs() < 1e-14), "{exact:?}, {chosen:?}");
     }
 
     #[test]

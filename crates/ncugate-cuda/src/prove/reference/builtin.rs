@@ -9,6 +9,7 @@ use super::sdpa::Sdpa;
 use crate::prove::shape::ShapeSpec;
 use ncugate_model::expr::Expr;
 use ncugate_model::{Dtype, nearest};
+use ncugate_phase::config::Init;
 use serde::{Deserialize, Serialize};
 
 /// A built-in reference with its options.
@@ -172,6 +173,25 @@ impl Builtin {
             Self::Reduce { .. } => "reduce",
             Self::Copy => "copy",
         }
+    }
+
+    /// The shape of the first head alone, if the built-in has several heads and a seed gives the first one the same inputs
+    /// as in the whole shape.
+    pub fn first_head(&self, shape: &ShapeSpec) -> Option<ShapeSpec> {
+        let Self::Sdpa { .. } = self else { return None };
+        let mut head = shape.clone();
+        for buffer in &mut head.buffers {
+            let is_drawn = matches!(buffer.init, None | Some(Init::Normal { .. } | Init::Uniform { .. }));
+            if !is_drawn || buffer.is_state() || buffer.partial.is_some() || !buffer.is_compared_in_place() {
+                return None;
+            }
+            match (buffer.name.as_str(), buffer.extents.as_mut_slice()) {
+                ("q" | "k" | "v" | "o", [batch, heads, ..]) => (*batch, *heads) = (1, 1),
+                ("k_scale" | "v_scale", [heads]) => *heads = 1,
+                _ => {}
+            }
+        }
+        (head != *shape).then_some(head)
     }
 
     /// Fits it to a shape: finds its buffers and checks their extents.

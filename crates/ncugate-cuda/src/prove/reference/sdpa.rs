@@ -6,8 +6,8 @@ use super::fit::{BufferValues, Fit};
 use ncugate_array::dense::{Matrix, add_scaled, dot, multiply};
 use rayon::prelude::*;
 
-/// Query rows computed by one task.
-const ROWS: usize = 32;
+/// Query rows computed by one task: a product copies its right matrix into another order first, once for these rows.
+const ROWS: usize = 128;
 
 /// Attention fitted to a shape: `q` is `[B, H, S, D]`, `k` `[B, H, T, D]`, `v` `[B, H, T, E]`, `o` `[B, H, S, E]`.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,12 +60,37 @@ impl Sdpa {
     pub(in crate::prove) fn compute_by(&self, values: &BufferValues, arithmetic: &SoftmaxArithmetic) -> Vec<f64> {
         let heads = values[self.q].len() / (self.queries * self.depth);
         let mut output = vec![0.0; heads * self.queries * self.value_depth];
-        output.par_chunks_mut(self.queries * self.value_depth).enumerate().for_each(|(head, output)| {
-            output.par_chunks_mut(ROWS * self.value_depth).enumerate().for_each(|(block, output)| {
-                self.rows(values, (head, block * ROWS), arithmetic, output);
-            });
+        let v = values[self.v].par_chunks(self.keys * self.value_depth);
+        let finite: Vec<bool> = v.map(|head| head.iter().all(|value| value.is_finite())).collect();
+        let heads = output.chunks_mut(self.queries * self.value_depth).enumerate();
+        let blocks = heads.flat_map(|(head, output)| {
+            let blocks = output.chunks_mut(ROWS * self.value_depth).enumerate();
+            blocks.map(move |(block, output)| ((head, block * ROWS), output))
+        });
+        let blocks: Vec<_> = blocks.collect();
+        // Each thread keeps the memory of its weights.
+        blocks.into_par_iter().for_each_init(Vec::new, |weights, ((head, first), output)| {
+            match *arithmetic == SoftmaxArithmetic::default() && finite[head] {
+                true => self.block(values, (head, first), weights, output),
+                false => self.rows(values, (head, first), arithmetic, output),
+            }
         });
         output
+    }
+
+    /// Queries, keys and values of a head, and the factors of its scores and of its output.
+    fn head<'v>(&self, values: &'v BufferValues, head: usize) -> ([&'v [f64]; 3], [f64; 2]) {
+        let of_head = |buffer: usize, elements: usize| &values[buffer][head * elements..][..elements];
+        let q = of_head(self.q, self.queries * self.depth);
+        let k = of_head(self.k, self.keys * self.depth);
+        let v = of_head(self.v, self.keys * self.value_depth);
+        let factor = |buffer: Option<usize>| buffer.map_or(1.0, |b| values[b][head]);
+        ([q, k, v], [self.scale * factor(self.k_scale), factor(self.v_scale)])
+    }
+
+    /// The keys that a row sees.
+    const fn seen(&self, row: usize) -> usize {
+        if self.causal { row + 1 } else { self.keys }
     }
 
     /// Rows of one head from `first` on, as many as `output` has room for.
@@ -76,24 +101,13 @@ impl Sdpa {
         arithmetic: &SoftmaxArithmetic,
         output: &mut [f64],
     ) {
-        let of_head = |buffer: usize, row: usize| &values[buffer][head * row..][..row];
-        let q = of_head(self.q, self.queries * self.depth);
-        let k = of_head(self.k, self.keys * self.depth);
-        let v = of_head(self.v, self.keys * self.value_depth);
-        let factor = |buffer: Option<usize>| buffer.map_or(1.0, |b| values[b][head]);
-        let (scale, v_scale) = (self.scale * factor(self.k_scale), factor(self.v_scale));
-        if *arithmetic == SoftmaxArithmetic::default() && v.iter().all(|v| v.is_finite()) {
-            let seen = |row: usize| if self.causal { first + row + 1 } else { self.keys };
-            let q = &q[first * self.depth..];
-            return self.block((q, k, v), (scale, v_scale), seen, output);
-        }
+        let ([q, k, v], [scale, v_scale]) = self.head(values, head);
         let mut weights = Vec::with_capacity(self.keys);
         for (row, output) in output.chunks_exact_mut(self.value_depth).enumerate() {
             let row = first + row;
             let query = &q[row * self.depth..][..self.depth];
-            let seen = if self.causal { row + 1 } else { self.keys };
             weights.clear();
-            weights.extend(k.chunks_exact(self.depth).take(seen).map(|key| scale * dot(query, key)));
+            weights.extend(k.chunks_exact(self.depth).take(self.seen(row)).map(|key| scale * dot(query, key)));
             let total = arithmetic.soften(&mut weights);
             for (weight, value) in weights.iter().zip(v.chunks_exact(self.value_depth)) {
                 add_scaled(output, weight / total * v_scale, value);
@@ -103,24 +117,22 @@ impl Sdpa {
 
     /// The same in exact arithmetic, by matrix products: masked keys have a weight of 0, which is right for finite
     /// values.
-    fn block(
-        &self,
-        (q, k, v): (&[f64], &[f64], &[f64]),
-        (scale, v_scale): (f64, f64),
-        seen: impl Fn(usize) -> usize,
-        output: &mut [f64],
-    ) {
+    fn block(&self, values: &BufferValues, (head, first): (usize, usize), weights: &mut Vec<f64>, output: &mut [f64]) {
+        let ([q, k, v], [scale, v_scale]) = self.head(values, head);
         let rows = output.len() / self.value_depth;
-        let keys = seen(rows - 1);
-        let mut weights = vec![0.0; rows * keys];
+        let keys = self.seen(first + rows - 1);
+        weights.resize(rows * keys, 0.0);
         let k = Matrix::new(k, keys, self.depth).transposed();
-        multiply(scale, Matrix::new(q, rows, self.depth), k, &mut weights);
+        multiply(scale, Matrix::new(&q[first * self.depth..], rows, self.depth), k, weights);
+        let mut totals = Vec::with_capacity(rows);
         for (row, weights) in weights.chunks_exact_mut(keys).enumerate() {
-            let (own, others) = weights.split_at_mut(seen(row));
-            let total = SoftmaxArithmetic::default().soften(own);
-            own.iter_mut().for_each(|weight| *weight /= total);
+            let (own, others) = weights.split_at_mut(self.seen(first + row));
+            totals.push(SoftmaxArithmetic::default().soften(own));
             others.fill(0.0);
         }
-        multiply(v_scale, Matrix::new(&weights, rows, keys), Matrix::new(v, keys, self.value_depth), output);
+        multiply(v_scale, Matrix::new(weights, rows, keys), Matrix::new(v, keys, self.value_depth), output);
+        for (output, total) in output.chunks_exact_mut(self.value_depth).zip(totals) {
+            output.iter_mut().for_each(|value| *value /= total);
+        }
     }
 }
