@@ -13,8 +13,8 @@ use ncugate_campaign::{
 use ncugate_cuda::build::Arch;
 use ncugate_cuda::host::{check_reference, ill_conditioned, mutant_table, null_test};
 use ncugate_judge::{
-    absent_metrics, by_duration_alone, out_of_reach, preconditions, static_gates, unlikely_limits, unlisted_metrics,
-    weakened_checks, weakened_gates,
+    absent_metrics, by_duration_alone, gates_without_launch, out_of_reach, preconditions, static_gates,
+    unlikely_limits, unlisted_metrics, weakened_checks, weakened_gates,
 };
 use ncugate_model::number::counted;
 use ncugate_model::{Level, NullTest, Verdict};
@@ -118,9 +118,12 @@ fn one(
     if !phase.is_of_reports() {
         prove_tolerance((&phase, &plan), args, found, out)?;
     }
-    let notes = absent_aids(&phase).into_iter().chain(unlisted_metrics(&phase)).map(|note| format!("note: {note}"));
-    let weak =
-        weakened_gates(&phase, today).into_iter().chain(weakened_checks(&phase)).chain(by_duration_alone(&phase));
+    let notes = absent_aids(&phase).into_iter().chain(unlisted_metrics(&phase));
+    let notes = notes.chain(gates_without_launch(&phase, &plan)).map(|note| format!("note: {note}"));
+    let weak = weakened_gates(&phase, &plan, today)
+        .into_iter()
+        .chain(weakened_checks(&phase, &plan))
+        .chain(by_duration_alone(&phase));
     for caution in notes.chain(weak).chain(unlikely_limits(&phase)) {
         writeln!(out, "  {caution}")?;
         found.notes.push(caution);

@@ -3,6 +3,7 @@
 use super::verbosity;
 use crate::console::warn;
 use crate::exit::Outcome;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use ncugate_campaign::search::{AttemptError, ChosenError, SearchError};
 use ncugate_campaign::{BaseError, BisectError, CalibrationError, CampaignError, LiveError, ProgramProfileError};
 use ncugate_cuda::build::BuildError;
@@ -284,6 +285,21 @@ pub fn report_usage(error: &clap::Error) -> Outcome {
     }
     let text = error.render();
     verbosity::settle();
-    warn(if verbosity::colours_errors() { text.ansi().to_string() } else { text.to_string() }.trim_end());
+    let mut text = if verbosity::colours_errors() { text.ansi().to_string() } else { text.to_string() };
+    if let Some(variant) = variant_of_explain(error) {
+        text = format!("{}\nhint: `--variant {variant}` explains that variant", text.trim_end());
+    }
+    warn(text.trim_end());
     Outcome::Usage
+}
+
+/// The second word of `ncugate explain RUN VARIANT`, if that is the error.
+fn variant_of_explain(error: &clap::Error) -> Option<&str> {
+    let is_explain = matches!(error.get(ContextKind::Usage), Some(ContextValue::StyledStr(usage)) if usage.to_string().contains("ncugate explain "));
+    match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(word)) if error.kind() == ErrorKind::UnknownArgument && is_explain => {
+            (!word.starts_with('-')).then_some(word)
+        }
+        _ => None,
+    }
 }

@@ -2,6 +2,7 @@
 //! kernels that the double of the driver knows by name.
 
 use crate::command::{Finished, Place, binary, root, wait_for, write_double};
+use crate::concurrent::folders;
 use crate::stored::{report_of, report_of_eligible_warps, report_of_variants};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -486,6 +487,8 @@ fn a_variant_that_one_shape_cannot_launch_is_judged_at_the_others() {
         ),
         // The gate passes for the variant launched at both shapes, which is not the selected one.
         ("shapes = [\"only\", \"wide\"]\non = \"copy_table\"", Some(4), "pass latency 1 == 1"),
+        ("shapes = [\"only\", \"wide\"]\non = \"each\"", Some(0), "1 is judged at 3 of 4 pairs of variant and shape"),
+        ("shapes = [\"only\", \"wide\"]", Some(4), "not launched at shape `wide`"),
     ] {
         let (place, variables) = machine_of_two_shapes(&gate(rest));
         let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
@@ -497,6 +500,37 @@ fn a_variant_that_one_shape_cannot_launch_is_judged_at_the_others() {
         timed.sort();
         assert_eq!(timed, ["copy_honest", "copy_table", "copy_table"], "nothing is launched where it is left out");
     }
+}
+
+#[test]
+fn a_shape_without_the_selected_variant_names_the_best_one_launched_there() {
+    let gate = "[[gate]]\nname = \"lean\"\nrequire = \"correct == 1\"\non = \"each\"\n";
+    let (place, variables) = machine_of_two_shapes(gate);
+    let command = |arguments: &[&str]| {
+        let mut command = place.ncugate(arguments);
+        Finished::of(command.envs(variables.clone()).timeout(Duration::from_secs(100)))
+    };
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let finished = command(&["run", "phase.toml", "--source", "gpu"]);
+    let printed = words(&finished.stdout);
+    assert!(printed.contains("wide: best copy_table: "), "{printed}");
+    assert!(printed.contains("; the selected copy_honest is not launched there"), "{printed}");
+    assert!(printed.contains("1 variant is launched only at the shapes of its `where`."), "{printed}");
+    assert!(!printed.to_lowercase().contains("missing: not launched"), "{printed}");
+    let folder = folders(&place).remove(0);
+    let results: Value = serde_json::from_str(&fs::read_to_string(folder.join("results.json")).unwrap()).unwrap();
+    let at = |name: &str| {
+        let shapes = results["use"]["shapes"].as_array().unwrap();
+        shapes.iter().find(|shape| shape["shape"] == name).unwrap_or_else(|| panic!("{shapes:?}")).clone()
+    };
+    let wide = at("wide");
+    assert!(wide["not_launched"] == "copy_honest" && wide["best"] == "copy_table", "{wide}");
+    assert!(wide["variant"].is_null() && at("only").get("not_launched").is_none(), "{wide}");
+    for page in ["report.md", "report.html"] {
+        assert!(fs::read_to_string(folder.join(page)).unwrap().contains("is not launched there"), "{page}");
+    }
+    let checked = words(&command(&["check", "phase.toml"]).stdout);
+    assert!(checked.contains("copy_honest: is not launched at shape wide; gates on `each` or a glob"), "{checked}");
 }
 
 #[test]

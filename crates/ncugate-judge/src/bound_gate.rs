@@ -4,6 +4,7 @@ use super::bind::{bind, compared, scalar_value};
 use super::case_outcome::{CaseOutcome, holds, margin};
 use super::compiled_requirement::{CompiledForm, CompiledRequirement, CompiledSide};
 use super::context::{EvalContext, ProofPolicy, finite};
+use super::excused_pairs::PairState;
 use super::launches::Launches;
 use super::operand::{Absence, CaseSamples, Operand, SPEED, SampleSeries};
 use super::results::{Correctness, InconclusiveKind};
@@ -24,35 +25,58 @@ pub enum IntervalDetail {
     Verdicts,
 }
 
-/// A variant judged by a gate, with one outcome per shape of the gate.
+/// A variant judged by a gate.
 pub struct VariantOutcome {
     pub variant: usize,
-    /// Over all shapes.
+    /// Over all its cases.
     pub verdict: Verdict,
-    /// By shape.
-    pub cases: Vec<CaseOutcome>,
+    /// The index of each shape of the gate and the outcome there, without excused pairs.
+    pub cases: Vec<(usize, CaseOutcome)>,
 }
 
 impl VariantOutcome {
     /// Whether every case that does not hold is a comparison that was not made.
     pub fn is_uncompared(&self) -> bool {
         let open = |case: &CaseOutcome| case.inconclusive == Some(InconclusiveKind::Uncompared);
-        self.verdict == Verdict::Inconclusive
-            && self.cases.iter().all(|case| case.verdict == Verdict::Pass || open(case))
+        self.verdict == Verdict::Inconclusive && self.outcomes().all(|case| case.verdict == Verdict::Pass || open(case))
+    }
+
+    /// The outcomes, in the order of the shapes.
+    pub fn outcomes(&self) -> impl Iterator<Item = &CaseOutcome> {
+        self.cases.iter().map(|(_, outcome)| outcome)
+    }
+
+    /// The outcome without excused pairs; `state` is by shape of the gate.
+    #[must_use]
+    pub fn excused(self, gate: &Gate, state: impl Fn(usize) -> PairState) -> Self {
+        let case = |(shape, outcome): (usize, CaseOutcome)| match state(shape) {
+            PairState::Judged => Some((shape, outcome)),
+            PairState::Excused => None,
+            PairState::ShapeWithoutVariant => Some((
+                shape,
+                outcome.unless_launched(&format!("no variant is launched at shape `{}`", gate.shapes[shape])),
+            )),
+            PairState::VariantWithoutShape => {
+                Some((shape, outcome.unless_launched("launched at no shape of the gate")))
+            }
+        };
+        let cases: Vec<_> = self.cases.into_iter().filter_map(case).collect();
+        Self { verdict: over_shapes(gate, &cases), cases, ..self }
     }
 
     /// The outcome of a variant that was picked from several: a case holds only on samples that took no part in the
     /// selection.
     #[must_use]
     pub fn confirmed(self, gate: &Gate) -> Self {
-        let cases: Vec<CaseOutcome> = self.cases.into_iter().map(CaseOutcome::unless_unconfirmed).collect();
+        let confirmed = |(shape, outcome): (usize, CaseOutcome)| (shape, outcome.unless_unconfirmed());
+        let cases: Vec<_> = self.cases.into_iter().map(confirmed).collect();
         Self { verdict: over_shapes(gate, &cases), cases, ..self }
     }
 }
 
-fn over_shapes(gate: &Gate, cases: &[CaseOutcome]) -> Verdict {
+fn over_shapes(gate: &Gate, cases: &[(usize, CaseOutcome)]) -> Verdict {
     let needed = gate.at_least.map_or(cases.len(), |n| n as usize);
-    Verdict::at_least(needed, cases.iter().map(|case| case.verdict))
+    Verdict::at_least(needed, cases.iter().map(|(_, case)| case.verdict))
 }
 
 pub struct BoundGate<'a> {
@@ -97,9 +121,9 @@ impl<'a> BoundGate<'a> {
         }
     }
 
-    /// ` at large`, for a case at a shape other than the objective's.
-    pub fn elsewhere(&self, case: usize) -> String {
-        let shape = self.gate.shapes.get(case).filter(|shape| **shape != self.context.phase.objective.shape);
+    /// ` at large`, for a shape of the gate other than the objective's.
+    pub fn elsewhere(&self, shape: usize) -> String {
+        let shape = self.gate.shapes.get(shape).filter(|shape| **shape != self.context.phase.objective.shape);
         shape.map_or_else(String::new, |shape| format!(" at {shape}"))
     }
 
@@ -126,8 +150,8 @@ impl<'a> BoundGate<'a> {
     }
 
     fn row(&self, variant: usize, detail: IntervalDetail) -> VariantOutcome {
-        let cases: Vec<CaseOutcome> =
-            (0..self.gate.shapes.len()).map(|shape| self.case(variant, shape, detail)).collect();
+        let shapes = 0..self.gate.shapes.len();
+        let cases: Vec<_> = shapes.map(|shape| (shape, self.case(variant, shape, detail))).collect();
         VariantOutcome { variant, verdict: over_shapes(self.gate, &cases), cases }
     }
 

@@ -117,6 +117,18 @@ impl CaseOutcome {
         }
     }
 
+    /// The reason for a pair that is not launched; a wrong variant stays wrong.
+    #[must_use]
+    pub fn unless_launched(self, reason: &str) -> Self {
+        match self.verdict {
+            Verdict::Fail => self,
+            Verdict::Pass | Verdict::Inconclusive => Self::missing(match &self.note {
+                Some(note) => format!("{reason}; {note}"),
+                None => reason.to_owned(),
+            }),
+        }
+    }
+
     /// Distance outside the limit, relative to it; infinite without a margin.
     pub fn severity(&self) -> f64 {
         match (self.margin, self.limit) {

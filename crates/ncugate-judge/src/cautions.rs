@@ -1,5 +1,6 @@
 //! Cautions for the reader of a verdict: gates that do not judge the selected variant, weakened gates, a fallback.
 
+use super::excused_pairs::{ExcusedPairs, PairState};
 use super::results::FallbackResult;
 use super::selection_basis::SelectionBasis;
 use super::unlikely_limits::unlikely_limits;
@@ -8,18 +9,25 @@ use crate::frame::required_metrics::timed_shapes;
 use crate::store::inputs::own_tools;
 use jiff::civil::Date;
 use ncugate_model::number::{counted, short};
-use ncugate_model::{Level, NanRule, OnInconclusive, Scope, Verdict};
-use ncugate_phase::config::{BoundOf, Gate, Laws, OwnBound, Phase, RowOrder, Suppression, WorkloadReference};
+use ncugate_model::{Level, NanRule, OnInconclusive, Scope, ShapeName, Verdict, glob};
+use ncugate_phase::config::{BASE, BoundOf, Gate, Laws, OwnBound, Phase, RowOrder, Suppression, WorkloadReference};
+use ncugate_phase::plan::{Plan, Variant};
 
 /// Phases with fewer seeds are listed: each draw of the inputs is one chance to find a wrong result.
 const FEW_SEEDS: usize = 2;
 
 /// The cautions of a judged phase, most serious first.
-pub fn of(phase: &Phase, today: Date, grounds: &SelectionBasis<'_>, fallback: Option<&FallbackResult>) -> Vec<String> {
+pub fn of(
+    (phase, plan): (&Phase, &Plan),
+    today: Date,
+    grounds: &SelectionBasis<'_>,
+    fallback: Option<&FallbackResult>,
+) -> Vec<String> {
     let taken = fallback.filter(|fallback| fallback.verdict == Verdict::Pass).map(fallback_caution);
     let cautions =
         (taken.into_iter()).chain(grounds.caution()).chain(unlikely_limits(phase)).chain(unlisted_metrics(phase));
-    cautions.chain(weakened_gates(phase, today)).chain(weakened_checks(phase)).chain(by_duration_alone(phase)).collect()
+    let weakened = weakened_gates(phase, plan, today).into_iter().chain(weakened_checks(phase, plan));
+    cautions.chain(weakened).chain(by_duration_alone(phase)).collect()
 }
 
 fn fallback_caution(fallback: &FallbackResult) -> String {
@@ -29,8 +37,9 @@ fn fallback_caution(fallback: &FallbackResult) -> String {
 }
 
 /// Settings that make a phase's gates easier to pass, in one line; `None` if there are no such settings.
-pub fn weakened_gates(phase: &Phase, today: Date) -> Option<String> {
-    let gates = answered_for(phase);
+pub fn weakened_gates(phase: &Phase, plan: &Plan, today: Date) -> Option<String> {
+    let scopes = answered_for(phase);
+    let gates: Vec<&Gate> = scopes.iter().map(|(gate, _)| *gate).collect();
     let valid = phase.gate_plan.waivers.iter().filter(|waiver| waiver.holds_on(today));
     let until = valid.clone().map(|waiver| waiver.expires).max();
     let waivers: std::collections::HashSet<&str> = valid.map(|waiver| waiver.gate.as_str()).collect();
@@ -50,6 +59,7 @@ pub fn weakened_gates(phase: &Phase, today: Date) -> Option<String> {
         said(globs.len(), "judges only", "judge only").map(|what| format!("{what} {}", distinct(globs).join(" and "))),
         said(count(&|g| g.on == Scope::Any), "accepts any variant", "accept any variant"),
         said(count(&|g| g.at_least.is_some()), "needs only some shapes", "need only some shapes"),
+        unjudged_pairs(&scopes, plan),
     ]
     .into_iter()
     .flatten()
@@ -62,7 +72,7 @@ pub fn weakened_gates(phase: &Phase, today: Date) -> Option<String> {
 }
 
 /// Settings that make a phase's checks weaker, in one line; `None` if there are no such settings.
-pub fn weakened_checks(phase: &Phase) -> Option<String> {
+pub fn weakened_checks(phase: &Phase, plan: &Plan) -> Option<String> {
     let workload = &phase.workload;
     if workload.is_of_reports() {
         return None;
@@ -119,6 +129,7 @@ pub fn weakened_checks(phase: &Phase) -> Option<String> {
         .chain(alone)
         .chain(suppressed)
         .chain(tools)
+        .chain(narrowed(phase, plan))
         .collect();
     (!parts.is_empty()).then(|| format!("weakened checks: {}", parts.join("; ")))
 }
@@ -134,13 +145,76 @@ pub fn by_duration_alone(phase: &Phase) -> Option<String> {
     })
 }
 
-/// The gates that count for a phase: its own, those of tiers up to the last required tier, and those of stages.
-fn answered_for(phase: &Phase) -> Vec<&Gate> {
+/// `1 is judged at 8 of 16 pairs of variant and shape (`where`)`; `None` if every gate judges all pairs.
+fn unjudged_pairs(scopes: &[(&Gate, Option<&str>)], plan: &Plan) -> Option<String> {
+    let (mut gates, mut excused, mut all) = (0, 0, 0);
+    for scope @ (gate, _) in scopes {
+        let judged = judged(scope, plan);
+        let here = ExcusedPairs::new(gate, &judged).map_or(0, |excused| excused.count());
+        if here > 0 {
+            gates += 1;
+            excused += here;
+            all += judged.len() * gate.shapes.len();
+        }
+    }
+    let are = if gates == 1 { "is" } else { "are" };
+    (gates > 0)
+        .then(|| format!("{gates} {are} judged at {} of {all} pairs of variant and shape (`where`)", all - excused))
+}
+
+/// The candidates that a gate of a scope judges.
+fn judged<'p>((gate, stage): &(&Gate, Option<&str>), plan: &'p Plan) -> Vec<&'p Variant> {
+    let matchers: Vec<_> = [gate.on.glob(), *stage].into_iter().flatten().filter_map(|text| glob(text).ok()).collect();
+    let is_judged = |variant: &&Variant| matchers.iter().all(|matcher| matcher.is_match(&variant.id.0));
+    plan.candidates().filter(is_judged).collect()
+}
+
+/// Gates that are inconclusive whatever is measured, because `where` leaves a shape without a variant or a variant without
+/// a shape; a sentence each.
+pub fn gates_without_launch(phase: &Phase, plan: &Plan) -> Vec<String> {
+    let of = |scope: &(&Gate, Option<&str>)| {
+        let (gate, judged) = (scope.0, judged(scope, plan));
+        let (variant, shape, state) = ExcusedPairs::new(gate, &judged)?.open()?;
+        let why = match state {
+            PairState::VariantWithoutShape => format!("{} at all its shapes", judged[variant].id),
+            _ => format!("all its variants at {}", gate.shapes[shape]),
+        };
+        Some(format!("gate '{}' is inconclusive: `where` excludes {why}", gate.name))
+    };
+    answered_for(phase).iter().filter_map(of).collect()
+}
+
+/// Variants that `where` excludes at shapes at which the base launches them.
+fn narrowed(phase: &Phase, plan: &Plan) -> Option<String> {
+    let candidates: Vec<&Variant> = plan.candidates().collect();
+    let own = |of_base: &Variant| match (of_base.id.0.strip_prefix(BASE)?.strip_prefix('+'), candidates.as_slice()) {
+        (Some(id), all) => all.iter().find(|variant| variant.id.0 == *id).copied(),
+        (None, [only]) => Some(*only),
+        (None, _) => None,
+    };
+    let pairs = plan.base(phase).filter_map(|of_base| Some((of_base, own(of_base)?))).flat_map(|(of_base, own)| {
+        let shapes = phase.workload.shapes.iter().map(|shape| &shape.name);
+        let is_narrowed = |shape: &&ShapeName| own.left_out_at(shape).is_some() && of_base.left_out_at(shape).is_none();
+        shapes.filter(is_narrowed).map(|shape| format!("{} at {shape}", own.id))
+    });
+    let pairs: Vec<String> = pairs.collect();
+    let first = pairs.first()?;
+    let more = match pairs.len() - 1 {
+        0 => String::new(),
+        more => format!(" and {}", counted(more, "more pair")),
+    };
+    Some(format!("`where` excludes {first}{more}, launched at the base"))
+}
+
+/// The gates that count for a phase, with the glob of their stage: its own, those of tiers up to the last required tier,
+/// and those of stages.
+fn answered_for(phase: &Phase) -> Vec<(&Gate, Option<&str>)> {
     let tiers = &phase.gate_plan.tiers;
     let required = tiers.iter().rposition(|tier| tier.required).map_or(0, |last| last + 1);
     let tiers = tiers.iter().take(required).flat_map(|tier| &tier.gates);
-    let stages = phase.gate_plan.stages.iter().flat_map(|stage| &stage.gates);
-    phase.gates.iter().chain(tiers).chain(stages).collect()
+    let own = phase.gates.iter().chain(tiers).map(|gate| (gate, None));
+    let stages = phase.gate_plan.stages.iter();
+    own.chain(stages.flat_map(|stage| stage.gates.iter().map(|gate| (gate, Some(stage.variant.as_str()))))).collect()
 }
 
 fn distinct(mut texts: Vec<String>) -> Vec<String> {
@@ -153,6 +227,7 @@ fn distinct(mut texts: Vec<String>) -> Vec<String> {
 mod tests {
     use super::*;
     use ncugate_phase::config::parse;
+    use ncugate_phase::plan::unroll;
     use std::path::Path;
 
     fn phase(change: impl Fn(&str) -> String) -> Phase {
@@ -163,20 +238,42 @@ mod tests {
         .unwrap()
     }
 
+    fn checks(phase: &Phase) -> Option<String> {
+        weakened_checks(phase, &unroll(phase).unwrap())
+    }
+
+    #[test]
+    fn a_condition_narrower_than_at_the_base_is_listed() {
+        let of = |condition: &str| {
+            let phase = include_str!("../../../tests/data/copy.toml");
+            let phase = phase.replace("[kernel]\n", &format!("[kernel]\nwhere = \"{condition}\"\n"));
+            let wide = phase.replace("[workload.shapes]\n", "[workload.shapes]\nwide = { S = 4096 }\n");
+            format!("{wide}[sweep]\nTHREADS = [64, 128]\n")
+        };
+        let narrowed = |now: &str, then: &str| {
+            let head = "[base]\nref = \"main\"\ncommit = \"0123456789ab\"\nfolder = \"b\"\n";
+            let text = format!("{}{head}phase = '''\n{}'''\n", of(now), of(then));
+            checks(&parse(Path::new("copy.toml"), &text).unwrap_or_else(|e| panic!("{}", e.render(false))))
+        };
+        let said = narrowed("S < 4096 or THREADS == 64", "S > 0").unwrap_or_default();
+        assert!(said.contains("`where` excludes THREADS=128 at wide, launched at the base"), "{said}");
+        let said = narrowed("S < 4096", "S > 0").unwrap_or_default();
+        assert!(said.contains("THREADS=64 at wide and 1 more pair"), "{said}");
+        for (now, then) in [("S > 0", "S < 4096"), ("S < 4096", "S < 4096")] {
+            assert_eq!(narrowed(now, then), None, "{now}, {then}");
+        }
+    }
+
     #[test]
     fn what_weakens_the_checks_of_a_phase_is_listed() {
         let plain = phase(str::to_owned);
-        assert!(
-            plain.workload.seeds.len() >= FEW_SEEDS && weakened_checks(&plain).is_none(),
-            "{:?}",
-            weakened_checks(&plain)
-        );
+        assert!(plain.workload.seeds.len() >= FEW_SEEDS && checks(&plain).is_none(), "{:?}", checks(&plain));
         let weak = |from: &str, to: &str| {
             let found = phase(|text| {
                 assert!(text.contains(from), "{text}");
                 text.replacen(from, to, 1)
             });
-            weakened_checks(&found).unwrap_or_default()
+            checks(&found).unwrap_or_default()
         };
         assert!(weak("[workload]\n", "[workload]\nlaws = [\"declared\"]\n").contains("only the laws \"declared\""));
         let tools = weak("[kernel]\n", "[profile]\nncu = \"./my/ncu\"\n[kernel]\n");
@@ -195,7 +292,7 @@ mod tests {
             let line = text.lines().find(|line| line.starts_with("tolerance")).unwrap();
             text.replacen(line, bound, 1)
         });
-        let said = weakened_checks(&loose).unwrap();
+        let said = checks(&loose).unwrap();
         for words in ["5 % of an output may be wrong", "answers may be NaN", "shape only with a larger tolerance"] {
             assert!(said.contains(words), "{words}: {said}");
         }

@@ -2,12 +2,14 @@
 
 use super::bound_gate::{BoundGate, IntervalDetail, VariantOutcome};
 use super::context::EvalContext;
+use super::excused_pairs::ExcusedPairs;
 use super::gate_verdict::{GateVerdict, ScopeRows, gate_verdict};
 use super::results::Correctness;
 use super::scope::{Picks, ScopeRule};
 use super::shortfall::Shortfalls;
 use ncugate_model::{Verdict, glob};
 use ncugate_phase::config::Gate;
+use ncugate_phase::plan::Variant;
 use std::collections::HashSet;
 
 /// Above this number of cases, intervals are computed only if a verdict needs them.
@@ -63,11 +65,11 @@ impl<'a> GateEvaluator<'a> {
         let rows = match (shortfalls, &picked) {
             (Some(shortfalls), picked) => {
                 let alone = of_glob(rule, candidates.variants, self.context).unwrap_or_default();
-                let all = bound.judge(&alone, detail(alone.len()));
+                let all = self.judged(bound, &alone, detail(alone.len()));
                 shortfalls.note(bound, &all);
                 pick(all, picked.as_deref().unwrap_or_default())
             }
-            (None, Ok(picked)) => bound.judge(picked, detail(picked.len())),
+            (None, Ok(picked)) => self.judged(bound, picked, detail(picked.len())),
             (None, Err(_)) => Vec::new(),
         };
         let among = of_glob(rule, candidates.variants, self.context).map_or(0, |all| all.len());
@@ -77,6 +79,15 @@ impl<'a> GateEvaluator<'a> {
             Ok(_) => ScopeRows::Rows(rows),
         };
         gate_verdict(bound, self.context, rule.combine, picked)
+    }
+
+    /// Judges variants without the pairs that the phase excuses.
+    fn judged(&self, bound: &BoundGate<'_>, variants: &[usize], detail: IntervalDetail) -> Vec<VariantOutcome> {
+        let rows = bound.judge(variants, detail);
+        let judged: Vec<&Variant> = variants.iter().map(|at| self.context.variant(*at)).collect();
+        let Some(excused) = ExcusedPairs::new(bound.gate, &judged) else { return rows };
+        let without = |(at, row): (usize, VariantOutcome)| row.excused(bound.gate, |shape| excused.state(at, shape));
+        rows.into_iter().enumerate().map(without).collect()
     }
 
     /// The judged variants, or a verdict and a reason if no variant can be judged.

@@ -107,7 +107,8 @@ fn scope_note(gate: &GateResult, counts: Counts, deciding: Option<&Case>) -> Opt
         0 => String::new(),
         open => format!(", {open} inconclusive"),
     };
-    Some(format!("on {scope}{decided}; {} pass, {} fail{open}", counts.pass, counts.fail))
+    let pairs = gate.judged_pairs().map_or_else(String::new, |pairs| format!("; {pairs}"));
+    Some(format!("on {scope}{decided}; {} pass, {} fail{open}{pairs}", counts.pass, counts.fail))
 }
 
 /// Notes on the scope and on the samples used.

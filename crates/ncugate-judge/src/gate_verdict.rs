@@ -46,7 +46,9 @@ pub fn gate_verdict(
     let gate = bound.gate;
     let waivers = Waivers::of(&gate.name, &context.phase.gate_plan.waivers, context.given.today);
     let only_noise = match &picked {
-        ScopeRows::Rows(rows) => rows.iter().flat_map(|row| &row.cases).all(|case| is_noise(case, bound.full())),
+        ScopeRows::Rows(rows) => {
+            rows.iter().flat_map(VariantOutcome::outcomes).all(|case| is_noise(case, bound.full()))
+        }
         ScopeRows::Nothing(..) => false,
     };
     let mut judged = match picked {
@@ -108,7 +110,8 @@ fn bare(bound: &BoundGate<'_>, verdict: Verdict, reason: String) -> GateVerdict 
         expired_waiver: None,
         deciding: None,
         cases: Arc::default(),
-        needed: gate.at_least.map_or(gate.shapes.len(), |needed| needed as usize),
+        at_least: gate.at_least.map(|needed| needed as usize),
+        not_launched: 0,
     };
     GateVerdict { effect: verdict, result, warnings: Vec::new() }
 }
@@ -139,28 +142,29 @@ fn of_rows(
             waiver.map(|w| format!("gate '{}' is waived until {} by {}: {}", gate.name, w.expires, w.owner, w.reason)),
         );
     }
-    judged.result.deciding = deciding.map(|(row, case)| row * gate.shapes.len() + case);
+    judged.result.deciding =
+        deciding.map(|(row, case)| rows.iter().take(row).map(|row| row.cases.len()).sum::<usize>() + case);
+    judged.result.not_launched = rows.iter().map(|row| gate.shapes.len() - row.cases.len()).sum();
     let at_shapes = |row: VariantOutcome| {
         let variant = &context.variant(row.variant).id;
-        let case = move |(shape, outcome): (&ShapeName, CaseOutcome)| Case {
-            variant: variant.clone(),
-            shape: shape.clone(),
-            outcome,
+        let case = move |(shape, outcome): (usize, CaseOutcome)| {
+            let shape: &ShapeName = &gate.shapes[shape];
+            Case { variant: variant.clone(), shape: shape.clone(), outcome }
         };
-        gate.shapes.iter().zip(row.cases).map(case)
+        row.cases.into_iter().map(case)
     };
     judged.result.cases = Arc::new(rows.into_iter().flat_map(at_shapes).collect());
-    if let Some(undecided) = judged.result.undecided() {
-        judged.result.reason = format!("{}; {undecided}", judged.result.reason).into();
+    for more in judged.result.undecided().into_iter().chain(judged.result.judged_pairs()) {
+        judged.result.reason = format!("{}; {more}", judged.result.reason).into();
     }
     judged
 }
 
-/// The deciding case: the one farthest outside or closest to the limit; for `any`, the best one.
+/// The deciding case, by position of its row and in its row: the one farthest outside or closest to the limit; for `any`, the best one.
 fn deciding(rows: &[VariantOutcome], verdict: Verdict, combine: Combine) -> Option<(usize, usize)> {
     let cases = rows.iter().enumerate().filter(|(_, row)| row.verdict == verdict).flat_map(|(at, row)| {
         let wanted = |case: &CaseOutcome| case.verdict == verdict;
-        row.cases.iter().enumerate().filter(move |(_, c)| wanted(c)).map(move |(shape, case)| ((at, shape), case))
+        row.outcomes().enumerate().filter(move |(_, c)| wanted(c)).map(move |(place, case)| ((at, place), case))
     });
     let by_severity = |a: &((usize, usize), &CaseOutcome), b: &((usize, usize), &CaseOutcome)| {
         let order = a.1.severity().total_cmp(&b.1.severity());

@@ -21,6 +21,7 @@ mod correctness;
 mod counter_spread;
 mod error;
 mod evaluator;
+mod excused_pairs;
 mod fallback;
 mod feasibility;
 mod foreign_run;
@@ -68,7 +69,7 @@ pub mod witness;
 
 pub use base_choice::base_of;
 pub use case_outcome::CaseOutcome;
-pub use cautions::{by_duration_alone, weakened_checks, weakened_gates};
+pub use cautions::{by_duration_alone, gates_without_launch, weakened_checks, weakened_gates};
 pub use confirmation_scope::to_confirm;
 pub use context::{BetweenRuns, Context, Noise, StoredRun};
 pub use correctness::{correctness, name_cheats, name_profiled_cheats};

@@ -26,9 +26,9 @@ impl<'p, 'a> Messages<'p, 'a> {
     /// A variant's shortfall, in short: "registers <= 64 by 6", "latency_p90 <= 20 by 0.2 µs at large".
     pub fn lack(&self, row: &VariantOutcome) -> Option<String> {
         let require = &self.bound.gate.require;
-        let worst = row.cases.iter().enumerate().filter(|(_, case)| case.verdict == row.verdict);
+        let worst = row.cases.iter().filter(|(_, case)| case.verdict == row.verdict);
         let (at, worst) = worst.max_by(|a, b| a.1.severity().total_cmp(&b.1.severity()))?;
-        let place = self.bound.elsewhere(at);
+        let place = self.bound.elsewhere(*at);
         Some(match (row.verdict, worst.margin, &worst.note) {
             (Verdict::Fail, Some(margin), None) => {
                 format!("{require} by {}{place}", distance(margin.abs(), &self.unit))
@@ -38,7 +38,8 @@ impl<'p, 'a> Messages<'p, 'a> {
         })
     }
 
-    /// The reason for a gate's verdict over all of its variants; `deciding` is the row and the case that decide.
+    /// The reason for a gate's verdict over all of its variants; `deciding` is the row and the place in it of the case
+    /// that decides.
     pub fn reason(
         &self,
         combine: Combine,
@@ -53,8 +54,8 @@ impl<'p, 'a> Messages<'p, 'a> {
             (n, None) => format!(" at {n} shapes"),
         };
         let Some((row, case)) = deciding else { return "nothing was judged".to_owned() };
-        let outcome = &rows[row].cases[case];
-        let place = if gate.shapes.len() > 1 { format!(" at {}", gate.shapes[case]) } else { String::new() };
+        let (shape, outcome) = &rows[row].cases[case];
+        let place = if gate.shapes.len() > 1 { format!(" at {}", gate.shapes[*shape]) } else { String::new() };
         let with = |n: Verdict| rows.iter().filter(|r| r.verdict == n).count();
         let who = format!("{}{place}", self.bound.context.variant(rows[row].variant).id);
         match verdict {

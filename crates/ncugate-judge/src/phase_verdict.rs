@@ -85,7 +85,7 @@ pub fn judge(
     Judgement {
         verdict,
         reason,
-        cautions: cautions::of(phase, given.today, &grounds, fallback.as_ref()),
+        cautions: cautions::of((phase, plan), given.today, &grounds, fallback.as_ref()),
         selected: candidates.selected.and_then(|at| selection(&context, at, candidates.ranked.len())),
         variants: variants(&context, &candidates.ranked, shortfalls),
         gates: gates.into_iter().map(|g| g.result).collect(),
@@ -136,10 +136,12 @@ fn selection(context: &EvalContext<'_>, at: usize, among: usize) -> Option<Selec
 }
 
 fn selection_warnings(context: &EvalContext<'_>, candidates: &[usize]) -> Vec<String> {
-    let proven = |at: &&usize| context.correctness(**at).may_hold();
-    let unmeasured: Vec<usize> =
-        candidates.iter().filter(proven).filter(|at| context.objective(**at).is_none()).copied().collect();
     let objective = &context.phase.objective;
+    let is_unmeasured = |at: &&usize| {
+        let is_launched = context.variant(**at).left_out_at(&objective.shape).is_none();
+        context.correctness(**at).may_hold() && context.objective(**at).is_none() && is_launched
+    };
+    let unmeasured: Vec<usize> = candidates.iter().filter(is_unmeasured).copied().collect();
     let warning = |first: &usize| {
         let variants = counted(unmeasured.len(), "correct candidate");
         let value = context.quantities.read(&context.variant(*first).id, &objective.shape, &objective.metric);

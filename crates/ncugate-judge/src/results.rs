@@ -5,6 +5,7 @@ use super::gate_summary::GateSummary;
 use super::messages;
 use super::witness::durations::WitnessBand;
 use ncugate_model::expr::{Owner, Requirement};
+use ncugate_model::number::counted;
 use ncugate_model::{CleanText, Level, Scope, ShapeName, VariantId, Verdict};
 use ncugate_phase::config::Waiver;
 use schemars::JsonSchema;
@@ -84,9 +85,16 @@ pub struct GateResult {
     /// By variant, then by shape; there may be millions.
     #[serde(skip)]
     pub cases: Arc<Vec<Case>>,
-    /// Cases of a variant that have to hold: of all its shapes, or of as many as `at_least` says.
+    /// Cases of a variant that have to hold; all of them if none.
     #[serde(skip)]
-    pub needed: usize,
+    pub at_least: Option<usize>,
+    /// Pairs of variant and shape that are not judged, because `where` of the variant excludes the shape.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub not_launched: usize,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 fn waiver_reason<S: Serializer>(waiver: &Option<Waiver>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -143,12 +151,20 @@ impl GateResult {
         (!parts.is_empty()).then(|| parts.join("; "))
     }
 
+    /// `judged at 8 of 16 pairs of variant and shape; the others are not launched (`where`)`; `None` if all are judged.
+    pub fn judged_pairs(&self) -> Option<String> {
+        let judged = self.cases.len();
+        (self.not_launched > 0).then(|| {
+            let all = counted(judged + self.not_launched, "pair");
+            format!("judged at {judged} of {all} of variant and shape; the others are not launched (`where`)")
+        })
+    }
+
     /// The verdict for one variant over its shapes; `None` if the gate does not judge that variant.
     pub fn of(&self, id: &VariantId) -> Option<Verdict> {
-        let mut cases =
-            self.cases.iter().filter(|case| case.variant == *id).map(|case| case.outcome.verdict).peekable();
-        cases.peek()?;
-        Some(Verdict::at_least(self.needed, cases))
+        let cases = self.cases.iter().filter(|case| case.variant == *id).map(|case| case.outcome.verdict);
+        let cases: Vec<Verdict> = cases.collect();
+        (!cases.is_empty()).then(|| Verdict::at_least(self.at_least.unwrap_or(cases.len()), cases))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The shortfalls of each variant on its own.
 
 use super::bound_gate::{BoundGate, VariantOutcome};
+use super::case_outcome::CaseOutcome;
 use super::messages::Messages;
 use super::results::Shortfall;
 use ncugate_model::{Level, Verdict};
@@ -30,7 +31,7 @@ impl Shortfalls {
         }
         let messages = Messages::of(bound);
         let lack = |row: &VariantOutcome| {
-            let severity = row.cases.iter().map(|c| c.severity()).fold(f64::NEG_INFINITY, f64::max);
+            let severity = row.outcomes().map(CaseOutcome::severity).fold(f64::NEG_INFINITY, f64::max);
             let text = (row.verdict != Verdict::Pass).then(|| messages.lack(row))??.into();
             let uncompared = row.is_uncompared();
             Some((severity, Shortfall { line: Some(bound.gate.line), verdict: row.verdict, text, uncompared }))

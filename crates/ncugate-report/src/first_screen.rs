@@ -25,7 +25,7 @@ pub struct FirstScreen {
     pub notes: Vec<CleanText>,
 }
 
-/// The variant to use at a shape; the selected one if none is recommended.
+/// The variant to use at a shape; if none is recommended the selected one, or the best one that is launched there.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShapeChoice {
     pub shape: CleanText,
@@ -38,6 +38,8 @@ pub struct ShapeChoice {
     pub origin: Option<SampleOrigin>,
     /// `2.92× slower than sdpa_flash`; none without a value to compare with.
     pub against: Option<CleanText>,
+    /// The selected variant, if it is not launched at the shape; then the row is about the best one that is.
+    pub not_launched: Option<CleanText>,
     /// Compiler flags of a kernel, `file:function`, or a command line; the id if it has none of them.
     pub flags: CleanText,
 }
@@ -87,6 +89,16 @@ impl StepCause {
 }
 
 impl ShapeChoice {
+    /// The word before the variant.
+    pub const fn word(&self) -> &'static str {
+        match (self.standing, &self.not_launched) {
+            (_, Some(_)) => "best",
+            (Recommendation::Recommended, None) => "use",
+            (Recommendation::Losing, None) => "passing",
+            (Recommendation::NotRecommended, None) => "selected",
+        }
+    }
+
     /// `29.7 µs, 2.92× slower than sdpa_flash`
     pub fn text(&self) -> String {
         let against = self.against.as_ref().map_or_else(String::new, |against| format!(", {against}"));
@@ -94,7 +106,9 @@ impl ShapeChoice {
             Some(SampleOrigin::Sweep) => " (not re-timed)",
             Some(SampleOrigin::Confirmation) | None => "",
         };
-        format!("{}{origin}{against}", self.value)
+        let not_launched = self.not_launched.as_ref();
+        let selected = not_launched.map_or_else(String::new, |id| format!("; the selected {id} is not launched there"));
+        format!("{}{origin}{against}{selected}", self.value)
     }
 }
 
@@ -121,7 +135,8 @@ fn shapes(inputs: &ReportInputs<'_>, report: &RunReport) -> Vec<ShapeChoice> {
     let used = &report.in_use;
     let Some((_, metric)) = report.metric(&used.metric) else { return Vec::new() };
     let of = |used_here: &super::in_use::ShapeUse| {
-        let named = |id: &VariantId| used_here.variant.as_ref() == Some(&id.0);
+        let launched = used_here.best.as_ref().filter(|_| used_here.not_launched.is_some());
+        let named = |id: &VariantId| used_here.variant.as_ref().or(launched) == Some(&id.0);
         let in_use = inputs.plan.variants.iter().map(|variant| &variant.id).find(|id| named(id));
         let variant = in_use.or(banner_variant(inputs.judgement))?;
         let shape = ShapeName(used_here.shape.clone());
@@ -132,7 +147,7 @@ fn shapes(inputs: &ReportInputs<'_>, report: &RunReport) -> Vec<ShapeChoice> {
             worse && change.judged != ChangeDirection::WithinNoise
         });
         let standing = match used.basis {
-            _ if value.is_none() => Recommendation::NotRecommended,
+            _ if value.is_none() || launched.is_some() => Recommendation::NotRecommended,
             UseBasis::Nothing => Recommendation::NotRecommended,
             UseBasis::Selected | UseBasis::Fallback if loses => Recommendation::Losing,
             UseBasis::Selected | UseBasis::Fallback => Recommendation::Recommended,
@@ -150,6 +165,7 @@ fn shapes(inputs: &ReportInputs<'_>, report: &RunReport) -> Vec<ShapeChoice> {
             value: value.map_or_else(|| "not measured".into(), |value| number::with_unit(value, &metric.unit).into()),
             origin: value.and_then(|_| Catalogue::embedded().latency(&metric.name)).map(|_| origin),
             against: compared.map(|(other, change)| compared_words(metric, &change, &other).into()),
+            not_launched: used_here.not_launched.clone(),
             flags,
         })
     };

@@ -63,6 +63,9 @@ pub struct ShapeUse {
     pub best: Option<CleanText>,
     /// Value of the best in the sweep; of the one to use its own.
     pub best_value: Option<Number>,
+    /// The selected variant, if its `where` excludes the shape and no gate chose another one: `best` is launched here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_launched: Option<CleanText>,
 }
 
 impl InUse {
@@ -171,6 +174,11 @@ impl<'a> Chooser<'a> {
         self.phase.workload.shapes.iter().filter(is_timed)
     }
 
+    /// Whether the phase launches a variant at a shape.
+    fn is_launched(&self, id: &VariantId, shape: &ShapeName) -> bool {
+        self.plan.variant(id).is_some_and(|variant| variant.left_out_at(shape).is_none())
+    }
+
     fn value(&self, id: &VariantId, shape: &ShapeName) -> Option<f64> {
         self.quantities.read(id, shape, self.metric).value().filter(|value| value.is_finite())
     }
@@ -210,6 +218,7 @@ impl<'a> Chooser<'a> {
             }
             UseBasis::Selected | UseBasis::Fallback | UseBasis::Nothing => BTreeMap::new(),
         };
+        let default = default.filter(|id| self.is_launched(id, name));
         (self.best(judged.keys().copied(), name).map(|(id, _)| id).or(default), judged)
     }
 
@@ -218,6 +227,10 @@ impl<'a> Chooser<'a> {
         let (chosen, judged) = self.chosen(name, basis, default);
         let candidates = self.plan.candidates().map(|v| &v.id).filter(|id| self.is_proven(id));
         let best = self.best(candidates, name);
+        let selected = self.judgement.selected.as_ref().map(|selected| &selected.variant);
+        let not_launched = selected.filter(|id| {
+            basis != UseBasis::Fallback && chosen.is_none() && best.is_some() && !self.is_launched(id, name)
+        });
         ShapeUse {
             shape: name.0.clone(),
             dimensions: shape.dims.iter().cloned().collect(),
@@ -228,6 +241,7 @@ impl<'a> Chooser<'a> {
             best_value: best
                 .map(|(id, value)| if chosen == Some(id) { self.confirmed(id, name).unwrap_or(value) } else { value })
                 .map(Number::new),
+            not_launched: not_launched.map(|id| id.0.clone()),
         }
     }
 

@@ -247,7 +247,10 @@ pub fn missing(inputs: &ReportInputs<'_>) -> Vec<String> {
                 reasons.add("never launched", &why.join("; "), &build.variant.0);
             }
             BuildOutcome::Built { left_out, .. } => {
-                for out in left_out {
+                let variant = inputs.plan.variant(&build.variant);
+                // A shape that `where` excludes is not missing.
+                let is_missing = |shape| variant.is_none_or(|variant| variant.left_out_at(shape).is_none());
+                for out in left_out.iter().filter(|out| is_missing(&out.shape)) {
                     let why = format!("at shape {}: {}", out.shape, out.reasons.join("; "));
                     reasons.add("not launched", &why, &build.variant.0);
                 }

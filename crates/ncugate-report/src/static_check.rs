@@ -140,13 +140,19 @@ pub fn builds(plan: &Plan, builds: &[BuildRecord], arch: &str) -> (String, Verdi
             BuildOutcome::Built { left_out, .. } => {
                 standing += candidate;
                 built += candidate;
-                let mut by_reason: IndexMap<String, Vec<String>> = IndexMap::new();
+                let mut by_reason: IndexMap<(bool, String), Vec<String>> = IndexMap::new();
                 for out in left_out {
-                    by_reason.entry(out.reasons.join("\n")).or_default().push(out.shape.to_string());
+                    let is_excluded = variant.left_out_at(&out.shape).is_some();
+                    by_reason.entry((is_excluded, out.reasons.join("\n"))).or_default().push(out.shape.to_string());
                 }
-                for (why, shapes) in by_reason {
+                for ((is_excluded, why), shapes) in by_reason {
                     let shapes = if shapes.len() == 1 { format!("shape {}", shapes[0]) } else { listed(&shapes, ", ") };
-                    let what = format!("is not launched at {shapes} on {arch}, and is judged where it is");
+                    let what = match is_excluded {
+                        true => format!(
+                            "is not launched at {shapes}; gates on `each` or a glob judge it at its other shapes"
+                        ),
+                        false => format!("cannot be launched at {shapes} on {arch}; gates there are inconclusive"),
+                    };
                     failures.add(&variant.id.0, what, why);
                 }
             }

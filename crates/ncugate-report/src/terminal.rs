@@ -2,7 +2,6 @@
 
 use super::deltas::Delta;
 use super::error::RenderError;
-use super::first_screen::Recommendation;
 use super::metric_change::MetricChange;
 use super::run_report::RunReport;
 use super::variant_row::VariantRow;
@@ -78,12 +77,8 @@ fn first_screen(report: &RunReport, columns: usize) -> String {
         paragraph(&mut out, &report.in_use.sentence, columns);
     }
     for row in &screen.shapes {
-        let word = match row.standing {
-            Recommendation::Recommended => "use",
-            Recommendation::Losing => "passing",
-            Recommendation::NotRecommended => "selected",
-        };
-        paragraph(&mut out, &format!("{}: {word} {}: {}", row.shape, row.variant, row.text()), columns);
+        let line = format!("{}: {} {}: {}", row.shape, row.word(), row.variant, row.text());
+        paragraph(&mut out, &line, columns);
     }
     let next = screen.next.as_ref().map(|next| format!("next: {}", next.text()));
     let notes = screen.notes_title().map(|title| format!("{title}, above"));

@@ -106,7 +106,7 @@ impl<'a> Audits<'a> {
 pub fn trust(inputs: &ReportInputs<'_>) -> Trust {
     let cheats = cheats(inputs);
     let found = [said(&cheats), passed_over(inputs), self_reported(inputs)];
-    let lines = found.into_iter().chain([verified(inputs), witnessed(inputs)]);
+    let lines = found.into_iter().chain([conditional(inputs), verified(inputs), witnessed(inputs)]);
     let lines = lines
         .flatten()
         .chain(sanitized(inputs))
@@ -209,6 +209,26 @@ fn self_reported(inputs: &ReportInputs<'_>) -> Option<String> {
     let more = programs.len().saturating_sub(NAMED);
     named.extend((more > 0).then(|| format!("{more} more")));
     (!programs.is_empty()).then(|| format!("Self-reported latency: {}.", named.join(", ")))
+}
+
+/// `12 variants are launched only at the shapes of their `where`; 6 of them not at large, so they cannot be selected.`
+fn conditional(inputs: &ReportInputs<'_>) -> Option<String> {
+    let conditional: Vec<&Variant> = inputs.plan.variants.iter().filter(|variant| variant.is_conditional()).collect();
+    let objective = &inputs.phase.objective.shape;
+    let is_out =
+        |variant: &&&Variant| variant.standing == VariantRole::Candidate && variant.left_out_at(objective).is_some();
+    let out = match conditional.iter().filter(is_out).count() {
+        0 => String::new(),
+        1 => format!("; 1 of them not at {objective}, so it cannot be selected"),
+        out => format!("; {out} of them not at {objective}, so they cannot be selected"),
+    };
+    let are = if conditional.len() == 1 {
+        "is launched only at the shapes of its"
+    } else {
+        "are launched only at the shapes of their"
+    };
+    let variants = number::counted(conditional.len(), "variant");
+    (!conditional.is_empty()).then(|| format!("{variants} {are} `where`{out}."))
 }
 
 /// Verified timed launches of kernels: the total, and the least verified variant.

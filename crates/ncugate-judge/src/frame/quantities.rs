@@ -301,7 +301,7 @@ impl Quantities {
 
     /// Removes the values of a row whose variant is not launched at its shape. Facts of its launches stay, because
     /// they show the reason.
-    pub(super) fn leave_out(&mut self, row: usize, reason: &Arc<str>) {
+    pub(crate) fn leave_out(&mut self, row: usize, reason: &Arc<str>) {
         if let Some((_, facts)) = self.rows.get_index_mut(row) {
             facts.left_out = Some(reason.clone());
         }

@@ -1,5 +1,6 @@
 //! From a phase's TOML to verdicts.
 
+mod dispatch;
 mod doubt;
 mod forms;
 mod noise;

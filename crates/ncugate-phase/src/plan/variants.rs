@@ -2,8 +2,8 @@
 
 use super::program::{KernelCode, KernelPlan, ShapeProgram};
 use crate::config::LaunchPattern;
-use ncugate_model::VariantId;
 use ncugate_model::expr::Value;
+use ncugate_model::{ShapeName, VariantId};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -42,7 +42,29 @@ pub enum Method {
     Captured(LaunchPattern),
 }
 
+impl Variant {
+    /// Why the phase does not launch the variant at a shape: its `where` does not hold there. `None` if it is launched.
+    pub fn left_out_at(&self, shape: &ShapeName) -> Option<&str> {
+        let program = self.method.programs().iter().find(|program| program.shape == *shape)?;
+        program.left_out.as_deref()
+    }
+
+    /// Whether `where` excludes a shape.
+    pub fn is_conditional(&self) -> bool {
+        self.method.programs().iter().any(|program| program.left_out.is_some())
+    }
+}
+
 impl Method {
+    /// One program per shape; empty if ncugate does not build the variant.
+    fn programs(&self) -> &[ShapeProgram] {
+        match self {
+            Self::Kernel(kernel) => &kernel.programs,
+            Self::Function(FunctionPlan { host: Some(host), .. }) => &host.programs,
+            Self::Function(_) | Self::Command(_) | Self::Captured(_) => &[],
+        }
+    }
+
     /// Whether ncugate builds the variant.
     pub const fn is_built(&self) -> bool {
         matches!(self, Self::Kernel(_) | Self::Function(FunctionPlan { host: Some(_), .. }))

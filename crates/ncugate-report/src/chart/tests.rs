@@ -92,7 +92,8 @@ fn gate(metric: &str, limits: [f64; 2]) -> GateResult {
         expired_waiver: None,
         deciding: None,
         cases: Arc::default(),
-        needed: 1,
+        at_least: None,
+        not_launched: 0,
     }
 }
 
