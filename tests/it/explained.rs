@@ -126,6 +126,18 @@ fn many_short_launches_of_a_report_are_a_finding() {
     );
 }
 
+#[test]
+fn a_variant_as_a_second_word_names_its_option() {
+    let place = Place::new();
+    let finished = place.run(&["explain", "run", "full_d128_2"]);
+    assert_eq!(finished.status, Some(2), "{finished:?}");
+    assert!(finished.stderr.contains("hint: `--variant full_d128_2` explains that variant"), "{finished:?}");
+    for words in [["explain", "run", "--varaint"], ["page", "run", "full_d128_2"]] {
+        let finished = place.run(&words);
+        assert!(finished.status == Some(2) && !finished.stderr.contains("explains that variant"), "{finished:?}");
+    }
+}
+
 /// Kernels with a known defect, written after the rules (`tests/gpu/defects`), explained from a report alone.
 #[test]
 fn defects_of_other_kernels_lead() {
