@@ -227,7 +227,7 @@ pub fn by_shape(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], used: &InUs
         Some((baseline.id.0.clone(), reference))
     });
     let of = |shape: &ShapeUse| {
-        let named = |id: &VariantId| shape.variant.as_ref() == Some(&id.0);
+        let named = |id: &VariantId| shape.shown() == Some(&id.0);
         let used = inputs.plan.variants.iter().map(|variant| &variant.id).find(|id| named(id));
         let variant = used.or(in_use::banner_variant(inputs.judgement))?;
         let name = inputs.phase.workload.shapes.iter().map(|s| &s.name).find(|name| name.0 == shape.shape)?;

@@ -135,8 +135,7 @@ fn shapes(inputs: &ReportInputs<'_>, report: &RunReport) -> Vec<ShapeChoice> {
     let used = &report.in_use;
     let Some((_, metric)) = report.metric(&used.metric) else { return Vec::new() };
     let of = |used_here: &super::in_use::ShapeUse| {
-        let launched = used_here.best.as_ref().filter(|_| used_here.not_launched.is_some());
-        let named = |id: &VariantId| used_here.variant.as_ref().or(launched) == Some(&id.0);
+        let named = |id: &VariantId| used_here.shown() == Some(&id.0);
         let in_use = inputs.plan.variants.iter().map(|variant| &variant.id).find(|id| named(id));
         let variant = in_use.or(banner_variant(inputs.judgement))?;
         let shape = ShapeName(used_here.shape.clone());
@@ -147,7 +146,7 @@ fn shapes(inputs: &ReportInputs<'_>, report: &RunReport) -> Vec<ShapeChoice> {
             worse && change.judged != ChangeDirection::WithinNoise
         });
         let standing = match used.basis {
-            _ if value.is_none() || launched.is_some() => Recommendation::NotRecommended,
+            _ if value.is_none() || used_here.not_launched.is_some() => Recommendation::NotRecommended,
             UseBasis::Nothing => Recommendation::NotRecommended,
             UseBasis::Selected | UseBasis::Fallback if loses => Recommendation::Losing,
             UseBasis::Selected | UseBasis::Fallback => Recommendation::Recommended,

@@ -68,6 +68,13 @@ pub struct ShapeUse {
     pub not_launched: Option<CleanText>,
 }
 
+impl ShapeUse {
+    /// The variant to use; without one, the best variant if the selected one is not launched here.
+    pub fn shown(&self) -> Option<&CleanText> {
+        self.variant.as_ref().or(self.best.as_ref().filter(|_| self.not_launched.is_some()))
+    }
+}
+
 impl InUse {
     /// Whether another variant than this one is in use at the shape.
     pub fn has_another(&self, variant: &VariantId, shape: &ShapeName) -> bool {
