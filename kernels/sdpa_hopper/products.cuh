@@ -32,6 +32,15 @@ __device__ __forceinline__ void wgmma_arrive() {
 // What wgmma is told of a tile that it reads by columns: rows of 128 bytes, swizzled, and the next 64 columns `next` bytes further on.
 __device__ __forceinline__ uint32_t column_descriptor(uint32_t address, uint32_t next) { return (address & 0x3ffff) >> 4 | (next >> 4) << 16; }
 
+// Gives registers of a warpgroup back, and takes some of those that are free: it has COUNT a thread then.
+template <int COUNT>
+__device__ __forceinline__ void give_registers() { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(COUNT)); }
+template <int COUNT>
+__device__ __forceinline__ void take_registers() { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(COUNT)); }
+
+// Arrives at barrier number `id` of the block without waiting for the others of its `threads`.
+__device__ __forceinline__ void barrier_join(int id, int threads) { asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory"); }
+
 // The instructions have an f32 sum as an operand of its own, so that each N has its own text.
 //   rows      c (+)= a . b^T: a is 64x16 in shared memory, b is Nx16, both by rows. `add`: whether to add to c
 //   columns   c += a . b: a is 64x16 in registers as mma has it, 16 rows for each warp; b is 16xN in shared memory, by rows

@@ -27,67 +27,15 @@
 //   TILE_N      keys of a step: 64 (default), 80, 96, 112, 128
 //   STAGES      tiles of K, and as many of V, in flight: 2 (default), 3, 4
 //   MIN_BLOCKS  blocks an SM should hold, for __launch_bounds__ (default 1): with WARPGROUPS it decides how many registers a thread has
-#include "softmax.cuh"
+#include "step.cuh"
 
-#ifndef WARPGROUPS
-#define WARPGROUPS 2
-#endif
-#ifndef STAGES
-#define STAGES 2
-#endif
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1
 #endif
 
-#if WARPGROUPS < 1 || WARPGROUPS > 4
-#error "WARPGROUPS must be 1 to 4"
-#endif
-#if STAGES < 2
-#error "STAGES must be at least 2: the scores of a tile are computed with the output of the one before"
-#endif
-#if defined(__CUDA_ARCH__) && !defined(__CUDA_ARCH_FEAT_SM90_ALL)
-#error "sdpa_hopper needs sm_90a: wgmma and the bulk tensor copy engine are Hopper's. sdpa_fast runs elsewhere"
-#endif
-
 namespace {
 
-constexpr int TILE_M = WARPGROUP_ROWS * WARPGROUPS;
 constexpr int THREADS = 128 * WARPGROUPS;
-constexpr int Q_BOX = WARPGROUP_ROWS * BOX_ROW, KV_BOX = TILE_N * BOX_ROW;   // bytes
-constexpr int Q_BYTES = BOXES * Q_BOX;                                       // of a warpgroup
-constexpr int TILE_BYTES = BOXES * KV_BOX;                                   // a tile of K or of V
-
-// In units of descriptors, which are 16 bytes.
-constexpr uint32_t ROW = BOX_ROW >> 4, STEP = 32 >> 4;   // a row of a box; 16 columns
-
-using Weights = uint32_t[TILE_N / 16][4];
-
-template <int COUNT>
-__device__ __forceinline__ void pin(float (&blocks)[COUNT][4]) {
-#pragma unroll
-    for (int i = 0; i < COUNT * 4; ++i) ptx::pin(blocks[i / 4][i % 4]);
-}
-
-// Starts score = q . k^T.
-__device__ __forceinline__ void multiply_keys(Scores& score, uint32_t q_tile, uint32_t k_tile) {
-    pin(score);
-    ptx::wgmma_begin();
-#pragma unroll
-    for (int d = 0; d < HEAD_DIM / 16; ++d) {
-        const uint32_t a = q_tile + d / 4 * WARPGROUP_ROWS * ROW + d % 4 * STEP, b = k_tile + d / 4 * TILE_N * ROW + d % 4 * STEP;
-        ptx::Product<TILE_N>::rows(score, ptx::whole(a), ptx::whole(b), d > 0);
-    }
-    ptx::wgmma_commit();
-}
-
-// Starts out += weights . v.
-__device__ __forceinline__ void multiply_values(Rows& rows, const Weights& weights, uint32_t v_tile) {
-    pin(rows.out);
-    ptx::wgmma_begin();
-#pragma unroll
-    for (int k = 0; k < TILE_N / 16; ++k) ptx::Product<HEAD_DIM>::columns(rows.out, weights[k], ptx::whole(v_tile + k * 16 * ROW));
-    ptx::wgmma_commit();
-}
 
 // The slots of K or of V: tile t is in slot t % STAGES, in the phase t / STAGES of that slot's barrier.
 struct Slots {
@@ -216,7 +164,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     pin(score);
     keys.release(0, extent, lane);
     mask_edges(0);
-    find_highest(rows.max, score);   // finite: every row sees the first key
+    begin_rows(rows, score);   // finite: every row sees the first key
     exponentiate(score, rows, log2_scale);
     pack_weights(weights, score);
 
@@ -237,13 +185,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
         keys.release(tile + 1, extent, lane);
         ptx::wgmma_arrive<0>();   // the output is there too
         pin(rows.out);
-        if (raised) {
-#pragma unroll
-            for (int n = 0; n < HEAD_DIM / 8; ++n) {
-#pragma unroll
-                for (int i = 0; i < 4; ++i) rows.out[n][i] *= shrink[i / 2];
-            }
-        }
+        if (raised) rescale(rows, shrink);
         pack_weights(weights, score);
     }
     values.wait(tiles - 1);
@@ -253,11 +195,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     pin(rows.out);
     values.release(tiles - 1, extent, lane);
 
-#pragma unroll
-    for (int w = 0; w < WARPGROUPS; ++w) {
-        if (warpgroup == w) ptx::barrier(1 + w, 128);   // nobody reads this warpgroup's Q any more, where the result is put together
-    }
-    char* const tile = shared + warpgroup * Q_BYTES;
     void* const o_head = static_cast<char*>(o) + static_cast<size_t>(batch * heads + head) * S * HEAD_DIM * 2;
-    write_rows(rows, tile, o_head, first_row, S, warp % 4 * 16, lane);
+    write_rows(rows, o_head, first_row + warp % 4 * 16, S, lane);
 }

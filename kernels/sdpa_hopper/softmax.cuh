@@ -63,19 +63,26 @@ __device__ __forceinline__ void mask(Scores& score, int first_row, int first_key
     }
 }
 
-// The largest score of each row.
+// The largest of this lane's scores of each row.
 __device__ __forceinline__ void find_highest(float (&highest)[2], const Scores& score) {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
         highest[h] = fmaxf(score[0][2 * h], score[0][2 * h + 1]);
 #pragma unroll
         for (int n = 1; n < TILE_N / 8; ++n) highest[h] = fmaxf(highest[h], fmaxf(score[n][2 * h], score[n][2 * h + 1]));
-        highest[h] = quad_max(highest[h]);
     }
 }
 
+// The maxima that a row begins with.
+__device__ __forceinline__ void begin_rows(Rows& rows, const Scores& score) {
+    find_highest(rows.max, score);
+#pragma unroll
+    for (int h = 0; h < 2; ++h) rows.max[h] = quad_max(rows.max[h]);
+}
+
 // Raises the maxima where a score would be more than 2^SLACK of one: both types have room for that, and after the first tiles most rows need no
-// raising. Says whether any did; then `shrink` is what their outputs have to be multiplied by.
+// raising. A lane can say so of its own scores, so that lanes exchange maxima only if one does. Says whether any did; then `shrink` is what their outputs
+// have to be multiplied by.
 __device__ __forceinline__ bool make_room(Rows& rows, float (&shrink)[2], const Scores& score, float log2_scale) {
     constexpr float SLACK = 8.0f;
     float highest[2];
@@ -84,7 +91,7 @@ __device__ __forceinline__ bool make_room(Rows& rows, float (&shrink)[2], const 
     if (!__any_sync(0xffffffffu, exceeds)) return false;
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-        const float max = fmaxf(rows.max[h], highest[h]);
+        const float max = fmaxf(rows.max[h], quad_max(highest[h]));
         shrink[h] = ptx::exp2_fast((rows.max[h] - max) * log2_scale);
         rows.max[h] = max;
         rows.sum[h] *= shrink[h];
@@ -119,30 +126,37 @@ __device__ __forceinline__ void pack_weights(uint32_t (&weights)[TILE_N / 16][4]
     }
 }
 
-// The byte of 16-byte piece `chunk` of row `row` in boxes of 64 rows side by side. Eight rows' pieces of one column fall in different banks.
-__device__ __forceinline__ uint32_t swizzled(int row, int chunk) {
-    return chunk / 8 * (WARPGROUP_ROWS * BOX_ROW) + row * BOX_ROW + ((chunk % 8 ^ (row & 7)) << 4);
+// Of the four lanes of a quad, lane t gets number t of each lane's values, in the lanes' order.
+__device__ __forceinline__ void transpose_quad(uint32_t (&x)[4], int lane) {
+#pragma unroll
+    for (int step = 1; step < 4; step *= 2) {
+        const bool upper = (lane & step) != 0;
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            if ((i & step) != 0) continue;
+            const uint32_t other = __shfl_xor_sync(0xffffffffu, upper ? x[i] : x[i + step], step);
+            (upper ? x[i] : x[i + step]) = other;
+        }
+    }
 }
 
-// Divides by the sums, and writes whole 16-byte pieces by way of the warp's own 16 rows, from `row` on, of a tile of 64 in shared memory.
-// `first_row` is the tile's.
-__device__ __forceinline__ void write_rows(const Rows& rows, char* tile, void* o_head, int first_row, int S, int row, int lane) {
+// Divides by the sums, and writes the warp's 16 rows from `first_row` on. A lane has two columns of each block of eight; quads of lanes exchange them,
+// so that each lane writes all eight of every fourth block, 16 bytes.
+__device__ __forceinline__ void write_rows(const Rows& rows, void* o_head, int first_row, int S, int lane) {
     constexpr int CHUNKS = HEAD_DIM / 8;
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
         const float inverse = __fdividef(1.0f, quad_sum(rows.sum[h]));
+        const int row = first_row + 8 * h + lane / 4;
+        uint4* const to = static_cast<uint4*>(o_head) + static_cast<size_t>(row) * CHUNKS + lane % 4;
 #pragma unroll
-        for (int n = 0; n < CHUNKS; ++n) {
-            const uint32_t pair = ptx::pack(rows.out[n][2 * h] * inverse, rows.out[n][2 * h + 1] * inverse);
-            *reinterpret_cast<uint32_t*>(tile + swizzled(row + 8 * h + lane / 4, n) + 4 * (lane % 4)) = pair;
+        for (int n = 0; n < CHUNKS; n += 4) {
+            uint32_t pairs[4];
+#pragma unroll
+            for (int i = 0; i < 4; ++i) pairs[i] = ptx::pack(rows.out[n + i][2 * h] * inverse, rows.out[n + i][2 * h + 1] * inverse);
+            transpose_quad(pairs, lane);
+            if (row < S) to[n] = make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
         }
-    }
-    __syncwarp();
-    uint4* const to = static_cast<uint4*>(o_head) + static_cast<size_t>(first_row) * CHUNKS;
-#pragma unroll
-    for (int i = lane; i < 16 * CHUNKS; i += 32) {
-        const int r = row + i / CHUNKS, chunk = i % CHUNKS;
-        if (first_row + r < S) to[r * CHUNKS + chunk] = *reinterpret_cast<const uint4*>(tile + swizzled(r, chunk));
     }
 }
 

@@ -254,6 +254,22 @@ def hopper(dim: int, cases: list[dict[str, int]]) -> Family:
     )
 
 
+def persistent(dim: int, cases: list[dict[str, int]]) -> Family:
+    """sdpa_persistent for heads of `dim` dimensions, in f16; of few blocks too, which come back often."""
+    family = hopper(dim, cases)
+    family.source, family.entry = "kernels/sdpa_hopper/sdpa_persistent.cu", "sdpa_persistent"
+    family.grid = ["min(BLOCKS, (S + 64*WARPGROUPS - 1) // (64*WARPGROUPS) * B * H)"]
+    family.block = ["128*(WARPGROUPS + 1)"]
+    family.defaults = {"HEAD_DIM": dim, "WARPGROUPS": 2, "TILE_N": 64, "STAGES": 2, "CAUSAL": 0, "BLOCKS": 132}
+    family.args = ["q_tiles", "k_tiles", "v_tiles", "o", "B", "H", "S", "scale"]
+    family.sweep = {**family.sweep, "WARPGROUPS": [2, 3, 4]}
+    family.valid = lambda macros: (
+        dim * (128 * macros["WARPGROUPS"] + 4 * macros["STAGES"] * macros["TILE_N"]) <= 231424
+        and dim // 2 + 3 * macros["TILE_N"] // 4 + 30 <= {2: 240, 3: 160, 4: 112}[macros["WARPGROUPS"]]
+    )
+    return family
+
+
 FAMILIES["sdpa_hopper_64"] = hopper(
     64,
     [
@@ -270,6 +286,13 @@ FAMILIES["sdpa_hopper_128"] = hopper(
         {"WARPGROUPS": 3, "STAGES": 3},
         {"WARPGROUPS": 1, "TILE_N": 96, "MIN_BLOCKS": 2},
     ],
+)
+
+FAMILIES["sdpa_persistent_64"] = persistent(
+    64, [{"WARPGROUPS": 4, "STAGES": 3}, {"WARPGROUPS": 3, "TILE_N": 128, "BLOCKS": 5}, {"TILE_N": 80, "BLOCKS": 1}]
+)
+FAMILIES["sdpa_persistent_128"] = persistent(
+    128, [{"TILE_N": 128}, {"TILE_N": 112, "STAGES": 3, "BLOCKS": 3}, {"WARPGROUPS": 3, "TILE_N": 80}]
 )
 
 FAMILIES["sdpa_v3"] = Family(

@@ -18,7 +18,9 @@ use ncugate_judge::frame::{cases_of, required_metrics};
 use ncugate_judge::store::{Run, RunWriter, StoreError};
 use ncugate_model::digest::sha256;
 use ncugate_model::disk::scratch_folder;
-use ncugate_model::{BuiltKernel, DeepProfile, LatencyOutcome, Listing, ProfileOutcome, ProfiledOutputs, VariantId};
+use ncugate_model::{
+    BuiltKernel, DeepProfile, LatencyOutcome, Listing, ProfileOutcome, ProfiledOutputs, ShapeName, VariantId,
+};
 use ncugate_ncu::{
     Contents, Job, LifeSampling, Ncu, NcuFailure, Processes, ProfileDetail, ProfiledCase, ReportReader, Runner,
     SessionOutcome, Subject,
@@ -28,7 +30,7 @@ use ncugate_phase::plan::{Method, Plan, VariantRole};
 use ncugate_report::explain::listing::{Code, Disassembler, ListingError, UserSources, listing};
 use ncugate_report::explain::{InstructionSamples, source_of, texts};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Instant;
 
@@ -67,9 +69,17 @@ struct DeepProfileSession {
     seconds: f64,
 }
 
+/// The shape at which a variant has its deep profile: the objective's, or the first profiled shape at which it is launched.
+fn shape_of<'a>(phase: &'a Phase, plan: &Plan, id: &VariantId) -> &'a ShapeName {
+    let objective = &phase.objective.shape;
+    let is_launched = |shape: &&ShapeName| plan.variant(id).is_some_and(|variant| variant.left_out_at(shape).is_none());
+    std::iter::once(objective).chain(&phase.profile.shapes).find(is_launched).unwrap_or(objective)
+}
+
 impl DeepProfiler<'_> {
     /// Profiles the selected variant (unless the phase disables deep profiles), the requested variants, and the first
-    /// baseline that is a kernel, at the objective's shape. Variants with a deep profile are skipped.
+    /// baseline that is a kernel, at the objective's shape or, if `where` excludes that, at the first profiled shape at which
+    /// the variant is launched. Variants with a deep profile are skipped.
     ///
     /// # Errors
     /// The run cannot be written. Any other failure is a warning of the run.
@@ -131,7 +141,7 @@ impl DeepProfiler<'_> {
         let folders = ProfilingFolders { reports: run.folder.join("reports"), logs, scratch };
         let ncu = self.tools.ncu.as_ref().map_err(Clone::clone)?;
         let runner = Runner { prestarted: Some(self.early.sessions()), ..folders.runner(ncu, self.phase, "") };
-        let phase = self.once();
+        let phase = self.once(&cases);
         let commands: Vec<CommandTarget> = self
             .plan
             .variants
@@ -160,10 +170,10 @@ impl DeepProfiler<'_> {
         subjects.iter().try_for_each(|subject| self.profile_cases(&run, &runner, subject, &subject.cases))
     }
 
-    /// The phase with a single launch at the objective's shape.
-    fn once(&self) -> Phase {
+    /// The phase with a single launch at each shape of these cases.
+    fn once(&self, cases: &[ProfiledCase]) -> Phase {
         let mut phase = self.phase.clone();
-        phase.profile.shapes = vec![phase.objective.shape.clone()];
+        phase.profile.shapes = BTreeSet::from_iter(cases.iter().map(|(_, shape)| shape.clone())).into_iter().collect();
         phase.profile.repeat = 1;
         phase
     }
@@ -171,7 +181,6 @@ impl DeepProfiler<'_> {
     /// Variants without a deep profile: the representatives of the wanted ones if they are correct, and the first
     /// baseline that is a correct kernel.
     fn cases(&self, run: &Run, wanted: &[VariantId]) -> Vec<ProfiledCase> {
-        let shape = &self.phase.objective.shape;
         let tolerance = self.phase.workload.tolerance;
         let correct = |id: &VariantId| {
             let mut checks = run.checks.iter().filter(|check| &check.variant == run.measured_as(id)).peekable();
@@ -184,7 +193,7 @@ impl DeepProfiler<'_> {
         });
         let mut cases: Vec<ProfiledCase> = Vec::new();
         for id in wanted.iter().filter(|id| correct(id)).chain(baseline.map(|variant| &variant.id)) {
-            let case = (run.measured_as(id).clone(), shape.clone());
+            let case = (run.measured_as(id).clone(), shape_of(self.phase, self.plan, id).clone());
             if !cases.contains(&case) {
                 cases.push(case);
             }

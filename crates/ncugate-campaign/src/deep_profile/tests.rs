@@ -115,6 +115,15 @@ fn disassembled() -> String {
 }
 
 #[test]
+fn a_variant_that_the_objective_leaves_out_has_its_deep_profile_elsewhere() {
+    let path = PathBuf::from(ROOT).join("configs/attention_f16.toml");
+    let phase = ncugate_phase::config::parse(&path, &std::fs::read_to_string(&path).unwrap()).unwrap();
+    let plan = unroll(&phase).unwrap();
+    let of = |id: &str| super::shape_of(&phase, &plan, &VariantId(id.into())).0.to_string();
+    assert_eq!([of("d128"), of("d64")], ["batch_512_d128", "batch_512_d64"]);
+}
+
+#[test]
 fn a_deep_profile_is_kept_apart_from_what_gates_judge() {
     let mut replay = Replay::new("", &disassembled());
     let run = replay.deep_profile();
