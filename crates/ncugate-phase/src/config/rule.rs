@@ -143,8 +143,11 @@ const fn given(name: &'static str, doc: &'static str, input: &'static str) -> Ru
     fact(name, doc, FactSource::Given(input))
 }
 
+/// What the busiest unit leaves.
+pub const HEADROOM: &str = "headroom";
+
 /// Facts of a launch or an evaluation. In addition there is `share_NAME` for each warp state `stall_NAME`: percent of a
-/// warp's time between two instructions.
+/// warp's time between two instructions. `share_barrier` is without `waits_for_products_pct`.
 pub const FACTS: &[RuleFact] = &[
     given("sms", "multiprocessors of the GPU", "the chip"),
     given("cc", "compute capability, 9.0", "the chip"),
@@ -154,12 +157,13 @@ pub const FACTS: &[RuleFact] = &[
     derived("roofline_pct", "percent of the time that the declared `bytes` and `flops` need at the rate of DRAM (or of L2, if they fit in it) and at the highest peak of the pipes in use, and at least 1 µs; it caps bounds of defects", &["minimum_flops", "minimum_bytes", "duration"]).of_evaluation(),
     derived("tensor_roofline_pct", "the same with the `flops` at the dense FP16 peak of the tensor pipe; it caps redesigns", &["minimum_flops", "minimum_bytes", "duration"]).of_evaluation(),
     derived("busiest", "the highest known utilisation of issue slots, pipes, L1, L2 and DRAM, in percent", &["issue_slot_utilisation"]),
-    derived("headroom", "100 minus `busiest`", &["issue_slot_utilisation"]),
+    derived(HEADROOM, "100 minus `busiest`; as an estimate of its own in `saves` it says that the fix saves neither matrix products nor traffic, so that the bound is at most what the tensor pipe, DRAM and L2 leave", &["issue_slot_utilisation"]),
+    derived("tensor_rate_pct", "percent of the time that the declared `flops` need at the dense FP16 peak of the tensor pipe, at the highest clock of the run's deep profiles", &["minimum_flops", "tensor_peak_fp16", "duration"]).of_evaluation(),
     derived("idle_sms_pct", "percent of the multiprocessors without a block of the grid", &["grid_blocks", "sms"]),
     derived("last_wave_idle_pct", "percent of the time lost in a partial last wave, if all blocks take equally long", &["waves"]),
     derived("freed_pct", "percent of the time saved at most by the warps that fit if the limiting resource no longer limits, until issue slots are full", &["registers", "block_threads", "grid_blocks", "sms", "issue_slot_utilisation"]),
     derived("fill_pct", "percent of the time saved at most if achieved occupancy reached theoretical occupancy", &["theoretical_occupancy", "achieved_occupancy", "issue_slot_utilisation"]),
-    derived("barrier_cycles", "cycles that a warp waits at a barrier: `stall_barrier` over the share of barriers in the executed instructions", &["stall_barrier", "barrier_pct"]),
+    derived("barrier_cycles", "cycles that a warp waits at a barrier: those of `share_barrier` over the share of barriers in the executed instructions", &["stall_barrier", "barrier_pct"]),
     derived("filled_occupancy", "percent of the warp slots that the grid fills at the start: theoretical occupancy, or less for a small grid", &["theoretical_occupancy", "waves"]),
     derived("lonely_pct", "percent by which achieved occupancy is below `filled_occupancy`", &["theoretical_occupancy", "waves", "achieved_occupancy"]),
     derived("raisable_registers", "registers per thread, unless they are at the hardware's limit of 255", &["registers"]),
@@ -249,6 +253,8 @@ pub const FACTS: &[RuleFact] = &[
     code("indexed_constant_pct", "percent of executed instructions that read constant memory at an index of each lane"),
     code("indexed_constant_time_pct", "percent of the samples at these instructions or waiting for their results"),
     code("barrier_pct", "percent of executed instructions that are barriers of a block or cluster"),
+    code("waits_for_products_pct", "percent of the samples waiting for asynchronous matrix products (`wgmma.wait_group`), which ncu counts as waits at barriers; `share_barrier` is without them"),
+    code("start_wait_pct", "percent of the samples waiting at barriers or for memory before the first loop of the kernel; 0 without a loop"),
     code("waits_for_global_loads_pct", "percent of the samples waiting at a scoreboard for loads from global memory"),
     code("waits_for_local_pct", "percent of the samples waiting at a scoreboard for local memory"),
     code("waits_for_shared_pct", "percent of the samples waiting at a scoreboard for shared memory"),

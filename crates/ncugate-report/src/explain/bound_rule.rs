@@ -2,8 +2,8 @@
 //! evaluated in milliseconds.
 
 use super::facts::{CaseFacts, scope_of};
-use ncugate_model::expr::{Expr, Node, Value};
-use ncugate_phase::config::rule::RuleScope;
+use ncugate_model::expr::{Expr, Node, NodeKind, Value};
+use ncugate_phase::config::rule::{HEADROOM, RuleScope};
 use ncugate_phase::config::{Rule, RuleCase};
 
 /// Names that rules read, without duplicates.
@@ -26,6 +26,8 @@ struct BoundCase {
     /// Indices of the names that `when` reads.
     reads: Vec<usize>,
     saves: Vec<Node<usize>>,
+    /// Whether `headroom` is one of the estimates.
+    has_headroom: bool,
 }
 
 /// A rule that holds for a case.
@@ -34,12 +36,19 @@ pub struct HeldCase {
     pub case: usize,
     /// Largest saving of a fix, in percent of the time, if known.
     pub percent: Option<f64>,
+    /// What the tensor pipe, DRAM and L2 leave if `headroom` is one of the estimates, else 100: the fix saves instructions,
+    /// but neither products nor traffic.
+    pub most: f64,
 }
 
 impl RuleNames {
     /// The names by index.
     pub fn all(&self) -> &[String] {
         &self.names
+    }
+
+    fn name(&self, place: usize) -> Option<&str> {
+        self.names.get(place).map(String::as_str)
     }
 
     fn place(&mut self, name: &str) -> usize {
@@ -70,7 +79,8 @@ impl BoundRule {
         let case = self.cases.get(at).filter(|_| holds)?;
         let percents = case.saves.iter().filter_map(|saves| percent(saves, facts));
         let percent = percents.reduce(f64::min).map(|least| least.clamp(0.0, 100.0));
-        Some(HeldCase { case: at, percent })
+        let most = if case.has_headroom { facts.traffic_headroom() } else { 100.0 };
+        Some(HeldCase { case: at, percent, most })
     }
 
     /// Whether it holds; none if a deciding input is unknown.
@@ -102,9 +112,12 @@ impl BoundCase {
     fn new(case: &RuleCase, names: &mut RuleNames) -> Self {
         let mut bound = |expr: &Expr| expr.bound(&mut |name| names.place(name));
         let when = bound(&case.when);
-        let saves = case.saves.iter().map(bound).collect();
+        let saves: Vec<Node<usize>> = case.saves.iter().map(bound).collect();
         let reads = when.reads().map(|(place, _)| *place).collect();
-        Self { when, reads, saves }
+        let is_headroom =
+            |node: &Node<usize>| matches!(node.kind, NodeKind::Read(place) if names.name(place) == Some(HEADROOM));
+        let has_headroom = saves.iter().any(is_headroom);
+        Self { when, reads, saves, has_headroom }
     }
 
     /// Indices of the names that its condition and estimates read.

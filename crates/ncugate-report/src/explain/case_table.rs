@@ -17,13 +17,17 @@ pub struct CaseColumns<'a> {
     launches: Vec<(usize, usize)>,
     /// The rows of the launches of a case with several.
     of_case: HashMap<usize, Range<usize>>,
+    /// The highest peak of the tensor pipe of all cases, in operations a second.
+    tensor_peak: Option<f64>,
 }
 
 impl<'a> CaseColumns<'a> {
     /// `names` are the names that rules read.
     pub fn new(quantities: &'a Quantities, names: &[String]) -> Self {
         let named = names.iter().map(|name| quantities.column(name)).collect();
-        let mut columns = Self { quantities, named, launches: Vec::new(), of_case: HashMap::new() };
+        let peaks = quantities.column(&id::TENSOR_PEAK_FP16).into_iter().flat_map(|column| column.cells());
+        let tensor_peak = peaks.filter_map(MetricCell::value).filter(|peak| *peak > 0.0).reduce(f64::max);
+        let mut columns = Self { quantities, named, launches: Vec::new(), of_case: HashMap::new(), tensor_peak };
         let Some(durations) = quantities.column(&id::DURATION) else { return columns };
         let cases = quantities.rows().len();
         for case in 0..cases {
@@ -92,6 +96,11 @@ impl<'a> CaseTable<'a> {
     /// The rows of a case's launches, in their order; empty if it has one, or if a duration is unknown.
     pub fn launches(&self, row: usize) -> Range<usize> {
         self.columns.of_case.get(&row).cloned().unwrap_or(0..0)
+    }
+
+    /// The peak of the tensor pipe at the highest clock of the profiled launches, in dense FP16 operations a second.
+    pub fn tensor_peak(&self) -> Option<f64> {
+        self.columns.tensor_peak
     }
 
     /// The cell of a case or a launch, if the metric has one for it.

@@ -140,6 +140,11 @@ impl Diagnosis<'_> {
         SPEED_OF_LIGHT.iter().map(of).collect()
     }
 
+    /// The busiest unit in the launches of a variant, in words; none if no utilisation is known.
+    pub fn busiest(&self, variant: &VariantId, shape: &ShapeName) -> Option<String> {
+        self.with_facts(variant, shape, |facts| facts?.whole.busiest_words())
+    }
+
     /// Calls a function with the facts of a variant at a shape, unless the variant was not measured there.
     pub(super) fn with_facts<T>(
         &self,
@@ -183,7 +188,7 @@ impl Diagnosis<'_> {
             self.rules.bound().flat_map(|(rule, bound)| facts.held(bound).into_iter().map(move |held| (rule, held)));
         let mut found: Vec<Finding> = held
             .filter_map(|(rule, mut held)| {
-                let most = most(rule.kind, &facts.whole);
+                let most = most(rule.kind, &facts.whole).min(held.held.most);
                 held.held.percent = held.held.percent.map(|percent| percent.min(most));
                 let mut finding = self.finding(rule, held, variant, &shape.name)?;
                 if let Some(saving) = &mut finding.saving {
@@ -499,13 +504,15 @@ fn bound(estimate: f64, share: f64) -> f64 {
     share * (1.0 - (1.0 - (estimate / share).clamp(0.0, 1.0)).powf(1.6))
 }
 
-/// The most that any fix saves of an evaluation: what the declared work leaves at the roofline.
+/// The most that any fix saves of an evaluation: what the declared work leaves at the roofline and, without a redesign,
+/// what the tensor pipe leaves. Mending a defect changes other instructions than matrix products.
 fn most(kind: RuleKind, whole: &CaseFacts<'_>) -> f64 {
-    let roofline = match kind {
-        RuleKind::Redesign => "tensor_roofline_pct",
-        RuleKind::Defect | RuleKind::Doubt | RuleKind::Remark => "roofline_pct",
+    let needs: &[&str] = match kind {
+        RuleKind::Redesign => &["tensor_roofline_pct"],
+        RuleKind::Defect | RuleKind::Doubt | RuleKind::Remark => &["roofline_pct", "tensor_pct"],
     };
-    whole.number(roofline).map_or(NEARLY_ALL, |needed| (100.0 - needed).min(NEARLY_ALL))
+    let needed = needs.iter().filter_map(|name| whole.number(name)).fold(0.0, f64::max);
+    (100.0 - needed).clamp(0.0, NEARLY_ALL)
 }
 
 /// Order: the defect that another variant of the run was measured without, other causes worth trying, doubts about the

@@ -137,8 +137,9 @@ fn of_kernel<'e, 'a>(kernel: &str, launches: &[(&'e LaunchFacts<'a>, HeldCase)])
     let cost = |one: &(&LaunchFacts<'_>, HeldCase)| (saved(one).unwrap_or_default(), one.0.share);
     let costliest = launches.iter().reduce(|most, next| if cost(next) > cost(most) { next } else { most })?;
     let percent = launches.iter().filter_map(saved).reduce(|sum, next| sum + next);
+    let most = launches.iter().map(|(launch, held)| launch.share / 100.0 * held.most).sum();
     Some(HeldRule {
-        held: HeldCase { case: costliest.1.case, percent },
+        held: HeldCase { case: costliest.1.case, percent, most },
         facts: &costliest.0.facts,
         launch: Some(&costliest.0.name),
         launches: Some(FindingLaunches {

@@ -6,7 +6,7 @@ use ncugate_model::ComputeCapability;
 use ncugate_model::metric::{Catalogue, MetricSource, SIGNALS, id, signal_counter};
 use ncugate_model::number;
 use ncugate_model::occupancy::{Chip, Demand, Limiter, Occupancy, theoretical};
-use ncugate_phase::config::rule::{RuleScope, SHARE, fact_named};
+use ncugate_phase::config::rule::{HEADROOM, RuleScope, SHARE, fact_named};
 
 /// Facts about the chip.
 #[derive(Debug, Clone, Default)]
@@ -69,6 +69,8 @@ const START_AND_END: f64 = 2_000.0;
 const EMPTY_LAUNCH: f64 = 1e-6;
 /// The part of DRAM's peak that a copy reaches. Published copies reach 90 to 94 %.
 const ACHIEVABLE_DRAM: f64 = 0.94;
+/// Percent of the tensor pipe's peak from which declared operations are matrix products: the FP32 pipe has 7 % of it.
+const PRODUCTS: f64 = 10.0;
 /// Registers per thread, at most.
 const MOST_REGISTERS: f64 = 255.0;
 /// More bytes than the L2 of any chip holds.
@@ -186,7 +188,10 @@ impl CaseFacts<'_> {
 
     fn derived(&self, name: &str) -> Option<f64> {
         if let Some(stall) = name.strip_prefix(SHARE) {
-            let cycles = self.number(&format!("stall_{stall}"))?;
+            let cycles = match stall {
+                "barrier" => self.barrier_stall()?,
+                _ => self.number(&format!("stall_{stall}"))?,
+            };
             return Some(100.0 * cycles / self.warp_cycles()?);
         }
         self.of_signals(name).or_else(|| self.of_chip(name)).or_else(|| self.of_work(name)).or_else(|| match name {
@@ -195,7 +200,11 @@ impl CaseFacts<'_> {
             "busiest" => Some(self.busiest()?.0),
             "roofline_pct" => self.roofline(|operations| self.arithmetic_peak(operations)),
             "tensor_roofline_pct" => self.roofline(|_| self.number(&id::TENSOR_PEAK_FP16)),
-            "headroom" => Some((100.0 - self.busiest()?.0).max(0.0)),
+            "tensor_rate_pct" => {
+                let peak = self.number(&id::TENSOR_PEAK_FP16).or(self.table.tensor_peak())?;
+                Some(100.0 * self.work.flops? / (peak * self.seconds()?))
+            }
+            HEADROOM => Some((100.0 - self.busiest()?.0).max(0.0)),
             "wasted_lanes_pct" => Some(100.0 * (1.0 - self.number("threads_per_inst")? / 32.0)),
             "local_share_pct" => {
                 let of_counters = || Some(100.0 * self.number("local_instructions")? / self.number("instructions")?);
@@ -277,9 +286,40 @@ impl CaseFacts<'_> {
         })
     }
 
+    /// `stall_barrier` without the waits for asynchronous products, which are in the same state.
+    fn barrier_stall(&self) -> Option<f64> {
+        let products = || Some(self.number("waits_for_products_pct")? * self.warp_cycles()? / 100.0);
+        Some((self.number("stall_barrier")? - products().unwrap_or(0.0)).max(0.0))
+    }
+
+    /// Percent of the time that the busiest of the tensor pipe, DRAM and L2 leaves, as far as they were counted.
+    pub fn traffic_headroom(&self) -> f64 {
+        let known = ["tensor_busy", "tensor_pct", "dram_busy", "l2_busy"].iter().filter_map(|name| self.number(name));
+        (100.0 - known.fold(0.0, f64::max)).max(0.0)
+    }
+
     fn busiest(&self) -> Option<(f64, &'static str)> {
         let known = UNITS.into_iter().filter_map(|(name, unit)| Some((self.number(name)?, unit)));
         known.reduce(|most, next| if next.0 > most.0 { next } else { most })
+    }
+
+    /// `The busiest counted unit is the tensor pipe, 85.2 % of its peak.` If the tensor pipe was not counted, the declared
+    /// operations may say more.
+    pub fn busiest_words(&self) -> Option<String> {
+        let is_counted = ["tensor_busy", "tensor_pct"].iter().any(|name| self.number(name).is_some());
+        let rate = self.number("tensor_rate_pct").filter(|rate| !is_counted && *rate >= PRODUCTS);
+        let rate = rate.map(|rate| {
+            format!("The declared operations run at {} of the tensor pipe's FP16 peak.", number::share(rate))
+        });
+        let counted = self.busiest().map(|(percent, unit)| {
+            let percent = number::share(percent);
+            match rate {
+                Some(_) => format!("Of the counted units, {unit} is the busiest, {percent}."),
+                None => format!("The busiest counted unit is {unit}, {percent} of its peak."),
+            }
+        });
+        let words: Vec<String> = rate.into_iter().chain(counted).collect();
+        (!words.is_empty()).then(|| words.join(" "))
     }
 
     fn of_chip(&self, name: &str) -> Option<f64> {
@@ -319,7 +359,7 @@ impl CaseFacts<'_> {
             "filled_occupancy" => Some(self.number("theoretical_occupancy")? * self.number("waves")?.min(1.0)),
             "barrier_cycles" => {
                 let executed = self.number("barrier_pct").filter(|percent| *percent > 0.0)?;
-                Some(100.0 * self.number("stall_barrier")? / executed)
+                Some(100.0 * self.barrier_stall()? / executed)
             }
             "lonely_pct" => {
                 Some(100.0 * (1.0 - self.number("achieved_occupancy")? / self.number("filled_occupancy")?).max(0.0))
@@ -352,12 +392,17 @@ impl CaseFacts<'_> {
     /// its operations at their peak, and no less than an empty launch. None if that is more than the whole time: then the
     /// declared work is not the work that was done.
     fn roofline(&self, peak: impl Fn(f64) -> Option<f64>) -> Option<f64> {
-        let time = [self.number("latency_p50").map(|us| us * 1e3), self.number("duration")];
-        let seconds = time.into_iter().flatten().reduce(f64::max)? * 1e-9;
+        let seconds = self.seconds()?;
         let bytes = self.work.bytes.and_then(|bytes| Some(bytes / self.memory_rate(bytes)?));
         let operations = self.work.flops.and_then(|operations| Some(operations / peak(operations)?));
         let needed = bytes.into_iter().chain(operations).fold(EMPTY_LAUNCH, f64::max);
         Some(100.0 * needed / seconds).filter(|percent| *percent > 0.0 && *percent <= 100.0)
+    }
+
+    /// The longer of latency and duration.
+    fn seconds(&self) -> Option<f64> {
+        let time = [self.number("latency_p50").map(|us| us * 1e3), self.number("duration")];
+        Some(time.into_iter().flatten().reduce(f64::max)? * 1e-9)
     }
 
     /// The most operations a second of the pipes in use. A bound needs the highest rate that the operands may have. None

@@ -28,6 +28,8 @@ pub struct DiagnosedLaunch {
     pub findings: Vec<Finding>,
     /// Rules that could not be evaluated.
     pub unasked: UnaskedRules,
+    /// The busiest unit, in words.
+    pub busiest: Option<String>,
     pub observations: Option<NcuObservations>,
 }
 
@@ -70,6 +72,7 @@ pub fn diagnose_launch(
     with_diagnosis(name, report, launch, rules, &variant, |diagnosis| DiagnosedLaunch {
         findings: diagnosis.findings(std::slice::from_ref(&variant)),
         unasked: diagnosis.shapes.first().map(|shape| diagnosis.unasked(&variant, &shape.name)).unwrap_or_default(),
+        busiest: diagnosis.shapes.first().and_then(|shape| diagnosis.busiest(&variant, &shape.name)),
         duration: diagnosis
             .shapes
             .first()

@@ -20,6 +20,9 @@ const HOTTEST: usize = 12;
 /// Samples of warps by the reason why they did not issue (or `selected` if they did), one instance for each
 /// instruction.
 const SAMPLES: &str = "smsp__pcsamp_warps_issue_stalled_";
+/// The state of warps at barriers, and the one of those that wait for their asynchronous matrix products.
+pub const BARRIER: &str = "barrier";
+const PRODUCTS: &str = "asynchronous_products";
 /// Executions of every instruction of the kernel, which give its first address.
 const EXECUTED: &str = "inst_executed";
 /// Sectors of global memory that each instruction requests by its addresses, and the fewest for as many bytes.
@@ -263,7 +266,8 @@ fn of_launch(
     listing: &Listing,
 ) -> Result<NcuObservations, ReportError> {
     let code = machine_code(report, launch, samples, listing)?;
-    let (hot, lines) = (samples.hottest(listing), samples.lines(listing, &code));
+    let told_apart = samples.with_products(&code);
+    let (hot, lines) = (told_apart.hottest(listing), told_apart.lines(listing, &code));
     let (lacks, timeline) = (listing.lacks.clone(), Timeline::of(launch)?);
     let mut facts = code_facts(&code, samples);
     facts.extend(timeline.as_ref().and_then(Timeline::tail).map(|percent| ("measured_tail_pct", percent)));
@@ -401,6 +405,17 @@ impl InstructionSamples {
 
     pub fn total(&self) -> u64 {
         self.places.values().flat_map(BTreeMap::values).sum()
+    }
+
+    /// The samples with a state for warps that wait for their asynchronous products: ncu counts them as waiting at barriers.
+    fn with_products(&self, code: &MachineCode) -> Self {
+        let mut all = self.clone();
+        for (_, reasons) in all.places.iter_mut().filter(|(offset, _)| code.is_product(**offset)) {
+            if let Some(count) = reasons.remove(BARRIER) {
+                reasons.insert(PRODUCTS.to_owned(), count);
+            }
+        }
+        all
     }
 
     fn hottest(&self, listing: &Listing) -> Vec<HotSpot> {

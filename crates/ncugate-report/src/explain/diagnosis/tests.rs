@@ -583,3 +583,174 @@ fn a_busy_unit_leaves_little_to_barriers() {
     };
     assert_eq!((estimate(0.0), estimate(90.0)), (Some(30.0), Some(10.0)));
 }
+
+const TENSOR: &str = "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active";
+const WGMMA: &str = "sm__inst_executed_pipe_tensor_op_gmma.avg.pct_of_peak_sustained_active";
+
+/// Counters of attention with persistent blocks on an H200, 8,192 keys: asynchronous products keep the tensor pipe busy.
+const PERSISTENT: [(&str, f64); 22] = [
+    ("issue_slot_utilisation", 34.4),
+    ("warp_latency", 6.54),
+    ("active_warps", 2.25),
+    ("eligible_warps", 0.455),
+    ("stall_wait", 2.47),
+    ("stall_barrier", 0.805),
+    ("stall_long_scoreboard", 0.618),
+    ("stall_short_scoreboard", 0.217),
+    ("waits_for_products_pct", 8.5),
+    ("barrier_pct", 0.342),
+    ("start_wait_pct", 0.0),
+    ("registers", 168.0),
+    ("block_threads", 384.0),
+    ("shared_mem", 225_000.0),
+    ("grid_blocks", 132.0),
+    ("blocks_per_sm", 1.0),
+    ("waves", 1.0),
+    ("theoretical_occupancy", 18.8),
+    ("achieved_occupancy", 14.1),
+    ("tensor_pct", 81.6),
+    (TENSOR, 85.2),
+    (WGMMA, 4.6),
+];
+
+/// Values in the place of those of the same name.
+fn with<'v>(values: &[(&'v str, f64)], others: &[(&'v str, f64)]) -> Vec<(&'v str, f64)> {
+    let is_kept = |(name, _): &&(&str, f64)| !others.iter().any(|(other, _)| other == name);
+    values.iter().filter(is_kept).chain(others).copied().collect()
+}
+
+fn bound_of(found: &[Finding], rule: &str) -> Option<f64> {
+    found.iter().find(|finding| finding.rule == rule).and_then(|finding| Some(finding.saving.as_ref()?.percent))
+}
+
+/// A pipe that is busy for 75 % of the time leaves 25 %, although a fix also saves instructions that no counter books to the
+/// defect.
+#[test]
+fn a_bound_is_what_the_busiest_unit_leaves() {
+    assert!(!rules(&PERSISTENT).iter().any(|rule| rule == "fixed_latency"), "{:?}", rules(&PERSISTENT));
+    let less = with(&PERSISTENT, &[("tensor_pct", 72.0), (TENSOR, 75.0), (WGMMA, 0.0)]);
+    let bound = bound_of(&found(&less), "fixed_latency").unwrap();
+    assert!((bound - 25.0).abs() < 1e-9, "{bound}");
+    // Spills add work to other units, so that their rule does not read the headroom. Products remain.
+    let spilling =
+        [("spills", 40.0), ("local_share_pct", 30.0), ("stall_long_scoreboard", 2.0), ("stall_lg_throttle", 0.1)];
+    let found = found(&with(&PERSISTENT, &spilling));
+    assert!((bound_of(&found, "spills").unwrap() - 18.4).abs() < 1e-9, "{found:?}");
+}
+
+/// Two launches of a kernel, one third and two thirds of the time.
+#[test]
+fn a_bound_of_launches_is_what_their_busiest_units_leave() {
+    let quantities = launched(
+        &["scale", "gather"],
+        &[
+            ("duration", &[25_000.0, 75_000.0]),
+            ("warp_latency", &[10.0, 10.0]),
+            ("stall_wait", &[9.0, 0.1]),
+            ("issue_slot_utilisation", &[40.0, 10.0]),
+            ("dram_pct", &[60.0, 5.0]),
+        ],
+    );
+    let bound = bound_of(&of_launches(&quantities), "fixed_latency").unwrap();
+    assert!((bound - 10.0).abs() < 1e-9, "DRAM leaves 40 % of a quarter of the time: {bound}");
+}
+
+#[test]
+fn registers_that_hold_accumulators_limit_nothing() {
+    let few = [("tensor_pct", 18.0), (TENSOR, 20.0), ("stall_long_scoreboard", 2.0), ("block_threads", 256.0)];
+    let few = with(&PERSISTENT, &few);
+    let by_registers = [("registers", 186.0), ("shared_mem", 20_000.0)];
+    let by_memory = [("registers", 60.0), ("shared_mem", 225_000.0)];
+    for (limit, rule) in [(by_registers, "registers_fill_the_sm"), (by_memory, "low_occupancy")] {
+        let found = |wgmma: f64| rules(&with(&with(&few, &limit), &[(WGMMA, wgmma)]));
+        assert!(found(0.0).iter().any(|found| found == rule), "{rule}: {:?}", found(0.0));
+        assert!(!found(2.0).iter().any(|found| found == rule), "{rule}: {:?}", found(2.0));
+    }
+}
+
+/// Without a deep profile, the declared operations tell matrix products: another variant's profile has the peak.
+#[test]
+fn registers_of_a_kernel_at_the_rate_of_the_tensor_pipe_limit_nothing() {
+    let (variants, shape) = ([VariantId("a".into()), VariantId("b".into())], shape("s", 1));
+    let of = |duration: f64| {
+        let mut quantities = Quantities::new(variants.each_ref().map(|id| (id.clone(), shape.name.clone())));
+        for (metric, value) in [
+            ("issue_slot_utilisation", 34.4),
+            ("active_warps", 2.0),
+            ("registers", 186.0),
+            ("block_threads", 256.0),
+            ("grid_blocks", 512.0),
+            ("blocks_per_sm", 1.0),
+            ("waves", 3.9),
+            ("theoretical_occupancy", 12.5),
+            ("duration", duration),
+        ] {
+            quantities.set_column(metric, vec![Cell::finite(value), Cell::finite(value)]);
+        }
+        quantities.set_column("tensor_peak_fp16", vec![Cell::Missing("not collected".into()), Cell::finite(8.8e14)]);
+        let diagnosis = Diagnosis {
+            rules: RuleBook::shipped(),
+            quantities: &quantities,
+            plan: None,
+            compilation: Compilation::default(),
+            shapes: std::slice::from_ref(&shape),
+            chip: &CHIP,
+            observations: &[],
+            reports: &HashMap::new(),
+        };
+        let rules: Vec<String> = diagnosis.findings(&variants[..1]).into_iter().map(|finding| finding.rule).collect();
+        (rules, diagnosis.busiest(&variants[0], &shape.name).unwrap())
+    };
+    // 1 Gflop needs 1.14 µs at the peak
+    let (rules, busiest) = of(1_500.0);
+    assert!(!rules.iter().any(|rule| ["registers_fill_the_sm", "low_occupancy"].contains(&rule.as_str())), "{rules:?}");
+    assert_eq!(
+        busiest,
+        "The declared operations run at 75.8 % of the tensor pipe's FP16 peak. Of the counted units, the issue stage is the busiest, 34.4 %."
+    );
+    let (rules, busiest) = of(15_000.0);
+    assert!(rules.iter().any(|rule| rule == "registers_fill_the_sm"), "{rules:?}");
+    assert_eq!(busiest, "The busiest counted unit is the issue stage, 34.4 % of its peak.");
+}
+
+/// Attention with 512 blocks of 8 warps, in which a barrier follows the setup and the first copies. Persistent blocks are 1.23
+/// times as fast.
+#[test]
+fn blocks_that_wait_at_their_start_are_no_needless_barriers() {
+    let many = [
+        ("issue_slot_utilisation", 28.2),
+        ("warp_latency", 7.04),
+        ("stall_wait", 1.97),
+        ("stall_barrier", 0.822),
+        ("waits_for_products_pct", 6.9),
+        ("barrier_pct", 0.131),
+        ("start_wait_pct", 15.7),
+        ("grid_blocks", 512.0),
+        ("block_threads", 256.0),
+        ("waves", 3.88),
+        ("theoretical_occupancy", 12.5),
+        ("achieved_occupancy", 12.4),
+        ("tensor_pct", 43.7),
+        (TENSOR, 50.3),
+        (WGMMA, 3.1),
+    ];
+    let many = with(&PERSISTENT, &many);
+    let all = found(&many);
+    let first = &all[0];
+    assert_eq!(first.rule, "block_start", "{all:?}");
+    assert!(first.saving.as_ref().is_some_and(|saving| (18.8..30.0).contains(&saving.percent)), "{first:?}");
+    assert!(first.advice[0].starts_with("keep blocks on the SMs: a persistent grid of 132 blocks"), "{first:?}");
+    assert!(!all.iter().any(|finding| finding.rule == "barriers"), "4.8 % at barriers: {all:?}");
+    let products = |values: &[(&str, f64)]| {
+        let found = found(values).into_iter().find(|finding| finding.rule == "products_not_overlapped");
+        found.map(|finding| (finding.confidence, finding.symptom_of))
+    };
+    assert_eq!(products(&many), Some((Confidence::Low, Some("block_start".to_owned()))));
+    assert_eq!(products(&with(&many, &[("start_wait_pct", 2.0)])), Some((Confidence::Low, None)));
+    for other in [("waves", 1.0), ("blocks_per_sm", 4.0), ("start_wait_pct", 5.0)] {
+        assert!(!rules(&with(&many, &[other])).iter().any(|rule| rule == "block_start"), "{other:?}");
+    }
+    // what is not a wait for products is one at a barrier
+    assert!(rules(&with(&many, &[("waits_for_products_pct", 0.0)])).iter().any(|rule| rule == "barriers"));
+    assert!(!rules(&PERSISTENT).iter().any(|rule| rule == "products_not_overlapped"));
+}

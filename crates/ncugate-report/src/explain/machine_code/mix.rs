@@ -4,7 +4,7 @@ use super::MachineCode;
 use super::instruction::{CodeInstruction, ConversionKind, FloatFormat, MemorySpace, Operation};
 use super::producer::DependencyState;
 use super::word::INSTRUCTION;
-use crate::explain::profiler::InstructionSamples;
+use crate::explain::profiler::{BARRIER, InstructionSamples};
 
 /// A number from the samples of a launch, by the name that rules use.
 pub type SampledFact = (&'static str, f64);
@@ -74,6 +74,7 @@ pub fn code_facts(code: &MachineCode, samples: &InstructionSamples) -> Vec<Sampl
         mix.add_shares(&mut facts);
     }
     add_excess(code, samples, &mut facts);
+    add_states(code, samples, &mut facts);
     mix.add_waits(&mut facts);
     facts
 }
@@ -101,6 +102,39 @@ fn add_excess(code: &MachineCode, samples: &InstructionSamples, facts: &mut Vec<
         facts.push(("gather_excess_pct", 100.0 * gathers as f64 / all as f64));
         facts.push(("store_excess_pct", 100.0 * stores as f64 / all as f64));
     }
+}
+
+/// Executions of an instruction for each warp from which it is in a loop. The two halves of a diverged warp may execute it
+/// once each.
+const REPEATED: f64 = 1.9;
+
+/// States of warps that wait for others or for memory.
+const STARTING: [&str; 3] = [BARRIER, "long_scoreboard", "membar"];
+
+/// Percent of the samples of warps that wait for their asynchronous products, and of those that wait before the first loop.
+fn add_states(code: &MachineCode, samples: &InstructionSamples, facts: &mut Vec<SampledFact>) {
+    let all = samples.total() as f64;
+    if all == 0.0 || code.instructions.is_empty() {
+        return;
+    }
+    let of_products = samples.places.iter().filter(|(offset, _)| code.is_product(**offset));
+    let products: u64 = of_products.filter_map(|(_, reasons)| reasons.get(BARRIER)).sum();
+    facts.push(("waits_for_products_pct", 100.0 * products as f64 / all));
+    // With called functions, the first counted instruction is not the kernel's.
+    let Some(warps) = samples.executed.first_key_value().filter(|_| samples.functions.len() <= 1) else { return };
+    let least = REPEATED * *warps.1 as f64;
+    // A warp that diverged converges twice, and waits at a transaction barrier in a loop of a few instructions.
+    let is_step = |offset: &u64| {
+        let instruction = code.index(*offset).and_then(|at| code.instructions.get(at));
+        instruction.is_some_and(|i| !matches!(i.operation, Operation::Branch | Operation::TransactionBarrier))
+    };
+    let mut repeated = samples.executed.iter().filter(|(offset, times)| **times as f64 >= least && is_step(offset));
+    let waits = |first: u64| {
+        let places = samples.places.range(..first).filter(|(offset, _)| !code.is_product(**offset));
+        places.flat_map(|(_, reasons)| STARTING.iter().filter_map(|state| reasons.get(*state))).sum()
+    };
+    let waiting: u64 = repeated.next().map_or(0, |(first, _)| waits(*first));
+    facts.push(("start_wait_pct", 100.0 * waiting as f64 / all));
 }
 
 /// Executions and samples by instruction of the code.

@@ -10,6 +10,7 @@ mod text;
 mod word;
 
 pub use instruction::CodeInstruction;
+use instruction::Operation;
 pub use mix::{SampledFact, code_facts};
 pub use producer::DependencyState;
 
@@ -56,6 +57,12 @@ impl MachineCode {
     /// Index of the instruction at an offset.
     pub fn index(&self, offset: u64) -> Option<usize> {
         self.instructions.binary_search_by_key(&offset, |instruction| instruction.offset).ok()
+    }
+
+    /// Whether the instruction at an offset computes matrix products or waits for them.
+    pub fn is_product(&self, offset: u64) -> bool {
+        let instruction = self.index(offset).and_then(|at| self.instructions.get(at));
+        instruction.is_some_and(|instruction| instruction.operation == Operation::Tensor)
     }
 
     fn backward_branches(&self) -> BTreeMap<usize, usize> {

@@ -315,6 +315,38 @@ fn a_wait_at_the_head_of_a_loop_is_for_a_load_at_its_end() {
     assert_eq!(Register::vector(255), None);
 }
 
+/// The start of a block of `kernels/sdpa_hopper`, with the executions and samples of 512 blocks of 8 warps on an H200. A thread
+/// sets up while the others wait, all wait for the first tile, and then for their products.
+#[test]
+fn waits_for_products_and_at_the_start_of_a_block_are_told_apart() {
+    let counted: [(&str, u64, &[(&str, u64)]); 9] = [
+        ("LDC R1, c[0x0][0x28]", 4096, &[("wait", 35)]),
+        ("SYNCS.EXCH.64 URZ, [UR33], UR8", 512, &[]),
+        ("BSYNC B0", 8192, &[("wait", 6)]),
+        ("BAR.SYNC.DEFER_BLOCKING 0x0", 4096, &[]),
+        ("SHF.R.S32.HI R2, RZ, 0x1f, R3", 4096, &[("barrier", 186), ("wait", 8)]),
+        ("SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR4], R0", 9000, &[("long_scoreboard", 342)]),
+        ("WARPGROUP.DEPBAR.LE gsb0, 0x0", 4096, &[("barrier", 118)]),
+        ("FFMA R4, R5, R6, R7", 12_288, &[("long_scoreboard", 43), ("wait", 262)]),
+        ("WARPGROUP.DEPBAR.LE gsb0, 0x1", 12_288, &[("barrier", 300)]),
+    ];
+    let code = code_of(&counted.map(|(text, ..)| text));
+    let facts = |at: usize| {
+        let mut samples = InstructionSamples::default();
+        for ((_, times, reasons), offset) in counted.iter().take(at).zip((0u64..).step_by(16)) {
+            samples.executed.insert(offset, *times);
+            let reasons = reasons.iter().map(|(reason, count)| ((*reason).to_owned(), *count));
+            samples.places.insert(offset, reasons.collect());
+        }
+        let facts: BTreeMap<&str, f64> = code_facts(&code, &samples).into_iter().collect();
+        (facts["waits_for_products_pct"], facts["start_wait_pct"])
+    };
+    let (products, start) = facts(9);
+    assert!((products - 100.0 * 418.0 / 1300.0).abs() < 1e-9, "{products}");
+    assert!((start - 100.0 * 528.0 / 1300.0).abs() < 1e-9, "{start}");
+    assert_eq!(facts(7).1, 0.0, "without a loop the whole kernel is its start");
+}
+
 #[test]
 fn constants_of_a_text_are_their_bits() {
     let bits = |constant: &str| text::parse(&format!("FADD R0, R1, {constant}"), 0).immediate;
