@@ -110,6 +110,27 @@ fn each_launch_of_a_program_is_diagnosed() {
     assert!(all.iter().any(|row| row["launches"]["kernel"] == "flash_fwd_splitkv_kernel"), "{all:?}");
 }
 
+/// Attention with asynchronous products. ncu counts warps that wait for them like those at barriers, which the samples tell
+/// apart; registers hold accumulators; and without counters of the tensor pipe the declared operations say how busy it is.
+#[test]
+fn asynchronous_products_are_no_barriers_and_their_registers_no_defect() {
+    let found = explained(&["profiles/attention_bf16_causal/h200", "--variant", "d128", "--shape", "mistral_7b"]);
+    assert_eq!(rule(&found[0]), "products_not_overlapped");
+    let lines = found[0]["bottleneck"]["lines"].as_array().unwrap();
+    assert!(lines.iter().any(|line| line["stall"] == "asynchronous products"), "{lines:?}");
+    let insights = found[0]["insights"].as_array().unwrap();
+    let rules: Vec<&Value> = insights.iter().map(|row| &row["rule"]).collect();
+    for wrong in ["uneven_warps", "registers_fill_the_sm", "low_occupancy"] {
+        assert!(!rules.iter().any(|rule| *rule == wrong), "{rules:?}");
+    }
+    let unprofiled = ["profiles/attention_f16/h200", "--variant", "torch_default", "--shape", "embedder"];
+    let text = at_root(&[&["explain"][..], &unprofiled].concat());
+    assert_eq!(text.status, Some(4), "{}", text.stdout);
+    let lines: Vec<&str> = text.stdout.lines().collect();
+    assert!(lines[1].starts_with("The declared operations run at 32.8 % of the tensor pipe's FP16 peak."), "{lines:?}");
+    assert!(lines[2..].iter().any(|line| line.starts_with("Not judged.")), "{lines:?}");
+}
+
 /// A report has no latency, so gaps between its launches are unknown.
 #[test]
 fn many_short_launches_of_a_report_are_a_finding() {
@@ -475,7 +496,7 @@ fn advice_is_for_the_variant_in_use_at_a_shape() {
         |row: &Value| used.iter().find(|used| used["shape"] == row["shape"]).unwrap()["variant"] == row["variant"];
     let (here, others): (Vec<&Value>, Vec<&Value>) =
         results["findings"].as_array().unwrap().iter().partition(|row| in_use(row));
-    assert!(here.iter().any(|row| row["advice"] != "") && others.len() > 2, "{} {}", here.len(), others.len());
+    assert!(here.iter().any(|row| row["advice"] != "") && others.len() >= 2, "{} {}", here.len(), others.len());
     assert!(others.iter().all(|row| row["advice"] == "" && row["further"] == serde_json::json!([])), "{others:?}");
 }
 

@@ -90,20 +90,6 @@ pub fn with_diagnosis<T>(
     Ok(ask(&diagnosis))
 }
 
-/// The rules that cannot be evaluated for a variant at a shape.
-///
-/// # Errors
-/// A report of ncu is damaged.
-pub fn unasked(
-    session: &JudgedRun<'_>,
-    seen: &Quantities,
-    observations: &[NcuObservations],
-    variant: &VariantId,
-    shape: &ShapeName,
-) -> Result<UnaskedRules, JudgeError> {
-    with_diagnosis(session, seen, observations, |diagnosis| diagnosis.unasked(variant, shape))
-}
-
 /// Summarises the diagnosis of a variant at a shape from its findings and the rules that could not be evaluated.
 pub fn diagnosis_row(
     session: &JudgedRun<'_>,

@@ -86,6 +86,7 @@ fn whole(explanation: &Explanation) -> Value {
     brief.insert("variant".into(), json!(clip(&explanation.variant)));
     brief.insert("shape".into(), json!(clip(&explanation.shape)));
     insert(&mut brief, "us", explanation.microseconds.map(rounded));
+    insert(&mut brief, "busiest", explanation.busiest.as_deref());
     brief.insert("bottleneck".into(), explanation.bottleneck.as_ref().map_or(Value::Null, bottleneck));
     brief.insert("outcome".into(), json!(explanation.outcome));
     if let Some(lacks) = &explanation.not_asked {

@@ -17,12 +17,13 @@ use super::in_use::subjects;
 use super::line_pairs::{PairedLines, SampledVariant, pair};
 use super::mutation_space::{MutationSpace, mutation_space};
 use super::number;
-use super::rule_answers::{answers, diagnose, diagnosis_row, unasked};
+use super::rule_answers::{answers, diagnose, diagnosis_row, with_diagnosis};
 use crate::explain::{DeepProfiles, DiagnosedLaunch, Finding, RuleAnswers, is_mostly_asked};
 use ncugate_judge::frame::Quantities;
 use ncugate_judge::{Correctness, JudgeError, JudgedRun};
 use ncugate_model::stats::Resampler;
 use ncugate_model::{CleanText, Level, ShapeName, VariantId, Verdict};
+use ncugate_phase::config::Confidence;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -40,6 +41,9 @@ pub struct Explanation {
     pub kernel: Option<KernelTime>,
     /// Its median latency in microseconds, or its duration under the profiler if the latency is unknown.
     pub microseconds: Option<f64>,
+    /// The busiest unit, in words: if nothing was found, or only with low confidence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub busiest: Option<CleanText>,
     /// The costliest finding. Null if nothing was found; `outcome` says whether the rules could be evaluated.
     pub bottleneck: Option<FindingRow>,
     /// Outcome of the rules.
@@ -127,13 +131,15 @@ impl<'s, 'a> Explainer<'s, 'a> {
         let of_shape: Vec<Finding> = found.into_iter().filter(|finding| &finding.shape == shape).collect();
         let microseconds = self.latency(variant, shape);
         let has_cause = of_shape.iter().any(Finding::is_cause);
-        let unasked = unasked(self.session, &self.seen, &self.observations, variant, shape)?;
+        let (unasked, busiest) = with_diagnosis(self.session, &self.seen, &self.observations, |diagnosis| {
+            (diagnosis.unasked(variant, shape), diagnosis.busiest(variant, shape))
+        })?;
         let row = diagnosis_row(self.session, &self.seen, (variant, shape), has_cause, &unasked);
         let rows = of_shape.iter().map(|finding| FindingRow::of(finding, shape)).collect();
         Ok(Explanation {
             task: self.task(variant, shape),
             bests: self.bests(shape),
-            ..explanation(row, microseconds, rows)
+            ..explanation(row, microseconds, rows, busiest)
         })
     }
 
@@ -269,13 +275,19 @@ fn of_launch(report: &str, launch: &DiagnosedLaunch) -> Explanation {
     let microseconds = launch.duration.map(|ns| ns / 1e3);
     Explanation {
         task: TaskContext { phase: report.into(), ..TaskContext::default() },
-        ..explanation(row, microseconds, rows)
+        ..explanation(row, microseconds, rows, launch.busiest.clone())
     }
 }
 
-fn explanation(row: DiagnosisRow, microseconds: Option<f64>, mut rows: Vec<FindingRow>) -> Explanation {
+fn explanation(
+    row: DiagnosisRow,
+    microseconds: Option<f64>,
+    mut rows: Vec<FindingRow>,
+    busiest: Option<String>,
+) -> Explanation {
     let at = rows.iter().position(FindingRow::is_cause);
     let bottleneck = at.map(|at| rows.remove(at));
+    let is_unsure = bottleneck.as_ref().is_none_or(|row| row.confidence == Confidence::Low);
     let advice = bottleneck.as_ref().map(|row| row.advice.clone()).filter(|advice| !advice.is_empty());
     let collect = || row.not_asked.as_ref().and_then(|not_asked| not_asked.command.clone());
     Explanation {
@@ -286,6 +298,7 @@ fn explanation(row: DiagnosisRow, microseconds: Option<f64>, mut rows: Vec<Findi
         shape: row.shape,
         kernel: None,
         microseconds,
+        busiest: busiest.filter(|_| is_unsure).map(CleanText::from),
         bottleneck,
         outcome: row.outcome,
         says: row.sentence,

@@ -14,6 +14,9 @@ const MORE: usize = 6;
 /// The explanation in lines of at most `columns` characters, if names allow it.
 pub fn text(explanation: &Explanation, columns: usize) -> String {
     let mut out = head(explanation, columns);
+    if let Some(busiest) = &explanation.busiest {
+        paragraph(&mut out, 0, busiest, columns);
+    }
     out.push('\n');
     if let Some(row) = &explanation.bottleneck {
         out += &whole(row, explanation, columns);
