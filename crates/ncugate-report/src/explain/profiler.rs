@@ -266,7 +266,7 @@ fn of_launch(
     listing: &Listing,
 ) -> Result<NcuObservations, ReportError> {
     let code = machine_code(report, launch, samples, listing)?;
-    let told_apart = samples.with_products(&code);
+    let told_apart = samples.with_waits_told_apart(&code);
     let (hot, lines) = (told_apart.hottest(listing), told_apart.lines(listing, &code));
     let (lacks, timeline) = (listing.lacks.clone(), Timeline::of(launch)?);
     let mut facts = code_facts(&code, samples);
@@ -407,14 +407,20 @@ impl InstructionSamples {
         self.places.values().flat_map(BTreeMap::values).sum()
     }
 
-    /// The samples with a state for warps that wait for their asynchronous products: ncu counts them as waiting at barriers.
-    fn with_products(&self, code: &MachineCode) -> Self {
+    /// The samples with waits at barriers told apart: those for asynchronous products, which ncu counts in the same state,
+    /// have their own. A warp at a barrier has the address of the next instruction, and its samples belong to the barrier.
+    fn with_waits_told_apart(&self, code: &MachineCode) -> Self {
         let mut all = self.clone();
-        for (_, reasons) in all.places.iter_mut().filter(|(offset, _)| code.is_product(**offset)) {
-            if let Some(count) = reasons.remove(BARRIER) {
-                reasons.insert(PRODUCTS.to_owned(), count);
-            }
+        for offset in self.places.keys() {
+            let Some(count) = all.places.get_mut(offset).and_then(|reasons| reasons.remove(BARRIER)) else { continue };
+            let (place, state) = match code.barrier_before(*offset) {
+                _ if code.is_product(*offset) => (*offset, PRODUCTS),
+                Some(barrier) => (barrier, BARRIER),
+                None => (*offset, BARRIER),
+            };
+            *all.places.entry(place).or_default().entry(state.to_owned()).or_default() += count;
         }
+        all.places.retain(|_, reasons| !reasons.is_empty());
         all
     }
 
@@ -543,6 +549,33 @@ mod tests {
         let total = spots[0].samples as f64 * 100.0 / spots[0].share;
         assert!((total - 66_305.0).abs() < 1.0, "{total}");
         assert!(spots.iter().all(|spot| spot.offset % 16 == 0), "{spots:?}");
+    }
+
+    /// A warp at a barrier has the address of the next instruction, which may be of an inlined function.
+    #[test]
+    fn waits_at_a_barrier_are_at_its_line_and_those_for_products_are_not() {
+        let texts = ["BAR.SYNC.DEFER_BLOCKING 0x0", "SHF.R.S32.HI R2, RZ, 0x1f, R3", "WARPGROUP.DEPBAR.LE gsb0, 0x0"];
+        let instruction = |(text, at): (&str, usize)| ncugate_model::Instruction {
+            offset: 16 * at as u64,
+            text: Some(text.to_owned()),
+            line: Some(at),
+            inlined: None,
+        };
+        let line = |line: u32| Line { file: "k.cu".to_owned(), line, text: None };
+        let listing = Listing {
+            instructions: texts.into_iter().zip(0..).map(instruction).collect(),
+            lines: vec![line(194), line(105), line(29)],
+            lacks: Vec::new(),
+        };
+        let code = MachineCode::of_listing(&listing);
+        let reasons = |all: &[(&str, u64)]| all.iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect();
+        let places =
+            [(16, reasons(&[(BARRIER, 186), ("wait", 8)])), (32, reasons(&[(BARRIER, 118)]))].into_iter().collect();
+        let samples = InstructionSamples { places, ..InstructionSamples::default() };
+        let lines = samples.with_waits_told_apart(&code).lines(&listing, &code);
+        let found: Vec<(u32, u64, &str)> =
+            lines.iter().map(|hot| (hot.line.line, hot.samples, hot.stall.as_str())).collect();
+        assert_eq!(found, [(194, 186, "barrier"), (29, 118, "asynchronous_products"), (105, 8, "wait")]);
     }
 
     #[test]

@@ -65,6 +65,14 @@ impl MachineCode {
         instruction.is_some_and(|instruction| instruction.operation == Operation::Tensor)
     }
 
+    /// The offset of the barrier directly before the instruction at an offset, unless that is a barrier too.
+    pub fn barrier_before(&self, offset: u64) -> Option<u64> {
+        let at = self.index(offset)?;
+        let is_barrier = |one: &&CodeInstruction| one.operation == Operation::Barrier;
+        let before = self.instructions.get(at.checked_sub(1)?).filter(is_barrier)?;
+        self.instructions.get(at).filter(|one| !is_barrier(one)).map(|_| before.offset)
+    }
+
     fn backward_branches(&self) -> BTreeMap<usize, usize> {
         let mut loops = BTreeMap::new();
         for (end, instruction) in self.instructions.iter().enumerate() {

@@ -319,7 +319,8 @@ fn a_wait_at_the_head_of_a_loop_is_for_a_load_at_its_end() {
 /// sets up while the others wait, all wait for the first tile, and then for their products.
 #[test]
 fn waits_for_products_and_at_the_start_of_a_block_are_told_apart() {
-    let counted: [(&str, u64, &[(&str, u64)]); 9] = [
+    type Counted<'t> = (&'t str, u64, &'t [(&'t str, u64)]);
+    let counted: [Counted<'_>; 9] = [
         ("LDC R1, c[0x0][0x28]", 4096, &[("wait", 35)]),
         ("SYNCS.EXCH.64 URZ, [UR33], UR8", 512, &[]),
         ("BSYNC B0", 8192, &[("wait", 6)]),
@@ -345,6 +346,9 @@ fn waits_for_products_and_at_the_start_of_a_block_are_told_apart() {
     assert!((products - 100.0 * 418.0 / 1300.0).abs() < 1e-9, "{products}");
     assert!((start - 100.0 * 528.0 / 1300.0).abs() < 1e-9, "{start}");
     assert_eq!(facts(7).1, 0.0, "without a loop the whole kernel is its start");
+    let place = |at: u64| code.barrier_before(16 * at);
+    assert_eq!((place(3), place(4), place(5), place(99)), (None, Some(48), None, None));
+    assert_eq!([4, 6].map(|at| code.is_product(16 * at)), [false, true]);
 }
 
 #[test]
