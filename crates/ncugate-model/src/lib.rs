@@ -80,7 +80,7 @@ pub use ncugate_stats as stats;
 pub use nearest::nearest;
 pub use null_test::NullTest;
 pub use number::CleanText;
-pub use profile_record::{DeepProfile, MAX_REPORT, ProfileOutcome, ProfileRecord, ProfiledOutputs, TRIAL_KERNEL};
+pub use profile_record::{DeepProfile, MAX_REPORT, ProfileOutcome, ProfileRecord, ProfiledOutputs};
 pub use request::REQUEST_VARIABLE;
 pub use role::Role;
 pub use samples::{MOST_SAMPLES, unsound_samples};

@@ -4,9 +4,6 @@ use crate::{ActivityTrace, Listing, ShapeName, VariantId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The kernel that this program launches to try a profiler, or to make it load. No launch of it is a measurement.
-pub const TRIAL_KERNEL: &str = "ncugate_copy";
-
 /// Maximum size of a report in bytes.
 pub const MAX_REPORT: u64 = 8 << 30;
 

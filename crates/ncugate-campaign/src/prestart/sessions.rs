@@ -82,12 +82,7 @@ impl PrestartedProcesses<'_> {
                     // Groups of different shapes share a name, and each session waits on a separate pipe.
                     let stem = format!("launched-{number}-{}", group.name);
                     let wanted = (&group.metrics[..], ProfileDetail::Counters, selection);
-                    // A launch outside of the selected ranges loads nothing.
-                    let preload = match selection {
-                        LaunchSelection::Everything => Preload::Launch,
-                        LaunchSelection::Ranges(_) | LaunchSelection::Kernels(_) => Preload::Device,
-                    };
-                    let _ = self.start_over_worker(ncu, gpu, &stem, wanted, &preload);
+                    let _ = self.start_over_worker(ncu, gpu, &stem, wanted, &Preload::Device);
                 }
             }
             if left > workers {

@@ -7,11 +7,11 @@ use super::device::CudaDevice;
 use super::error::DeviceError;
 use super::kernel::LoadedKernel;
 use super::memory::DeviceMemory;
-use ncugate_model::TRIAL_KERNEL;
 use std::ops::Range;
 
 /// The kernel; ends with a NUL, as the driver requires.
 const PTX: &str = concat!(include_str!("copy.ptx"), "\0");
+const ENTRY: &str = "ncugate_copy";
 /// Threads of a block, as in `copy.ptx`.
 const THREADS: usize = 256;
 /// Bytes that a thread copies; more only if the largest grid would not copy everything.
@@ -33,7 +33,7 @@ impl Copier {
     /// # Errors
     /// The driver cannot compile it.
     pub fn new(device: &CudaDevice) -> Result<Self, DeviceError> {
-        Ok(Self { kernel: device.load_text(PTX, TRIAL_KERNEL)? })
+        Ok(Self { kernel: device.load_text(PTX, ENTRY)? })
     }
 
     /// Queues a copy of `range` of `from` to offset `at` of `to`, or adds it to the graph being captured. `at` and the start of

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// The device that a worker without a job opens.
+/// The device that [`Preload::Device`] opens.
 pub(super) const FIRST_DEVICE: u32 = 0;
 
 /// When a worker imports the modules of functions.
@@ -31,8 +31,6 @@ pub enum ImportTime {
 pub enum Preload {
     /// It opens the first visible device.
     Device,
-    /// It opens the device and launches a kernel of this program, because a profiler loads at the first launch.
-    Launch,
     /// It loads Python and the modules of functions.
     Functions {
         /// The Python that functions run in.
@@ -51,7 +49,7 @@ impl Preload {
             return false;
         }
         match self {
-            Self::Device | Self::Launch => !job.has_functions() && job.device == FIRST_DEVICE,
+            Self::Device => !job.has_functions() && job.device == FIRST_DEVICE,
             Self::Functions { python, functions, .. } => {
                 let has = |file: &PathBuf, name: &String| functions.iter().any(|own| (&own.0, &own.1) == (file, name));
                 job.has_functions()

@@ -1,5 +1,4 @@
-//! Launches for a profiler: each variant's kernels inside an NVTX range with its name, and no other launch except the trial
-//! launch of a worker that started early.
+//! Launches for a profiler: each variant's kernels inside an NVTX range with its name, and no other launch at all.
 
 use super::event::{WorkerEvent, WorkerTask};
 use super::probed_buffers::ProbedBuffers;

@@ -9,12 +9,11 @@ use super::job::{JobMode, WorkerJob};
 use super::prestarted::{FIRST_DEVICE, Preload};
 use super::python::{PythonFunctions, run_in_python};
 use super::worker::{DeviceLoss, Reporter, WorkError, Worker, chain};
-use crate::gpu::{ActivityTracer, Copier, CudaDevice, DeviceError, RangeGuard, query_attributes};
+use crate::gpu::{ActivityTracer, Copier, CudaDevice, query_attributes};
 use crate::prove::{adopt, reference_time};
 use ncugate_model::ShapeName;
 use serde::de::DeserializeOwned;
 use std::collections::HashMap;
-use std::ffi::CStr;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -22,8 +21,6 @@ use std::time::Duration;
 
 /// Bytes that the kernel of a trial copies.
 const TRIAL_BYTES: usize = 4096;
-/// The range of a trial launch. It is of no variant.
-const TRIAL_RANGE: &CStr = c"ncugate";
 /// Interval of reports while a worker waits for references, because the parent kills a silent worker.
 const SIGN_OF_LIFE: Duration = Duration::from_millis(20);
 
@@ -41,16 +38,12 @@ pub fn work(job: &Path) -> Result<(), WorkError> {
     conclude(outcome, &mut reporter)
 }
 
-/// Opens the device, with a trial launch if asked, or loads Python and the modules of functions. Then waits for the job at
-/// `job` and does it as in [`work`].
+/// Opens the device, or loads Python and the modules of functions. Then waits for the job at `job` and does it as in [`work`].
 pub fn work_ahead(preload: &Path, job: &Path) -> Result<(), WorkError> {
     let mut reporter = Reporter::stdout()?;
     let python = match read(preload) {
-        Ok(preload @ (Preload::Device | Preload::Launch)) => {
-            let mut device = CudaDevice::open(FIRST_DEVICE);
-            if preload == Preload::Launch {
-                device = device.and_then(|device| trial_launch(&device).map(|()| device));
-            }
+        Ok(Preload::Device) => {
+            let device = CudaDevice::open(FIRST_DEVICE);
             let outcome = read(job).and_then(|work| run_on(device?, (work, None), None, &mut reporter));
             return conclude(outcome, &mut reporter);
         }
@@ -110,16 +103,10 @@ pub fn report_devices() -> Result<(), WorkError> {
 /// # Errors
 /// No device is visible, or it does not work.
 pub fn launch_once() -> Result<(), WorkError> {
-    Ok(trial_launch(&CudaDevice::open(FIRST_DEVICE)?)?)
-}
-
-fn trial_launch(device: &CudaDevice) -> Result<(), DeviceError> {
+    let device = CudaDevice::open(0)?;
     let (from, to) = (device.allocate(TRIAL_BYTES)?, device.allocate(TRIAL_BYTES)?);
-    let range = RangeGuard::open(TRIAL_RANGE);
-    let launched =
-        Copier::new(device)?.copy(device, &to, 0, &from, &(0..TRIAL_BYTES)).and_then(|()| device.synchronize());
-    drop(range);
-    launched
+    Copier::new(&device)?.copy(&device, &to, 0, &from, &(0..TRIAL_BYTES))?;
+    Ok(device.synchronize()?)
 }
 
 fn report_device(ordinal: u32, reporter: &mut Reporter) -> Result<(), WorkError> {
