@@ -36,9 +36,16 @@ for phase in examples/*/*.toml; do
     fi
     if [[ -z $results ]] || ((status == 2 || status == 3 || status > 4)); then failed=1; continue; fi
     run=$(ls -d "$work/$name"/*/2* | grep -v /reports/ | tail -n 1)
+    if ! "$binary" record "$run" -o "$work/kept/$name"; then failed=1; continue; fi
+    kept+=("$phase $status")
+done
+# Only now: a recording must have been measured from a commit's files.
+for item in "${kept[@]}"; do
+    phase=${item% *} status=${item##* }
+    folder=$(dirname "$phase")
+    name=$(basename "$folder")
     rm -rf "$folder/recording"
-    if ! "$binary" record "$run" -o "$folder/recording"; then failed=1; continue; fi
-    kept+=("$folder/recording")
+    cp -r "$work/kept/$name" "$folder/recording"
     again=0
     (cd "$folder" && "$binary" run "$root/$phase" --source recorded --reports "$work/again" > "$work/$name.again" 2>&1) || again=$?
     if ((again != status)); then
@@ -47,5 +54,5 @@ for phase in examples/*/*.toml; do
         failed=1
     fi
 done
-((${#kept[@]})) && tar czf "$out/gallery.tar.gz" "${kept[@]}"
+((${#kept[@]})) && tar czf "$out/gallery.tar.gz" $(for item in "${kept[@]}"; do echo "$(dirname "${item% *}")/recording"; done)
 exit $failed
