@@ -252,16 +252,24 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// Variants with time gates of a level at a shape, with those gates, unless one fails there.
+    /// Variants with time gates of a level at a shape, with those gates, unless one fails there. A gate on `each` judges the
+    /// selected variant's competitors; it names a variant to use only where the selected one is not launched.
     fn judged(&self, shape: &ShapeName, level: Level) -> BTreeMap<&'a VariantId, Vec<CleanText>> {
         let of_level = |gate: &&GateResult| gate.level == level && gate.waived.is_none();
         let mut judged: BTreeMap<&VariantId, Vec<CleanText>> = BTreeMap::new();
         let mut stopped: Vec<&VariantId> = Vec::new();
+        let selected = self.judgement.selected.as_ref().map(|selected| &selected.variant);
+        let is_elsewhere = selected.is_some_and(|id| !self.is_launched(id, shape));
+        let names = |scope: &Scope| match scope {
+            Scope::Each => is_elsewhere,
+            Scope::Any => false,
+            Scope::Selected | Scope::Matching(_) | Scope::Best(_) => true,
+        };
         for gate in self.judgement.gates.iter().filter(of_level) {
             for case in gate.cases.iter().filter(|case| case.shape == *shape) {
                 if case.outcome.verdict != Verdict::Pass {
                     stopped.push(&case.variant);
-                } else if case.outcome.origin.is_some() && !matches!(gate.on, Scope::Each | Scope::Any) {
+                } else if case.outcome.origin.is_some() && names(&gate.on) {
                     judged.entry(&case.variant).or_default().push(gate.name.clone());
                 }
             }
