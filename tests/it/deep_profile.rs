@@ -21,6 +21,7 @@ fn place() -> Place {
     let deep = json!({
         "variant": LOOKED_AT, "shape": "mission", "metrics": [STATE], "sections": ["SourceCounters"], "passes": 25,
         "seconds": 2.5, "outcome": { "status": "profiled", "report": "deep-9.ncu-repz" },
+        "outputs": { "verdict": "right", "seed": 1, "evaluations": 1 },
         "listing": {
             "instructions": [{ "offset": 0x1060, "text": "@!P0 STS.128 [R69], R16", "line": 0 }],
             "lines": [{ "file": "kernels/sdpa_scalar/sdpa_scalar.cu", "line": 141, "text": "k_tile[key] = <b>zero</b>;" }],

@@ -157,7 +157,7 @@ pub const FACTS: &[RuleFact] = &[
     derived("roofline_pct", "percent of the time that the declared `bytes` and `flops` need at the rate of DRAM (or of L2, if they fit in it) and at the highest peak of the pipes in use, and at least 1 µs; it caps bounds of defects", &["minimum_flops", "minimum_bytes", "duration"]).of_evaluation(),
     derived("tensor_roofline_pct", "the same with the `flops` at the dense FP16 peak of the tensor pipe; it caps redesigns", &["minimum_flops", "minimum_bytes", "duration"]).of_evaluation(),
     derived("busiest", "the highest known utilisation of issue slots, pipes, L1, L2 and DRAM, in percent", &["issue_slot_utilisation"]),
-    derived(HEADROOM, "100 minus `busiest`; as an estimate of its own in `saves` it says that the fix saves neither matrix products nor traffic, so that the bound is at most what the tensor pipe, DRAM and L2 leave", &["issue_slot_utilisation"]),
+    derived(HEADROOM, "100 minus `busiest`; as a separate estimate in `saves` it says that the fix saves neither matrix products nor traffic, so that the bound is at most what the tensor pipe, DRAM and L2 leave", &["issue_slot_utilisation"]),
     derived("tensor_rate_pct", "percent of the time that the declared `flops` need at the dense FP16 peak of the tensor pipe, at the highest clock of the run's deep profiles", &["minimum_flops", "tensor_peak_fp16", "duration"]).of_evaluation(),
     derived("idle_sms_pct", "percent of the multiprocessors without a block of the grid", &["grid_blocks", "sms"]),
     derived("last_wave_idle_pct", "percent of the time lost in a partial last wave, if all blocks take equally long", &["waves"]),

@@ -407,7 +407,7 @@ impl InstructionSamples {
         self.places.values().flat_map(BTreeMap::values).sum()
     }
 
-    /// The samples with waits at barriers told apart: those for asynchronous products, which ncu counts in the same state,
+    /// The samples with waits at barriers separated: those for asynchronous products, which ncu counts in the same state,
     /// have their own. A warp at a barrier has the address of the next instruction, and its samples belong to the barrier.
     fn with_waits_told_apart(&self, code: &MachineCode) -> Self {
         let mut all = self.clone();
