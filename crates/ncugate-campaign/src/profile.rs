@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
 /// Most launches at shapes without a profile for which all counters are collected. Replays of more launches take longer
-/// than another ncu process: 0.1 s a launch and 0.9 s a process on an H200 with ncu 2025.3.1.
+/// than another ncu process.
 const MOST_JOINED: usize = 8;
 /// Most bytes of the buffers at such a shape: ncu keeps a copy of them between passes.
 const MOST_JOINED_BYTES: f64 = (1_u64 << 30) as f64;
@@ -227,8 +227,8 @@ mod tests {
     use ncugate_phase::plan::unroll;
     use std::path::Path;
 
-    /// The shapes of each set of counters, and whether it has all counters. Nothing profiles the shape `other`, of so many
-    /// elements.
+    /// The shapes of each set of counters, and whether it has all counters. The shape `other` has the given number of
+    /// elements and is not profiled.
     fn sets(elements: u64, profile: &str) -> Vec<(Vec<String>, bool)> {
         let text = include_str!("../../../tests/data/copy.toml");
         let shapes = format!("other = {{ S = {elements} }}\nonly = {{ S = 2048 }}");

@@ -15,7 +15,7 @@ pub struct ExcusedPairs {
     states: Vec<Vec<PairState>>,
 }
 
-/// What a gate does with a variant at a shape.
+/// How a gate treats a variant at a shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PairState {
     /// Nothing in the phase prevents the launch.

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 
 /// Longest list of warnings.
 const MOST: usize = 8;
-/// What lines say that are warnings: the second are lines "ptxas info" with a number, as of `wgmma` whose products are serialised.
+/// Texts that mark a warning. ptxas prints the second in numbered info lines, for instance if it serialises `wgmma`.
 const SIGNS: [&str; 2] = ["warning", "Potential Performance Loss"];
 
 /// The compiler's warnings, each once, with the first variant that has it and the number of others.

@@ -42,7 +42,11 @@ fn a_gate_on_several_variants_judges_each_where_it_is_launched() {
             if scope == "each" { "" } else { "1 judges only \"part_*\", " }
         );
         assert!(judgement.cautions.iter().any(|caution| caution.contains(&listed)), "{:?}", judgement.cautions);
-        assert!(judgement.warnings.is_empty(), "an excluded shape is no missing value: {:?}", judgement.warnings);
+        assert!(
+            judgement.warnings.is_empty(),
+            "an excluded shape does not count as a missing value: {:?}",
+            judgement.warnings
+        );
     }
     let mut fixture = dispatched(&on("part_*", ALL), "S >= 512");
     fixture.set("registers", |v, s| if (v, s) == (LARGE, 1) { 70.0 } else { 60.0 });

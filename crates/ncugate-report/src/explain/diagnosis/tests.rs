@@ -750,7 +750,7 @@ fn blocks_that_wait_at_their_start_are_no_needless_barriers() {
     for other in [("waves", 1.0), ("blocks_per_sm", 4.0), ("start_wait_pct", 5.0)] {
         assert!(!rules(&with(&many, &[other])).iter().any(|rule| rule == "block_start"), "{other:?}");
     }
-    // what is not a wait for products is one at a barrier
+    // the other waits in that state are at barriers
     assert!(rules(&with(&many, &[("waits_for_products_pct", 0.0)])).iter().any(|rule| rule == "barriers"));
     assert!(!rules(&PERSISTENT).iter().any(|rule| rule == "products_not_overlapped"));
 }
