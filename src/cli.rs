@@ -380,7 +380,7 @@ pub struct CheckArgs {
     /// Architecture to build for [default: the phase's, else the GPU's, else sm_90]
     #[arg(long, value_name = "ARCH")]
     pub arch: Option<String>,
-    /// Number of SMs, for gates on waves [default: that of this machine's GPU]
+    /// Number of SMs, for launches that depend on it and gates on waves [default: that of this machine's GPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub sms: Option<u32>,
     /// Check only the config

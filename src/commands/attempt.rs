@@ -81,10 +81,12 @@ fn measured(
     invocation: &Invocation,
 ) -> Result<(ncugate_report::RunReport, String, Option<String>), CommandError> {
     let phase: &Phase = &made.phase;
-    let plan = unroll(phase)?;
+    unroll(phase)?;
     // The driver answers slowly, and the trial needs processor cores alone.
     let (tools, tried) = rayon::join(|| Tools::find(phase), || null_test(phase, &[]));
     let tools = tools?;
+    let phase = &tools.on_gpu(phase);
+    let plan = unroll(phase)?;
     if let Some((stop, _)) = no_go(phase, Some(tools.device.compute_capability)) {
         return Err(CommandError::Usage(stop));
     }

@@ -21,6 +21,8 @@ pub fn calibrate(args: &CalibrateArgs, invocation: &Invocation, out: &mut Output
     }
     signal::watch();
     let tools = Tools::find(&phase)?;
+    let phase = tools.on_gpu(&phase);
+    let plan = unroll(&phase)?;
     let progress = verbosity::progress();
     let turn = GpuTurn::new(&tools.device, args.waiting.into(), &progress);
     turn.take()?;

@@ -19,7 +19,7 @@ use ncugate_judge::{
 use ncugate_model::number::counted;
 use ncugate_model::{Level, NullTest, Verdict};
 use ncugate_phase::config::Phase;
-use ncugate_phase::plan::{Plan, unroll};
+use ncugate_phase::plan::{Plan, USUAL_SMS, unroll};
 use ncugate_report::mutants;
 use ncugate_report::phase_check::{PhaseCheck, StaticVerdict, csv};
 use ncugate_report::static_check::{self, FactRows};
@@ -96,6 +96,17 @@ fn prove_tolerance(
     Ok(())
 }
 
+/// Notes that the number of SMs that the launches depend on is unknown.
+fn note_usual_sms(phase: &Phase, found: &mut PhaseCheck, out: &mut Output) -> io::Result<()> {
+    if phase.sms.is_some() || !phase.names_sms() {
+        return Ok(());
+    }
+    let note = format!("the launches are checked for {USUAL_SMS} SMs; give the number of your GPU with --sms");
+    writeln!(out, "  note: {note}")?;
+    found.notes.push(note);
+    Ok(())
+}
+
 fn one(
     config: &Path,
     args: &CheckArgs,
@@ -103,7 +114,7 @@ fn one(
     found: &mut PhaseCheck,
     out: &mut Output,
 ) -> Result<Outcome, CommandError> {
-    let (phase, today) = (open_phase(config, invocation)?, invocation.today());
+    let (phase, today) = (open_phase(config, invocation)?.on_gpu(args.sms), invocation.today());
     let plan = unroll(&phase)?;
     if args.confined {
         confinement::prove(&phase, &plan)?;
@@ -135,6 +146,7 @@ fn one(
         outcome = Outcome::Failed;
     }
     if args.no_build {
+        note_usual_sms(&phase, found, out)?;
         return Ok(outcome);
     }
     if phase.is_of_reports() {
@@ -147,6 +159,9 @@ fn one(
     let asked = parsed(&args.arch)?.map(|arch| arch.with_suffix_of(of_phase.as_ref())).or(of_phase);
     let (arch, target) = target(asked, args.sms)?;
     found.arch = Some(arch.to_string());
+    let phase = phase.on_gpu(target.sms);
+    let plan = unroll(&phase)?;
+    note_usual_sms(&phase, found, out)?;
     for note in absent_metrics(&phase, target.capability) {
         writeln!(out, "  note: {note}")?;
         found.notes.push(note);

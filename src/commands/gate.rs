@@ -11,7 +11,7 @@ use crate::invocation::Invocation;
 use ncugate_campaign::manifest;
 use ncugate_judge::{Evidence, PhaseRun, foreign_run};
 use ncugate_phase::config::Phase;
-use ncugate_phase::plan::{Plan, unroll};
+use ncugate_phase::plan::unroll;
 use ncugate_report::RunSource;
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,6 @@ use std::path::{Path, PathBuf};
 pub fn gate(args: &GateArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let mut phase = open_phase(&args.config, invocation)?;
     phase.waive(&args.waived.waivers, invocation.today())?;
-    let plan = unroll(&phase)?;
     let mut runs = Vec::new();
     for path in &args.paths {
         runs.extend(run_named(path, &args.folders.profiles)?);
@@ -27,11 +26,11 @@ pub fn gate(args: &GateArgs, invocation: &Invocation, out: &mut Output) -> Resul
     match runs.as_slice() {
         [folder] if args.paths.len() == 1 => {
             refuse_run(&phase, folder)?;
-            let run = PhaseRun::of_phase(phase, plan, folder, |_| Vec::new())?;
+            let run = PhaseRun::of_phase(phase, folder, |_| Vec::new())?;
             let source = RunSource::Recorded { folder: folder.display().to_string() };
             conclude(&run, source, &args.against, &args.folders, &args.saying, invocation, out)
         }
-        [] => foreign(args, phase, plan, &args.paths, invocation, out),
+        [] => foreign(args, phase, &args.paths, invocation, out),
         [folder, ..] => {
             let message = format!("{} is a run; give one run, or ncu reports alone", folder.display());
             Err(CommandError::Usage(message))
@@ -43,7 +42,6 @@ pub fn gate(args: &GateArgs, invocation: &Invocation, out: &mut Output) -> Resul
 fn foreign(
     args: &GateArgs,
     phase: Phase,
-    plan: Plan,
     files: &[PathBuf],
     invocation: &Invocation,
     out: &mut Output,
@@ -60,6 +58,7 @@ fn foreign(
         (false, false) => Evidence::Unproven,
     };
     let reports = files.iter().map(std::path::absolute).collect::<Result<Vec<_>, _>>()?;
+    let plan = unroll(&phase)?;
     let foreign = foreign_run(phase, plan, &reports, evidence, manifest)?;
     let files = files.iter().map(|file| file.display().to_string()).collect();
     let source = RunSource::Foreign { files, made: foreign.made, captured: foreign.captured };

@@ -164,7 +164,7 @@ fn one(config: &Path, args: &RunArgs, invocation: &Invocation, out: &mut Output)
     let whole_plan = unroll(&whole)?;
     refuse_reports(&whole)?;
     let asked = PhaseSubset::from(&args.part);
-    let (phase, plan) = asked.of(&whole, &whole_plan).map_err(|error| CommandError::Usage(error.to_string()))?;
+    let (phase, plan) = part(&asked, &whole, &whole_plan)?;
     let narrowed = (phase != whole || plan != whole_plan).then_some(asked);
     if args.list {
         return list(&phase, &plan, &whole_plan, narrowed.as_ref(), args.saying.format, out).map(PhaseEnd::Judged);
@@ -192,7 +192,7 @@ fn one(config: &Path, args: &RunArgs, invocation: &Invocation, out: &mut Output)
         ));
     }
     if args.source == MeasurementSource::Recorded {
-        return recorded(args, phase, plan, None, invocation, out).map(PhaseEnd::Judged);
+        return recorded(args, phase, None, invocation, out).map(PhaseEnd::Judged);
     }
     ReferenceRuns::validate(&phase, None, &(&args.against).into(), &args.folders.profiles, invocation.today())?;
     if let Some((stop, Outcome::Failed)) = no_go(&phase, None) {
@@ -220,19 +220,13 @@ fn one(config: &Path, args: &RunArgs, invocation: &Invocation, out: &mut Output)
     let ended = match tools {
         Err(why @ (CampaignError::NoSuchGpu { .. } | CampaignError::UnlikeGpus { .. })) => Err(why.into()),
         Err(why) if measured_part.is_some() || base.is_some() => Err(why.into()),
-        Ok(kinds) => on_each_kind(
-            args,
-            MeasurementTarget { phase: &phase, plan: &plan, narrowed: narrowed.as_ref() },
-            &kinds,
-            invocation,
-            out,
-        ),
+        Ok(kinds) => on_each_kind(args, &whole, narrowed.as_ref(), &kinds, invocation, out),
         Err(why) if args.source == MeasurementSource::Auto && phase.recording.is_some() => {
             // The full reason; the report has a short one.
             if verbosity::volume() != Verbosity::Quiet {
                 warn(&format!("not measuring: {why}"));
             }
-            recorded(args, phase, plan, Some(&why), invocation, out)
+            recorded(args, phase, Some(&why), invocation, out)
         }
         Err(why) => {
             // The error is the full reason; the hint depends on the phase.
@@ -293,7 +287,8 @@ fn checked_out(reference: &str, phase: &Phase, args: &RunArgs) -> Result<BaseChe
 /// inconclusive.
 fn on_each_kind(
     args: &RunArgs,
-    measured: MeasurementTarget<'_>,
+    whole: &Phase,
+    narrowed: Option<&PhaseSubset>,
     kinds: &[Tools],
     invocation: &Invocation,
     out: &mut Output,
@@ -305,7 +300,7 @@ fn on_each_kind(
     }
     for tools in kinds {
         tools.show();
-        let ended = live(args, measured, tools, invocation, out);
+        let ended = on_kind(args, whole, narrowed, tools, invocation, out);
         outcomes.push(if kinds.len() > 1 { ended.unwrap_or_else(|error| report_error(&error)) } else { ended? });
         if process::interrupted() {
             break;
@@ -321,13 +316,32 @@ fn on_each_kind(
         outcome = outcome.and(Outcome::Inconclusive);
     }
     let is_absent = |group: &&String| !kinds.iter().any(|tools| campaign::is_of(&tools.device, group));
-    for group in measured.phase.groups.iter().filter(|_| args.gpus.is_some()).filter(is_absent) {
+    for group in whole.groups.iter().filter(|_| args.gpus.is_some()).filter(is_absent) {
         outcome = outcome.and(Outcome::Inconclusive);
         if said {
             writeln!(out, "{:<12} on {group}: no such GPU was selected", Outcome::Inconclusive.words())?;
         }
     }
     Ok(outcome)
+}
+
+/// Measures on one GPU model, with the launches that the phase has there.
+fn on_kind(
+    args: &RunArgs,
+    whole: &Phase,
+    narrowed: Option<&PhaseSubset>,
+    tools: &Tools,
+    invocation: &Invocation,
+    out: &mut Output,
+) -> Result<Outcome, CommandError> {
+    let whole = tools.on_gpu(whole);
+    let (phase, plan) = part(narrowed.unwrap_or(&PhaseSubset::default()), &whole, &unroll(&whole)?)?;
+    live(args, MeasurementTarget { phase: &phase, plan: &plan, narrowed }, tools, invocation, out)
+}
+
+/// The part of a phase and of its plan.
+fn part(asked: &PhaseSubset, whole: &Phase, plan: &Plan) -> Result<(Phase, Plan), CommandError> {
+    asked.of(whole, plan).map_err(|error| CommandError::Usage(error.to_string()))
 }
 
 /// A phase of ncu reports measures nothing.
@@ -345,7 +359,6 @@ pub fn refuse_reports(phase: &Phase) -> Result<(), CommandError> {
 fn recorded(
     args: &RunArgs,
     phase: Phase,
-    plan: Plan,
     why: Option<&CampaignError>,
     invocation: &Invocation,
     out: &mut Output,
@@ -356,7 +369,7 @@ fn recorded(
     };
     let metrics = required_metrics::metrics(&phase);
     let capability = |run: &Run| run.manifest.fingerprint.gpu.as_ref().map(|gpu| gpu.compute_capability);
-    let run = PhaseRun::of_phase(phase, plan, &folder, |run| required_metrics::counters(&metrics, capability(run)))?;
+    let run = PhaseRun::of_phase(phase, &folder, |run| required_metrics::counters(&metrics, capability(run)))?;
     let folder = folder.display().to_string();
     let source = match why {
         None => RunSource::Recorded { folder },

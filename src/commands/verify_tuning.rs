@@ -269,6 +269,7 @@ fn measured<T>(
     invocation: &Invocation,
     read: impl FnOnce(&Judgement, &Path) -> T,
 ) -> Result<(Outcome, T), CommandError> {
+    let phase = &tools.on_gpu(phase);
     let plan = unroll(phase)?;
     let tried = null_test(phase, &[])?;
     let progress = verbosity::progress();

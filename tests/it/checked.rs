@@ -17,6 +17,24 @@ fn checked(place: &Place, from: &str, to: &str, more: &str) -> Finished {
 const ONE: &str = "[sweep]\nTHREADS = [64]\n";
 
 #[test]
+fn a_grid_by_the_number_of_sms_is_checked_for_the_given_one() {
+    let place = Place::new();
+    let grid = |grid: &str| {
+        checked(&place, "grid = [\"S // THREADS\"]", grid, ONE);
+        let of = |sms: &[&str]| place.run(&[&["check", "phase.toml", "--no-build"], sms].concat());
+        (of(&[]), of(&["--sms", "148"]))
+    };
+    let note = "the launches are checked for 132 SMs; give the number of your GPU with --sms";
+    let (usual, own) = grid("grid = [\"min(sms, S // THREADS)\"]");
+    assert!(usual.status == Some(0) && usual.stdout.contains(note), "{usual:?}");
+    assert!(own.status == Some(0) && !own.stdout.contains(note), "{own:?}");
+    let (usual, own) = grid("grid = [\"148 - sms\"]");
+    assert_eq!((usual.status, own.status), (Some(0), Some(2)), "{usual:?}\n{own:?}");
+    assert!(own.stderr.contains("`kernel.grid[0]` is \"148 - sms\", which gives 0"), "{own:?}");
+    assert!(!grid("grid = [\"S // THREADS\"]").0.stdout.contains("SMs"));
+}
+
+#[test]
 fn every_file_that_a_phase_names_has_to_be_there() {
     let place = Place::new();
     assert_eq!(checked(&place, "[kernel]", "[kernel]", ONE).status, Some(0));

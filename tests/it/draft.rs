@@ -332,9 +332,9 @@ fn a_cooperative_grid_is_what_is_resident() {
     assert_holds(
         &text,
         &[
-            "\ngrid = [\"132 * BLOCKS_PER_SM\"]\n",
+            "\ngrid = [\"sms * BLOCKS_PER_SM\"]\n",
             "\ncooperative = true\n",
-            "# CHECK: blocks of the grid, a guess: 132 multiprocessors (H100) times BLOCKS_PER_SM. A cooperative grid has at most",
+            "# CHECK: blocks of the grid, a guess: BLOCKS_PER_SM on every SM. A cooperative grid has at most",
             "\nBLOCKS_PER_SM = [1]\n",
         ],
     );

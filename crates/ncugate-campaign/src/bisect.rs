@@ -406,6 +406,7 @@ impl<'a> Bisection<'a> {
         if let Some(absent) = phase.base.as_ref().and_then(Base::absent) {
             return Err(BisectError::Phase(absent));
         }
+        let phase = self.of.tools.on_gpu(&phase);
         let plan = unroll(&phase).map_err(|errors| BisectError::Phase(first(&errors.0)))?;
         Ok((phase, plan))
     }

@@ -28,6 +28,13 @@ pub enum CampaignError {
         /// Two of them and their kinds.
         unlike: String,
     },
+    /// The launches of the plan are those of another GPU.
+    #[error("the launches are planned for {planned} SMs, but the GPU has {sms}")]
+    UnlikePlan {
+        /// The number, or "an unknown number of".
+        planned: String,
+        sms: u32,
+    },
     /// The worker thread of one of several GPUs ended without a result.
     #[error("the work on one GPU ended without a result; run again to continue")]
     LaneLost,

@@ -77,6 +77,7 @@ impl<'a> LiveRun<'a> {
     /// # Errors
     /// Nothing was measured, or the results cannot be judged.
     pub fn measure(&self) -> Result<MeasuredRun<'a>, LiveError> {
+        self.prove_planned()?;
         let fresh = manifest(self.phase, self.plan, self.tools.fingerprint());
         let fresh = Manifest { narrowed: self.narrowed.cloned(), null_test: self.null_test.clone(), ..fresh };
         let (writer, earlier) = self.writer(fresh)?;
@@ -111,6 +112,7 @@ impl<'a> LiveRun<'a> {
     /// # Errors
     /// The measurement ended early; everything measured until then is stored.
     pub fn measure_shard(&self, shard: Shard) -> Result<PathBuf, LiveError> {
+        self.prove_planned()?;
         let plan = self.plan.shard(shard);
         if let (Some(whole), Some(part)) = (reference_plan(self.phase, self.plan), reference_plan(self.phase, &plan))
             && whole != part
@@ -131,6 +133,16 @@ impl<'a> LiveRun<'a> {
             let _ = writer.stopped(&why.to_string());
         }
         ended.map(|()| folder)
+    }
+
+    /// Refuses launches that were planned before the GPU was known.
+    fn prove_planned(&self) -> Result<(), CampaignError> {
+        let (planned, sms) = (self.phase.sms, self.tools.device.sms);
+        if planned == Some(sms) {
+            return Ok(());
+        }
+        let planned = planned.map_or_else(|| "an unknown number of".to_owned(), |planned| planned.to_string());
+        Err(CampaignError::UnlikePlan { planned, sms })
     }
 
     fn turn(&self) -> GpuTurn<'a> {

@@ -126,6 +126,11 @@ impl Tools {
         std::iter::once(self.timing_gpu()).chain(others)
     }
 
+    /// The phase as it is launched on the GPU.
+    pub fn on_gpu(&self, phase: &Phase) -> Phase {
+        phase.clone().on_gpu(Some(self.device.sms))
+    }
+
     /// The target architecture: the phase's, else the GPU's.
     pub fn arch(&self, phase: &Phase) -> Result<Arch, CampaignError> {
         match &phase.build.arch {

@@ -91,6 +91,7 @@ pub fn phase() -> Phase {
         rules: Vec::new(),
         imported: None,
         base: None,
+        sms: None,
     }
 }
 

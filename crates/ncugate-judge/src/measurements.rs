@@ -132,7 +132,7 @@ impl<'a> Measurements<'a> {
 
     /// Number of multiprocessors of the GPU, if known.
     pub fn sms(&self) -> Option<u32> {
-        self.run.manifest.fingerprint.gpu.as_ref().map(|gpu| gpu.sms)
+        self.run.sms()
     }
 
     /// Decodes the reports that have not been decoded yet.

@@ -48,7 +48,7 @@ impl PhaseRun {
         // Paths in the phase are relative to the project that contains the run.
         let folder = run.folder.canonicalize().unwrap_or_default();
         let root = Project::of(&folder.join("phase.toml")).map(|project| project.root).unwrap_or_default();
-        let phase = Phase { root, ..phase };
+        let phase = Phase { root, ..phase }.on_gpu(run.sms());
         let plan = unroll(&phase)?;
         let (phase, plan) = match &run.manifest.narrowed {
             Some(part) => part.of(&phase, &plan)?,
@@ -64,13 +64,12 @@ impl PhaseRun {
     /// The folder is not a run, or [`JudgeError::Recording`] if its measurements do not match the phase.
     pub fn of_phase(
         phase: Phase,
-        plan: Plan,
         folder: &Path,
         counters: impl FnOnce(&Run) -> Vec<String>,
     ) -> Result<Self, JudgeError> {
         let run = Run::load(folder)?;
-        let (phase, plan) = searched(phase, plan, &run)?;
-        let (phase, plan) = based(phase, plan, &run)?;
+        let phase = based(searched(phase.on_gpu(run.sms()), &run)?, &run)?;
+        let plan = unroll(&phase)?;
         let mut lacks = store::lacks(&run, &phase, &plan, &counters(&run));
         lacks.extend(run.manifest.narrowed.as_ref().map(|part| format!("only a part of the phase ({})", part.words())));
         if !lacks.is_empty() {
@@ -81,9 +80,9 @@ impl PhaseRun {
 }
 
 /// Restores the candidates that the run's search chose; the phase's own space must contain them.
-fn searched(phase: Phase, plan: Plan, run: &Run) -> Result<(Phase, Plan), JudgeError> {
+fn searched(phase: Phase, run: &Run) -> Result<Phase, JudgeError> {
     if phase.search.is_none() || phase.sweep.points.is_some() {
-        return Ok((phase, plan));
+        return Ok(phase);
     }
     let Some(points) =
         config::parse_in(&run.folder.join("phase.toml"), &run.phase, run.manifest.project.as_deref())?.sweep.points
@@ -91,19 +90,40 @@ fn searched(phase: Phase, plan: Plan, run: &Run) -> Result<(Phase, Plan), JudgeE
         let lacks = vec!["no candidates chosen by a search".to_owned()];
         return Err(JudgeError::Recording { folder: run.folder.clone(), lacks });
     };
-    let phase = phase.with_points(points);
-    let plan = unroll(&phase)?;
-    Ok((phase, plan))
+    Ok(phase.with_points(points))
 }
 
 /// Restores the base of the run: phase files do not contain one.
-fn based(phase: Phase, plan: Plan, run: &Run) -> Result<(Phase, Plan), JudgeError> {
+fn based(phase: Phase, run: &Run) -> Result<Phase, JudgeError> {
     // Most runs have no base, so their text is not parsed a second time.
     if phase.base.is_some() || !run.phase.contains("\n[base]") {
-        return Ok((phase, plan));
+        return Ok(phase);
     }
     let measured = config::parse_in(&run.folder.join("phase.toml"), &run.phase, run.manifest.project.as_deref())?;
-    let phase = Phase { base: measured.base, ..phase };
-    let plan = unroll(&phase)?;
-    Ok((phase, plan))
+    Ok(Phase { base: measured.base, ..phase })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncugate_fixtures::at_root;
+
+    /// The same phase has other launches on a GPU with fewer SMs.
+    #[test]
+    fn launches_of_a_run_are_those_of_its_gpu() {
+        at_root();
+        let recorded = Run::load(Path::new("profiles/attention_f16_causal/h200")).unwrap();
+        let phase = recorded.phase.replace("min(132,", "min(sms,");
+        assert!(phase.contains("min(sms,"));
+        let planned = |sms: u32| {
+            let mut run = Run { phase: phase.clone(), ..recorded.clone() };
+            run.manifest.fingerprint.gpu.iter_mut().for_each(|gpu| gpu.sms = sms);
+            PhaseRun::of_run(run).unwrap()
+        };
+        assert_eq!(planned(132).plan, recorded.plan);
+        let smaller = planned(114);
+        assert_ne!(smaller.plan, recorded.plan);
+        let lacks = store::lacks(&recorded, &smaller.phase, &smaller.plan, &[]);
+        assert!(lacks[0].starts_with("another launch, source or flags for variant 'd64'"), "{lacks:?}");
+    }
 }

@@ -106,7 +106,8 @@ pub fn merge(
     shards.iter().skip(1).try_for_each(|other| first.prove_like(other))?;
     prove_complete(&shards)?;
     let project = first.run.manifest.project.as_deref();
-    let phase = config::parse_in(&first.run.folder.join("phase.toml"), &first.run.phase, project)?;
+    let phase =
+        config::parse_in(&first.run.folder.join("phase.toml"), &first.run.phase, project)?.on_gpu(first.run.sms());
     let plan = unroll(&phase)?;
     shards.iter().try_for_each(|shard| shard.prove_planned(&plan))?;
     write(&phase, &plan, &shards, profiles, now)

@@ -54,6 +54,11 @@ pub struct Run {
 }
 
 impl Run {
+    /// Number of SMs of its GPU, if known.
+    pub fn sms(&self) -> Option<u32> {
+        self.manifest.fingerprint.gpu.as_ref().map(|gpu| gpu.sms)
+    }
+
     /// Reads a run or a recording. If a variant was built or profiled again, or timed in more rounds, the later
     /// record is used; a wrong case stays wrong.
     ///

@@ -2,11 +2,13 @@
 
 use super::argument::ArgTemplate;
 use super::keys::{KERNEL, Key};
+use super::phase::SMS;
 use ncugate_model::expr::{Expr, Template, Value};
 use ncugate_model::{L2Property, LaunchMode};
 use serde::{Deserialize, Serialize};
 
-/// A kernel source, its build and its launches; expressions see shape dimensions and variant parameters.
+/// A kernel source, its build and its launches; expressions see shape dimensions, variant parameters and the
+/// number of SMs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KernelTemplate {
     pub code: CodeForm,
@@ -37,6 +39,16 @@ impl KernelTemplate {
             StepAction::Launch(launch) => Some(launch.as_ref()),
             StepAction::Memset { .. } | StepAction::Memcpy { .. } | StepAction::Loop(_) => None,
         })
+    }
+
+    /// Whether a launch depends on the number of SMs.
+    pub fn names_sms(&self) -> bool {
+        let counts = self.steps.iter().flat_map(StepTemplate::counts);
+        let symbols = self.symbols.iter().map(|symbol| &symbol.value);
+        let args = || self.launches().flat_map(|launch| &launch.args).chain(symbols.clone());
+        let exprs = counts.chain(self.launches().flat_map(LaunchTemplate::exprs));
+        let mut exprs = exprs.chain(args().flat_map(ArgTemplate::parts).filter_map(ArgTemplate::expr));
+        exprs.any(|expr| expr.names().iter().any(|(name, _)| name == SMS)) || args().any(|arg| arg.names(SMS))
     }
 }
 
@@ -84,6 +96,16 @@ impl StepTemplate {
         match &self.action {
             StepAction::Loop(repeated) => repeated.steps.iter().flat_map(Self::leaves).collect(),
             StepAction::Launch(_) | StepAction::Memset { .. } | StepAction::Memcpy { .. } => vec![self],
+        }
+    }
+
+    /// The counts of the loop and of those in it.
+    fn counts(&self) -> Vec<&Expr> {
+        match &self.action {
+            StepAction::Loop(LoopTemplate { indices, steps }) => {
+                indices.iter().map(|(_, count)| count).chain(steps.iter().flat_map(Self::counts)).collect()
+            }
+            StepAction::Launch(_) | StepAction::Memset { .. } | StepAction::Memcpy { .. } => Vec::new(),
         }
     }
 }
@@ -135,6 +157,19 @@ pub struct LaunchTemplate {
     pub args: Vec<ArgTemplate>,
     /// Bytes of memory behind each pointer that follows `args`; 0 for a null pointer.
     pub workspace: Vec<Expr>,
+}
+
+impl LaunchTemplate {
+    /// Its expressions, without those of its arguments.
+    fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        let axes = [&self.grid, &self.block, &self.cluster, &self.workspace].into_iter().flatten();
+        let axes = axes.chain(self.dynamic_shared.iter().map(|array| &array.bytes)).chain(&self.carveout);
+        axes.chain(
+            self.l2_window
+                .iter()
+                .flat_map(|window| window.bytes.iter().chain([&window.hit_ratio]).chain(&window.set_aside)),
+        )
+    }
 }
 
 /// An access-policy window over a buffer.

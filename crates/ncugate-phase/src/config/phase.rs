@@ -226,6 +226,8 @@ pub struct Phase {
     pub imported: Option<ProblemOrigin>,
     /// The base commit with the kernels to compare with.
     pub base: Option<Base>,
+    /// Number of SMs of the GPU, once it is known: the value of `sms` in launches.
+    pub sms: Option<u32>,
 }
 
 impl Phase {
@@ -234,11 +236,30 @@ impl Phase {
         self.gates.iter().chain(self.gate_plan.gates())
     }
 
+    /// The phase on a GPU with this number of SMs.
+    pub fn on_gpu(self, sms: Option<u32>) -> Self {
+        Self { sms, ..self }
+    }
+
+    /// Whether a launch depends on the number of SMs.
+    pub fn names_sms(&self) -> bool {
+        let own = self.variants.iter().chain(&self.baselines).filter_map(|spec| spec.kind.kernel());
+        let names = self.kernel.iter().chain(own).any(KernelTemplate::names_sms);
+        let of_base = self.base.as_ref().is_some_and(|base| match &base.kernels {
+            BaseKernels::Of(there) => there.names_sms(),
+            BaseKernels::Absent { .. } => false,
+        });
+        names || of_base
+    }
+
     /// The phase with only these combinations of its sweep as candidates.
     pub fn with_points(self, points: Vec<Vec<(String, Value)>>) -> Self {
         Self { sweep: Sweep { points: Some(points), ..self.sweep }, ..self }
     }
 }
+
+/// The number of SMs of the GPU, as launches name it.
+pub const SMS: &str = "sms";
 
 /// The name of the base in requirements, and the prefix of its variant ids.
 pub const BASE: &str = "base";

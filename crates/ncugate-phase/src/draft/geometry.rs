@@ -4,9 +4,7 @@ use super::family::KernelFamily;
 use super::source::{KernelSource, SweptParameter};
 use super::token::{Tokens, integer};
 use super::usage::Division;
-
-/// Multiprocessors of an H100, which a drafted cooperative grid fills.
-const SMS: u32 = 132;
+use crate::config::SMS;
 
 /// Grid and block, and parameters of the sweep for sizes that the source leaves free.
 #[derive(Debug, Clone, PartialEq, Eq)]

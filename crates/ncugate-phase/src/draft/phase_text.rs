@@ -208,7 +208,7 @@ fn launch(kernel: &KernelSource<'_>, work: &DraftWorkload, geometry: &Geometry, 
         let _ = writeln!(text, "# The source launches it as <<<{}>>>.", comment_text(written));
     }
     let guess = if kernel.is_cooperative() {
-        "a guess: 132 multiprocessors (H100) times BLOCKS_PER_SM. A cooperative grid has at most as many blocks as are \
+        "a guess: BLOCKS_PER_SM on every SM. A cooperative grid has at most as many blocks as are \
          resident at once, so the kernel must loop over its elements; ncugate refuses a larger grid"
     } else if geometry.guessed.is_empty() {
         "from the bounds checks"

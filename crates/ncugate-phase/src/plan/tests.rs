@@ -425,13 +425,50 @@ fn several_indices_are_nested_loops_around_one_step() {
             "{ i = \"log2(N) - 9\", j = 1 }",
             "`kernel.launch` gives an evaluation without a launch, for variant merge at shape least",
         ),
-        ("{ i = \"j\", j = 1 }", "`j` is not among the dimensions and the sweep's parameters"),
+        ("{ i = \"j\", j = 1 }", "`j` is not among the dimensions, `sms` and the sweep's parameters"),
         ("{ N = 2, j = 1 }", "`kernel.launch[0].repeat.N` is also a dimension"),
         ("{}", "`kernel.launch[0].repeat` is `{}`, expected at least one index"),
     ] {
         let errors = nested(repeat).unwrap_err();
         assert!(errors.contains(said), "{repeat}: {errors}");
     }
+}
+
+#[test]
+fn launches_know_the_number_of_sms_and_nothing_else_does() {
+    let persistent =
+        "entry = \"k\"\ngrid = [\"min(sms, N // 512)\"]\nworkspace = [\"4 * sms\"]\nargs = [\"x\", \"sms\"]";
+    let phase = small(persistent, "").unwrap_or_else(|e| panic!("{e}"));
+    let launch = |sms: Option<u32>| {
+        let Method::Kernel(kernel) = &plan(&phase.clone().on_gpu(sms)).variants[0].method else { panic!("a kernel") };
+        let launch = kernel.programs[1].launches().next().unwrap();
+        (launch.grid[0], launch.args[1..].to_vec())
+    };
+    let on = |sms: i32, grid| (grid, vec![Arg::Scalar(ScalarValue::I32(sms)), Arg::Workspace(4 * sms as u64)]);
+    assert_eq!((launch(Some(2)), launch(Some(148))), (on(2, 2), on(148, 4)));
+    assert_eq!(launch(None), on(132, 4), "until the GPU is known");
+    let names_sms = |kernel: &str| small(kernel, "").unwrap_or_else(|e| panic!("{e}")).names_sms();
+    assert!(!names_sms("entry = \"k\"\ngrid = [4]\nargs = [\"x\"]"));
+    for one in [
+        "grid = [\"sms\"]\nargs = []",
+        "grid = [1]\nargs = []\ndynamic_shared = { tiles = \"sms\" }",
+        "grid = [1]\nargs = [\"sms\"]",
+        "grid = [1]\nargs = [{ struct = [{ value = \"2 * sms\", type = \"u32\" }] }]",
+        "grid = [1]\nargs = []\nsymbols = { blocks = \"sms\" }",
+    ] {
+        assert!(names_sms(&format!("entry = \"k\"\n{one}")), "{one}");
+    }
+    assert!(names_sms("[[kernel.launch]]\nrepeat = { i = \"sms // 44\" }\nentry = \"k\"\ngrid = [1]\nargs = [\"x\"]"));
+    for (kernel, sweep) in [
+        ("grid = [1]\nargs = [\"x\"]\nwhere = \"N > sms\"", ""),
+        ("grid = [1]\nargs = [\"x\"]\nflags = [\"-DN={{ sms }}\"]", ""),
+        ("grid = [1]\nargs = [\"x\"]", "[sweep]\nA = [1, 2]\nwhere = \"A < sms\""),
+    ] {
+        let error = small(&format!("entry = \"k\"\n{kernel}"), sweep).unwrap_err().to_string();
+        assert!(error.contains("`sms` is not among"), "{error}");
+    }
+    let reserved = small("entry = \"k\"\ngrid = [1]\nargs = [\"x\"]", "[sweep]\nsms = [1, 2]").unwrap_err().to_string();
+    assert!(reserved.contains("`sms` cannot be a name in expressions"), "{reserved}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::reference::{check_reference_args, check_reference_params};
 use super::space::{ConditionError, Point, Space, Walk};
 use super::variants::{CommandPlan, FunctionPlan, HostCode, Method, Plan, Variant, VariantRole};
 use crate::config::{
-    BufferType, CodeForm, KernelTemplate, KeyPlaces, LoopTemplate, Phase, StepAction, StepTemplate, VariantSpec,
+    BufferType, CodeForm, KernelTemplate, KeyPlaces, LoopTemplate, Phase, SMS, StepAction, StepTemplate, VariantSpec,
     VariantSpecKind,
 };
 use ncugate_model::expr::{Names, Template, Value};
@@ -19,6 +19,8 @@ use std::rc::Rc;
 
 /// Maximum variants of a phase.
 const MOST: usize = 1_000_000;
+/// Number of SMs of a launch before the GPU is known: that of an H100 or H200. A measurement needs the GPU's own.
+pub const USUAL_SMS: u32 = 132;
 /// Maximum steps of one evaluation that has loops.
 const MOST_STEPS: usize = 1000;
 
@@ -219,9 +221,11 @@ impl Unroller<'_> {
                 StepLeaf { entry: self.entry(step, &keys, &scope, &id), keys }
             })
             .collect();
+        let sms = Value::Int(self.phase.sms.unwrap_or(USUAL_SMS).into());
         let mut programs = Vec::with_capacity(self.phase.workload.shapes.len());
         for shape in &self.phase.workload.shapes {
             scope.extend(shape.scope());
+            scope.extend([(SMS.to_owned(), sms.clone())]);
             let subject = format!("variant {id} at shape {}", shape.name);
             match self.left_out(kernel, key, &scope, &subject) {
                 Ok(None) => {}

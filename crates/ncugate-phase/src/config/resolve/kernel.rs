@@ -10,7 +10,7 @@ use crate::config::error::Place;
 use crate::config::keys::{KERNEL, Key, SWEEP, VARIANT};
 use crate::config::reader::{Item, PlacedValue, Table, TomlText};
 use crate::config::{
-    ArgTemplate, CodeForm, CommandTemplate, FlagAxis, FunctionTemplate, KernelTemplate, Sweep, VariantSpec,
+    ArgTemplate, CodeForm, CommandTemplate, FlagAxis, FunctionTemplate, KernelTemplate, SMS, Sweep, VariantSpec,
     VariantSpecKind,
 };
 use ncugate_model::expr::{Expr, Template, Value};
@@ -251,10 +251,15 @@ impl KernelParts {
             at.report_at(&axis.name.place, message, Some("leave it out".to_owned()));
         }
         let own = NameScope::new(whose.to_owned(), given().cloned());
-        let all = names.dims.iter().chain(given()).cloned();
-        let scope = NameScope::new(format!("the dimensions and {whose}"), all);
+        let all = || names.dims.iter().chain(given()).cloned();
+        let scope = NameScope::new(format!("the dimensions and {whose}"), all());
+        // Only launches differ between GPUs: the cases of a phase are the same on all of them.
+        let sms = || [SMS.to_owned()];
+        let launched = NameScope::new(format!("the dimensions, `{SMS}` and {whose}"), all().chain(sms()));
+        let args: Vec<String> = names.args.iter().cloned().chain(sms()).collect();
+        let names = &KernelNames { args: &args, ..*names };
         let steps = self.steps();
-        launch::check(at, &steps, names, &scope);
+        launch::check(at, &steps, names, &launched);
         for template in self.templates(&steps).chain(flag_axes().flat_map(FlagAxisParts::flags)) {
             own.check_template(at, template);
         }
@@ -265,13 +270,13 @@ impl KernelParts {
         let maps = || self.tensor_maps.iter().flatten();
         maps().filter(|map| self.passes(map)).for_each(|map| map.check(at, &scope));
         let map_names: Vec<&str> = maps().map(|map| map.name.value.as_str()).collect();
-        for ScopedLaunch { launch, scope, indices } in launch::scoped(&steps, &scope, &[]) {
+        for ScopedLaunch { launch, scope, indices } in launch::scoped(&steps, &launched, &[]) {
             let args: Vec<String> = names.args.iter().chain(&indices).cloned().collect();
             let names = KernelNames { args: &args, ..*names };
             launch.args.iter().flatten().for_each(|arg| argument::check(at, arg, &names, &map_names, &scope));
         }
         self.condition.iter().for_each(|condition| scope.check_expr(at, condition));
-        self.symbols.iter().flatten().for_each(|symbol| symbol.check(at, names, &scope));
+        self.symbols.iter().flatten().for_each(|symbol| symbol.check(at, names, &launched));
         if at.problems() == before {
             self.check_used(at, params, &steps);
         }

@@ -48,9 +48,9 @@ pub fn load(path: &Path, here: &Path, today: Date) -> Result<Phase, ConfigErrors
     Ok(Phase { root: project.root, ..phase })
 }
 
-/// Resolves another text of a phase, in the same project.
+/// Resolves another text of a phase, in the same project and for the same GPU.
 pub fn parse_again(phase: &Phase, text: &str) -> Result<Phase, ConfigErrors> {
-    Ok(Phase { root: phase.root.clone(), ..parse_in(&phase.file, text, phase.project.as_deref())? })
+    Ok(Phase { root: phase.root.clone(), sms: phase.sms, ..parse_in(&phase.file, text, phase.project.as_deref())? })
 }
 
 /// Resolves the text of a phase without a project; `path` is only named in errors.

@@ -1,7 +1,7 @@
 //! Names in the file: validity, duplicates and suggestions.
 
-use crate::config::Buffer;
 use crate::config::reader::{Item, PlacedValue};
+use crate::config::{Buffer, SMS};
 use ncugate_model::glob;
 
 /// The names that kernels are checked against.
@@ -17,9 +17,9 @@ pub struct KernelNames<'n> {
 
 /// A key that is a valid name in an expression.
 pub fn identifier(key: &PlacedValue<String>, at: &Item<'_>) -> Option<String> {
-    const WORDS: [&str; 20] = [
+    const WORDS: [&str; 21] = [
         "and", "or", "not", "in", "is", "if", "else", "true", "false", "none", "True", "False", "None", "baseline",
-        "previous", "best", "speedup", "ncu", "cc", "dtype",
+        "previous", "best", "speedup", "ncu", "cc", "dtype", SMS,
     ];
     let name = key.value.as_str();
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')

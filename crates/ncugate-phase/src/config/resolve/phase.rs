@@ -119,6 +119,7 @@ pub fn phase<'a>(
         rules,
         imported,
         base: None,
+        sms: None,
         workload,
     })
 }

@@ -66,7 +66,7 @@ fn every_error_comes_out_at_once() {
     23 | args = ["x", "z", "N", "scale"]
        |              ^^^
        |
-       = help: known: x, y, scale, N
+       = help: known: x, y, scale, N, sms
 
     error: `gate[0].require` is "spils == 0"; `spils` is unknown
       --> phase.toml:31:12
@@ -111,21 +111,21 @@ fn unknown_table() {
        |
        = help: none is declared
 
-    error: `kernel.grid[0]` is "(N + THREADS - 1) // THREADS"; `THREADS` is not among the dimensions and the sweep's parameters
+    error: `kernel.grid[0]` is "(N + THREADS - 1) // THREADS"; `THREADS` is not among the dimensions, `sms` and the sweep's parameters
       --> phase.toml:21:15
        |
     21 | grid = ["(N + THREADS - 1) // THREADS"]
        |               ^^^^^^^
        |
-       = help: known: N
+       = help: known: N, sms
 
-    error: `kernel.block[0]` is "THREADS"; `THREADS` is not among the dimensions and the sweep's parameters
+    error: `kernel.block[0]` is "THREADS"; `THREADS` is not among the dimensions, `sms` and the sweep's parameters
       --> phase.toml:22:11
        |
     22 | block = ["THREADS"]
        |           ^^^^^^^
        |
-       = help: known: N
+       = help: known: N, sms
 
     error: unknown key `sweeps`
       --> phase.toml:25:2
@@ -199,13 +199,13 @@ fn expression_that_does_not_parse() {
 #[test]
 fn expression_with_an_unknown_name() {
     assert_snapshot!(shown(&[(r#"block = ["THREADS"]"#, r#"block = ["THREAD"]"#)]), @r##"
-    error: `kernel.block[0]` is "THREAD"; `THREAD` is not among the dimensions and the sweep's parameters
+    error: `kernel.block[0]` is "THREAD"; `THREAD` is not among the dimensions, `sms` and the sweep's parameters
       --> phase.toml:22:11
        |
     22 | block = ["THREAD"]
        |           ^^^^^^
        |
-       = help: did you mean `THREADS`? known: N, THREADS, CAP
+       = help: did you mean `THREADS`? known: N, THREADS, CAP, sms
     "##);
 }
 

@@ -107,7 +107,7 @@ fn tensor_map_that_nothing_passes() {
     23 | args = ["x", "y", "x_tiles"]
        |                   ^^^^^^^^^
        |
-       = help: did you mean `x_tile`? known: x, y, scale, N, x_tile
+       = help: did you mean `x_tile`? known: x, y, scale, N, sms, x_tile
 
     error: `kernel.tensor_maps.x_tile` is in no `args`
       --> phase.toml:25:1

@@ -258,7 +258,7 @@ fn division_by_zero() {
 fn scalar_in_an_expression_of_an_argument() {
     let args = r#"args = ["x", "y", "N", { value = "scale", type = "f32" }]"#;
     assert_snapshot!(shown(&[(r#"args = ["x", "y", "N", "scale"]"#, args)]), @r##"
-    error: `kernel.args[3]` has "scale"; `scale` is not among the dimensions and the sweep's parameters
+    error: `kernel.args[3]` has "scale"; `scale` is not among the dimensions, `sms` and the sweep's parameters
       --> phase.toml:23:24
        |
     23 | args = ["x", "y", "N", { value = "scale", type = "f32" }]
