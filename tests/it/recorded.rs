@@ -150,6 +150,7 @@ fn a_shape_with_only_advisory_gates_recommends_their_variant() {
     let elsewhere = required
         .replace("\"context_*\"", "\"context_1024_d128\", \"context_2048_*\", \"context_8192_*\"")
         .replace("\"context_*_d64\"", "\"context_2048_d64\"");
+    let advisory = advisory.replacen("on = \"d128\"", "on = \"each\"", 1);
     let advisory = advisory.replacen("\"batch_512_d128\"", "\"batch_512_d128\", \"context_1024_d64\"", 1);
     fs::write(&config, format!("{head}[[gate]]{elsewhere}# Not required{advisory}")).unwrap();
     let profile = root().join("profiles/attention_bf16/h200");
