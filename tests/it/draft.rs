@@ -339,4 +339,18 @@ fn a_cooperative_grid_is_what_is_resident() {
         ],
     );
     assert_eq!(place.run(&["check", "copy_twice.toml", "--no-build"]).status, Some(0), "{text}");
+    let source = source
+        .replace("copy_twice", "reduce_blocks")
+        .replace("{\n    cg::grid_group", "{\n    extern double __shared__ own[];\n    cg::grid_group")
+        .replace("y[i] = 0", "own[threadIdx.x] += x[i]")
+        .replace("y[i] = x[i];", "own[0] += own[i];\n    y[blockIdx.x] = own[0];");
+    let text = text_of(&place, &source, "reduce_blocks");
+    assert_holds(
+        &text,
+        &[
+            "\ny = { dtype = \"f32\", shape = [\"sms * BLOCKS_PER_SM\"], role = \"output\", reduce = \"sum\" }\n",
+            "\ndynamic_shared = \"8 * THREADS\"\n",
+        ],
+    );
+    assert_eq!(place.run(&["check", "reduce_blocks.toml", "--no-build"]).status, Some(0), "{text}");
 }

@@ -225,8 +225,8 @@ fn launch(kernel: &KernelSource<'_>, work: &DraftWorkload, geometry: &Geometry, 
     if kernel.is_cooperative() {
         text.push_str("cooperative = true\n");
     }
-    if kernel.usage.has_dynamic_shared {
-        let bytes = work.buffers.first().map_or(4, |buffer| buffer.dtype.size());
+    if let Some(own) = kernel.usage.dynamic_shared {
+        let bytes = work.buffers.first().map_or(4, |buffer| buffer.dtype.size()).max(own);
         let threads = geometry.block.join(" * ");
         let _ = writeln!(
             text,

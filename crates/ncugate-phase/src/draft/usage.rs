@@ -2,6 +2,7 @@
 
 use super::signature::{KernelSignature, joined, parts};
 use super::token::{CudaToken, Tokens, closing};
+use super::types::element;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The use of a pointer.
@@ -49,8 +50,8 @@ pub struct Usage {
     pub indices: Vec<BlockIndex>,
     pub thread_axes: usize,
     pub block_axes: usize,
-    /// Whether it uses dynamic shared memory.
-    pub has_dynamic_shared: bool,
+    /// Bytes of an element of its dynamic shared memory, 1 if unknown; none if it uses none.
+    pub dynamic_shared: Option<usize>,
     /// Literal extents of its static shared arrays.
     pub shared_extents: Vec<i64>,
     pub words: BTreeSet<String>,
@@ -72,7 +73,7 @@ impl Usage {
             indices: indices(body, &extents),
             thread_axes: axes("threadIdx"),
             block_axes: axes("blockIdx"),
-            has_dynamic_shared: body.windows(2).any(|w| w[0].text == "extern" && w[1].text == "__shared__"),
+            dynamic_shared: dynamic_shared(&statements, tokens),
             shared_extents: shared_extents(&statements, tokens),
             words: body.iter().filter(|token| token.is_word()).map(|token| token.text.to_owned()).collect(),
         }
@@ -252,6 +253,18 @@ fn is_store(word: &str) -> bool {
     word.starts_with("__st") || word.to_lowercase().starts_with("store") || word.starts_with("st_")
 }
 
+/// Bytes of an element of `extern __shared__ double tiles[]`, whose words can have another order.
+fn dynamic_shared(statements: &[&[CudaToken<'_>]], tokens: &Tokens<'_>) -> Option<usize> {
+    let has = |statement: &[CudaToken<'_>], word: &str| statement.iter().any(|token| token.text == word);
+    let declaration = statements.iter().find(|one| has(one, "extern") && has(one, "__shared__"))?;
+    let before_extent = declaration.split(|token| token.text == "[").next()?;
+    let words = before_extent.iter().filter(|token| token.is_word() && !matches!(token.text, "extern" | "__shared__"));
+    // The last word is the name.
+    let words: Vec<&str> = words.map(|token| token.text).collect();
+    let found = (0..words.len()).find_map(|first| element(tokens, &words[first..words.len() - 1].join(" ")));
+    Some(found.map_or(1, |of| of.dtype.size() * usize::from(of.lanes)))
+}
+
 fn shared_extents(statements: &[&[CudaToken<'_>]], tokens: &Tokens<'_>) -> Vec<i64> {
     let declarations = statements.iter().filter(|statement| {
         statement.iter().any(|token| token.text == "__shared__") && statement.iter().all(|token| token.text != "extern")
@@ -371,6 +384,21 @@ mod tests {
 
     fn uses(source: &str) -> Vec<PointerUse> {
         of(source).pointers.into_values().collect()
+    }
+
+    #[test]
+    fn elements_of_dynamic_shared_memory_are_seen_in_any_order_of_words() {
+        for (declaration, bytes) in [
+            ("extern __shared__ float s[];", Some(4)),
+            ("extern double __shared__ s[];", Some(8)),
+            ("extern __shared__ __align__(16) unsigned long long s[];", Some(8)),
+            ("extern __shared__ __align__(128) float4 s[];", Some(16)),
+            ("extern __shared__ Tile s[];", Some(1)),
+            ("__shared__ double s[8];", None),
+        ] {
+            let kernel = format!("__global__ void g(float *a) {{ {declaration} a[0] = s[0]; }}");
+            assert_eq!(of(&kernel).dynamic_shared, bytes, "{declaration}");
+        }
     }
 
     #[test]
