@@ -18,8 +18,8 @@ use ncugate_judge::{
 };
 use ncugate_model::number::counted;
 use ncugate_model::{Level, NullTest, Verdict};
-use ncugate_phase::config::Phase;
-use ncugate_phase::plan::{Plan, USUAL_SMS, unroll};
+use ncugate_phase::config::{Phase, USUAL_SMS};
+use ncugate_phase::plan::{Plan, unroll};
 use ncugate_report::mutants;
 use ncugate_report::phase_check::{PhaseCheck, StaticVerdict, csv};
 use ncugate_report::static_check::{self, FactRows};

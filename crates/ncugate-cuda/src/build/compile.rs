@@ -62,7 +62,7 @@ pub struct Builder<'a> {
     /// The Python whose packages compile kernels.
     pub(super) python: PythonEnvironment,
     /// Source of the arguments of kernels in Python.
-    pub(super) workload: Option<&'a Workload>,
+    pub(super) phase: Option<&'a Phase>,
     /// Versions of compilers other than nvcc.
     pub(super) software: Mutex<BTreeMap<String, String>>,
     /// nvcc's error on an empty kernel, if any; determined after the first failure.
@@ -83,7 +83,7 @@ impl<'a> Builder<'a> {
             cache,
             sharing,
             python: PythonEnvironment::default(),
-            workload: None,
+            phase: None,
             software: Mutex::default(),
             trouble: OnceLock::new(),
             read: Mutex::default(),
@@ -96,7 +96,7 @@ impl<'a> Builder<'a> {
     /// A package has no headers.
     pub fn with_python_of(mut self, phase: &'a Phase) -> Result<Self, BuildError> {
         self.python = PythonEnvironment::of(&phase.build);
-        self.workload = Some(&phase.workload);
+        self.phase = Some(phase);
         if !phase.build.include.is_empty() {
             let headers = PackageHeaders::find(&phase.build.include, &self.python, self.cache)?;
             let software = self.software.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -108,7 +108,7 @@ impl<'a> Builder<'a> {
 
     /// The kernel of the candidates' source that computes the expected outputs, if one does.
     fn reference_entry(&self) -> Option<&'a str> {
-        match &self.workload?.reference {
+        match &self.phase?.workload.reference {
             WorkloadReference::Entry { entry, .. } => Some(entry),
             WorkloadReference::Absent
             | WorkloadReference::Builtin { .. }
@@ -134,7 +134,7 @@ impl<'a> Builder<'a> {
             rayon::ThreadPoolBuilder::new().build().map_err(|e| BuildError::Threads { reason: e.to_string() })?;
         let line = Mutex::new(OutcomeQueue {
             plan,
-            workload: self.workload,
+            workload: self.phase.map(|phase| &phase.workload),
             sharing: self.sharing,
             waiting: vec![None; plan.variants.len()],
             out: Vec::new(),

@@ -13,7 +13,7 @@ use ncugate_model::disk::open;
 use ncugate_model::expr::Value;
 use ncugate_model::process::{self, ProcessExit};
 use ncugate_model::{CompiledLaunch, EntrySymbols};
-use ncugate_phase::config::{CodeForm, Workload};
+use ncugate_phase::config::{CodeForm, Phase};
 use ncugate_phase::plan::{
     Arg, KernelCode, KernelLaunch, KernelPlan, LaunchKey, PythonKernel, ScalarValue, ShapeProgram, extents,
 };
@@ -150,7 +150,7 @@ impl Builder<'_> {
         let mut missing = Vec::new();
         for &(index, kernel) in kernels {
             let KernelCode::Python(about) = &kernel.code else { continue };
-            let launches = launches(self.workload, kernel, about);
+            let launches = launches(self.phase, kernel, about);
             let key = match open::named(&kernel.source, MAX_SOURCE) {
                 Ok(source) => compilers.key((kernel, about, &launches), &source, &self.arch.to_string()),
                 Err(error) => {
@@ -320,29 +320,29 @@ fn check(launch: &CompiledLaunch, kernel: &KernelPlan) -> Result<(), String> {
 }
 
 /// The launches of a kernel in the phase, with their arguments.
-fn launches(workload: Option<&Workload>, kernel: &KernelPlan, about: &PythonKernel) -> Vec<LaunchRequest> {
+fn launches(phase: Option<&Phase>, kernel: &KernelPlan, about: &PythonKernel) -> Vec<LaunchRequest> {
     let launch = |program: &ShapeProgram, launch: &KernelLaunch| LaunchRequest {
         shape: program.shape.0.to_string(),
         grid: launch.grid,
         block: launch.block,
         dynamic_shared: launch.dynamic_shared,
-        args: launch.args.iter().map(|arg| passed(workload, program, about, arg)).collect(),
+        args: launch.args.iter().map(|arg| passed(phase, program, about, arg)).collect(),
     };
     kernel.programs.iter().filter_map(|program| Some(launch(program, program.launches().next()?))).collect()
 }
 
 /// An argument at a shape.
-fn passed(workload: Option<&Workload>, program: &ShapeProgram, about: &PythonKernel, arg: &Arg) -> ArgRequest {
+fn passed(phase: Option<&Phase>, program: &ShapeProgram, about: &PythonKernel, arg: &Arg) -> ArgRequest {
     let name = arg.described();
     let value = match arg {
         Arg::Scalar(value) => Some(number(*value)),
         _ => None,
     };
     let known = || {
-        let (workload, buffer) = (workload?, arg.buffer()?);
-        let of = workload.buffers.iter().find(|known| known.name == buffer)?;
-        let extents = extents(workload, &program.shape, &about.constants, buffer)?;
-        let shape = workload.shapes.iter().find(|shape| shape.name == program.shape)?;
+        let (phase, buffer) = (phase?, arg.buffer()?);
+        let of = phase.workload.buffers.iter().find(|known| known.name == buffer)?;
+        let extents = extents(phase, &program.shape, &about.constants, buffer)?;
+        let shape = phase.workload.shapes.iter().find(|shape| shape.name == program.shape)?;
         Some((extents, of.dtype.at(shape).ok()?.size() as u64))
     };
     let Some((extents, element_bytes)) = known() else {

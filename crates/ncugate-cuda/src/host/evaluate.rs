@@ -156,7 +156,7 @@ fn micros(duration: Duration) -> f64 {
 pub(super) fn job_shape(phase: &Phase, plan: Option<&Plan>, shape: &Shape) -> Result<ShapeSpec, JobError> {
     let scope = shape.scope();
     let buffers = phase.workload.buffers.iter().map(|b| match varies(b, shape) {
-        true => partial_buffer(b, plan, shape),
+        true => partial_buffer(phase, b, plan, shape),
         false => job_buffer(b, shape, &scope),
     });
     let buffers = buffers.collect::<Result<Vec<_>, _>>()?;
@@ -216,11 +216,6 @@ fn varies(buffer: &Buffer, shape: &Shape) -> bool {
     buffer.varying_axes(&shape.dims).contains(&true)
 }
 
-/// Dimensions and a variant's parameters.
-fn variant_scope(shape: &Shape, variant: &Variant) -> Names {
-    shape.scope().into_iter().chain(variant.params.iter().cloned()).collect()
-}
-
 /// The extents in a variant at a shape, of the buffers whose extents differ between variants.
 pub(super) fn variant_extents(
     phase: &Phase,
@@ -228,7 +223,7 @@ pub(super) fn variant_extents(
     shape: &Shape,
     answers: &[Vec<(String, Value)>],
 ) -> Result<VariantExtents, JobError> {
-    let scope = variant_scope(shape, variant);
+    let scope = phase.launch_scope(shape, &variant.params);
     let buffers = phase.workload.buffers.iter().enumerate().filter(|(_, buffer)| varies(buffer, shape));
     let own = buffers.map(|(index, buffer)| Ok((index, sizes(buffer, &buffer.shape, shape, &scope)?)));
     let values = reference_values(&phase.workload, variant);
@@ -238,7 +233,7 @@ pub(super) fn variant_extents(
 }
 
 /// A buffer that differs between variants, with room for the largest and the extents of the combined result.
-fn partial_buffer(buffer: &Buffer, plan: Option<&Plan>, shape: &Shape) -> Result<BufferSpec, JobError> {
+fn partial_buffer(phase: &Phase, buffer: &Buffer, plan: Option<&Plan>, shape: &Shape) -> Result<BufferSpec, JobError> {
     let axes = buffer.varying_axes(&shape.dims);
     let kept: Vec<Expr> =
         buffer.shape.iter().zip(&axes).filter(|(_, varies)| !**varies).map(|(e, _)| e.clone()).collect();
@@ -251,7 +246,7 @@ fn partial_buffer(buffer: &Buffer, plan: Option<&Plan>, shape: &Shape) -> Result
     };
     let kernels = plan.iter().flat_map(|plan| &plan.variants).filter(has_parameters);
     for variant in kernels {
-        let own = sizes(buffer, &buffer.shape, shape, &variant_scope(shape, variant))?;
+        let own = sizes(buffer, &buffer.shape, shape, &phase.launch_scope(shape, &variant.params))?;
         elements = own.iter().product::<usize>().max(elements);
     }
     let extents = if buffer.reduce.is_some() { extents } else { vec![elements] };

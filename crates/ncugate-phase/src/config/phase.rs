@@ -1,8 +1,8 @@
 //! A resolved phase: every default filled in, every name checked.
 
-use super::{KernelTemplate, SearchSettings, Sweep, VariantSpec, Workload};
+use super::{KernelTemplate, SearchSettings, Shape, Sweep, VariantSpec, Workload};
 use crate::config::{CheckSettings, Gate, GatePlan, ProblemOrigin, Rule};
-use ncugate_model::expr::Value;
+use ncugate_model::expr::{Names, Value};
 use ncugate_model::{Better, ShapeName};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -241,15 +241,23 @@ impl Phase {
         Self { sms, ..self }
     }
 
-    /// Whether a launch depends on the number of SMs.
+    /// The names that a launch of a variant with these parameters sees at a shape.
+    pub fn launch_scope<'p>(&self, shape: &Shape, params: impl IntoIterator<Item = &'p (String, Value)>) -> Names {
+        let sms = (SMS.to_owned(), Value::Int(self.sms.unwrap_or(USUAL_SMS).into()));
+        params.into_iter().cloned().chain([sms]).chain(shape.scope()).collect()
+    }
+
+    /// Whether a launch, or the size of a buffer in a variant, depends on the number of SMs.
     pub fn names_sms(&self) -> bool {
+        let mut extents = self.workload.buffers.iter().flat_map(|buffer| &buffer.shape);
+        let sized = extents.any(|extent| extent.names().iter().any(|(name, _)| name == SMS));
         let own = self.variants.iter().chain(&self.baselines).filter_map(|spec| spec.kind.kernel());
         let names = self.kernel.iter().chain(own).any(KernelTemplate::names_sms);
         let of_base = self.base.as_ref().is_some_and(|base| match &base.kernels {
             BaseKernels::Of(there) => there.names_sms(),
             BaseKernels::Absent { .. } => false,
         });
-        names || of_base
+        sized || names || of_base
     }
 
     /// The phase with only these combinations of its sweep as candidates.
@@ -260,6 +268,8 @@ impl Phase {
 
 /// The number of SMs of the GPU, as launches name it.
 pub const SMS: &str = "sms";
+/// Its value before the GPU is known: that of an H100 or H200. A measurement needs the GPU's own.
+pub const USUAL_SMS: u32 = 132;
 
 /// The name of the base in requirements, and the prefix of its variant ids.
 pub const BASE: &str = "base";

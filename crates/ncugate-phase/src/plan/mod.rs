@@ -47,5 +47,5 @@ pub use shard::Shard;
 pub use space::{ConditionError, Point, Space, Walk};
 pub use step_traffic::StepTraffic;
 pub use subset::{PhaseSubset, SubsetError};
-pub use unroll::{USUAL_SMS, sweep_id};
+pub use unroll::sweep_id;
 pub use variants::{CommandPlan, FunctionPlan, HostCode, Method, Plan, Variant, VariantRole};

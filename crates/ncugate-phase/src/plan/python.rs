@@ -2,9 +2,9 @@
 
 use super::arg::{Arg, ScalarValue};
 use super::program::{LaunchKey, ShapeProgram};
-use crate::config::{KernelTemplate, Shape, Workload};
+use crate::config::{KernelTemplate, Phase, Shape, Workload};
 use ncugate_model::Dtype;
-use ncugate_model::expr::{Names, Value};
+use ncugate_model::expr::Value;
 use ncugate_model::{MAX_BLOCK_THREADS, ShapeName};
 
 /// Divisor that pointers and whole numbers are tested for: Triton compiles wider accesses for addresses and strides
@@ -68,10 +68,10 @@ pub(super) fn given(kernel: &KernelTemplate) -> Vec<LaunchKey> {
 }
 
 /// Extents of a buffer at a shape for these values of the variants' parameters; none if they cannot be evaluated.
-pub fn extents(workload: &Workload, shape: &ShapeName, params: &[(String, Value)], buffer: &str) -> Option<Vec<u64>> {
-    let shape = workload.shapes.iter().find(|known| &known.name == shape)?;
-    let scope: Names = params.iter().cloned().chain(shape.scope()).collect();
-    let buffer = workload.buffers.iter().find(|known| known.name == buffer)?;
+pub fn extents(phase: &Phase, shape: &ShapeName, params: &[(String, Value)], buffer: &str) -> Option<Vec<u64>> {
+    let shape = phase.workload.shapes.iter().find(|known| &known.name == shape)?;
+    let scope = phase.launch_scope(shape, params);
+    let buffer = phase.workload.buffers.iter().find(|known| known.name == buffer)?;
     buffer.shape.iter().map(|extent| u64::try_from(extent.eval_int(&scope).ok()?).ok()).collect()
 }
 

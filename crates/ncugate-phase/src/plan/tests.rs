@@ -471,6 +471,34 @@ fn launches_know_the_number_of_sms_and_nothing_else_does() {
     assert!(reserved.contains("`sms` cannot be a name in expressions"), "{reserved}");
 }
 
+/// A result a block, on each SM: what `init` drafts for a cooperative reduction.
+#[test]
+fn buffers_of_a_variant_can_be_as_many_as_the_sms() {
+    let partial = "y = { dtype = \"f32\", shape = [\"sms * A\"], role = \"output\", reduce = \"sum\" }";
+    let text = small("entry = \"k\"\ngrid = [\"sms * A\"]\nargs = [\"x\", \"y\"]", "[sweep]\nA = [1, 2]").unwrap().text;
+    let written = |from: &str, to: &str| {
+        assert!(text.contains(from), "{from}");
+        parse(Path::new("phase.toml"), &text.replace(from, to))
+    };
+    let copied = "y = { dtype = \"f32\", shape = [\"N\"], role = \"output\" }";
+    let phase = written(copied, partial).unwrap_or_else(|e| panic!("{e}")).on_gpu(Some(148));
+    assert!(phase.names_sms());
+    let own = |variant: &crate::plan::Variant| {
+        crate::plan::extents(&phase, &phase.workload.shapes[0].name, &variant.params, "y")
+    };
+    assert_eq!(plan(&phase).variants.iter().map(own).collect::<Vec<_>>(), [Some(vec![148]), Some(vec![296])]);
+    for (from, to) in [
+        // The reference and its operands are the same on every GPU.
+        ("shape = [\"N\"], role", "shape = [\"sms * A\"], role"),
+        ("x = { dtype = \"f32\", shape = [\"N\"]", "x = { dtype = \"f32\", shape = [\"sms\"]"),
+        ("reference = \"copy\"", "reference = \"copy\"\nscalars = { s = \"sms\" }"),
+        ("reference = \"copy\"", "reference = \"copy\"\nflops = \"sms\""),
+    ] {
+        let error = written(from, to).unwrap_err().to_string();
+        assert!(error.contains("`sms` is not among"), "{to}: {error}");
+    }
+}
+
 #[test]
 fn a_loop_has_its_own_steps_or_the_keys_of_one() {
     let error = |kernel: &str| small(kernel, "").unwrap_err().to_string();

@@ -8,7 +8,7 @@ use super::reference::{check_reference_args, check_reference_params};
 use super::space::{ConditionError, Point, Space, Walk};
 use super::variants::{CommandPlan, FunctionPlan, HostCode, Method, Plan, Variant, VariantRole};
 use crate::config::{
-    BufferType, CodeForm, KernelTemplate, KeyPlaces, LoopTemplate, Phase, SMS, StepAction, StepTemplate, VariantSpec,
+    BufferType, CodeForm, KernelTemplate, KeyPlaces, LoopTemplate, Phase, StepAction, StepTemplate, VariantSpec,
     VariantSpecKind,
 };
 use ncugate_model::expr::{Names, Template, Value};
@@ -19,8 +19,6 @@ use std::rc::Rc;
 
 /// Maximum variants of a phase.
 const MOST: usize = 1_000_000;
-/// Number of SMs of a launch before the GPU is known: that of an H100 or H200. A measurement needs the GPU's own.
-pub const USUAL_SMS: u32 = 132;
 /// Maximum steps of one evaluation that has loops.
 const MOST_STEPS: usize = 1000;
 
@@ -202,7 +200,7 @@ impl Unroller<'_> {
         key: &dyn Fn(&str) -> String,
         standing: VariantRole,
     ) -> Option<Variant> {
-        let mut scope: Names = params.iter().cloned().collect();
+        let scope: Names = params.iter().cloned().collect();
         let mut flags = self.rendered(&kernel.flags, &key("flags"), &scope, &id);
         for axis in &kernel.flag_axes {
             let Some((value, chosen)) = axis.chosen(&params) else { continue };
@@ -221,11 +219,9 @@ impl Unroller<'_> {
                 StepLeaf { entry: self.entry(step, &keys, &scope, &id), keys }
             })
             .collect();
-        let sms = Value::Int(self.phase.sms.unwrap_or(USUAL_SMS).into());
         let mut programs = Vec::with_capacity(self.phase.workload.shapes.len());
         for shape in &self.phase.workload.shapes {
-            scope.extend(shape.scope());
-            scope.extend([(SMS.to_owned(), sms.clone())]);
+            let scope = self.phase.launch_scope(shape, &params);
             let subject = format!("variant {id} at shape {}", shape.name);
             match self.left_out(kernel, key, &scope, &subject) {
                 Ok(None) => {}
@@ -254,7 +250,7 @@ impl Unroller<'_> {
             let program = |(steps, symbols)| ShapeProgram { shape: shape.name.clone(), symbols, steps, left_out: None };
             programs.extend(steps.zip(symbols).map(program));
         }
-        self.check_extents(&scope, &id);
+        self.check_extents(&params, &id);
         if let Some(reason) = programs.iter().map(|program| program.left_out.as_ref()).collect::<Option<Vec<_>>>()
             && let Some(reason) = reason.first()
         {
@@ -408,9 +404,9 @@ impl Unroller<'_> {
     }
 
     /// Records parametric extents without a valid value in a variant.
-    fn check_extents(&mut self, params: &Names, id: &VariantId) {
+    fn check_extents(&mut self, params: &Params, id: &VariantId) {
         for shape in &self.phase.workload.shapes {
-            let scope: Names = params.iter().map(|(k, v)| (k.clone(), v.clone())).chain(shape.scope()).collect();
+            let scope = self.phase.launch_scope(shape, params);
             for buffer in &self.phase.workload.buffers {
                 let axes = buffer.varying_axes(&shape.dims);
                 for (at, (extent, _)) in buffer.shape.iter().zip(axes).enumerate().filter(|(_, (_, varies))| *varies) {

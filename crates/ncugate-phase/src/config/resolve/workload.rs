@@ -10,7 +10,7 @@ use super::{reference, tolerance};
 use crate::config::keys::{BUFFER, DTYPES, SCALAR, WORKLOAD};
 use crate::config::reader::{Item, PlacedValue, Table};
 use crate::config::{
-    Buffer, BufferType, Laws, Reduction, RowOrder, Scalar, ScalarType, Shape, Slice, Workload, WorkloadReference,
+    Buffer, BufferType, Laws, Reduction, RowOrder, SMS, Scalar, ScalarType, Shape, Slice, Workload, WorkloadReference,
 };
 use ncugate_model::expr::{Expr, ExprError};
 use ncugate_model::{ConditioningRule, Dtype, Role, ShapeName};
@@ -23,7 +23,10 @@ pub fn workload(table: &Table<'_>, params: &[String]) -> Workload {
     let scalar_scope =
         NameScope::new("the dimensions and parameters", dims_of(&shapes).into_iter().chain(params.iter().cloned()));
     let before = table.problems();
-    let scopes = BufferScopes { dims: &dims, all: &scalar_scope };
+    // Like launches, buffers of variants can be as many as the SMs; the operands of the reference are not.
+    let own = scalar_scope.names.iter().cloned().chain([SMS.to_owned()]);
+    let own = NameScope::new("the dimensions, `sms` and parameters", own);
+    let scopes = BufferScopes { dims: &dims, all: &own };
     let buffers = table.get(&WORKLOAD.buffers).map(|item| buffers(&item, &scopes, &shapes)).unwrap_or_default();
     let buffers_right = table.problems() == before;
     let scalars = table.get(&WORKLOAD.scalars).map(|item| scalars(&item, &scalar_scope)).unwrap_or_default();
