@@ -131,6 +131,25 @@ fn asynchronous_products_are_no_barriers_and_their_registers_no_defect() {
     assert!(lines[2..].iter().any(|line| line.starts_with("Not judged.")), "{lines:?}");
 }
 
+/// Consumers that wait at an mbarrier wait for data, which ncu counts like waits for loads. A producer that waits for a free
+/// slot delays nobody.
+#[test]
+fn waits_at_mbarriers_are_for_data_or_for_a_free_slot() {
+    for phase in ["attention_f16_causal", "attention_bf16_causal"] {
+        let found = explained(&[&format!("profiles/{phase}/h200"), "--shape", "batch_512_d128"]);
+        assert!(rule(&found[0]) == "bulk_copies" && !names(&found[0], "load_latency"), "{:?}", found[0]);
+        let first = &found[0]["bottleneck"];
+        let evidence = first["evidence"].as_array().unwrap();
+        let number = |name: &str| evidence.iter().find(|one| one["name"] == name).unwrap()["value"].as_f64().unwrap();
+        assert!((23.0..25.0).contains(&number("mbarrier_data_pct")), "{evidence:?}");
+        assert!((5.0..7.0).contains(&number("mbarrier_slot_pct")), "{evidence:?}");
+        let lines = first["lines"].as_array().unwrap();
+        assert!(!lines.is_empty() && lines.iter().all(|line| line["stall"] == "mbarrier for data"), "{lines:?}");
+    }
+    let copies = explained(&["tests/data/further.ncu-rep.zst", "--kernel", "one_stage"]);
+    assert!(rule(&copies[0]) == "bulk_copies" && !names(&copies[0], "load_latency"), "{:?}", copies[0]);
+}
+
 /// A report has no latency, so gaps between its launches are unknown.
 #[test]
 fn many_short_launches_of_a_report_are_a_finding() {

@@ -147,7 +147,8 @@ const fn given(name: &'static str, doc: &'static str, input: &'static str) -> Ru
 pub const HEADROOM: &str = "headroom";
 
 /// Facts of a launch or an evaluation. In addition there is `share_NAME` for each warp state `stall_NAME`: percent of a
-/// warp's time between two instructions. `share_barrier` is without `waits_for_products_pct`.
+/// warp's time between two instructions. `share_barrier` is without `waits_for_products_pct`, and `share_long_scoreboard`
+/// without `waits_at_mbarriers_pct`.
 pub const FACTS: &[RuleFact] = &[
     given("sms", "multiprocessors of the GPU", "the chip"),
     given("cc", "compute capability, 9.0", "the chip"),
@@ -254,6 +255,9 @@ pub const FACTS: &[RuleFact] = &[
     code("indexed_constant_time_pct", "percent of the samples at these instructions or waiting for their results"),
     code("barrier_pct", "percent of executed instructions that are barriers of a block or cluster"),
     code("waits_for_products_pct", "percent of the samples waiting for asynchronous matrix products (`wgmma.wait_group`), which ncu counts as waits at barriers; `share_barrier` is without them"),
+    code("waits_at_mbarriers_pct", "percent of the samples waiting at mbarriers (`mbarrier.try_wait`), which ncu counts as waits for memory; `share_long_scoreboard` is without them"),
+    code("mbarrier_data_pct", "part of `waits_at_mbarriers_pct` of warps that next load from shared memory or start `wgmma`: they wait for data"),
+    code("mbarrier_slot_pct", "part of `waits_at_mbarriers_pct` of warps that next copy or store to shared memory: producers that wait for a free slot"),
     code("start_wait_pct", "percent of the samples waiting at barriers or for memory before the first loop of the kernel; 0 without a loop"),
     code("waits_for_global_loads_pct", "percent of the samples waiting at a scoreboard for loads from global memory"),
     code("waits_for_local_pct", "percent of the samples waiting at a scoreboard for local memory"),

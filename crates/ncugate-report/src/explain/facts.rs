@@ -188,11 +188,7 @@ impl CaseFacts<'_> {
 
     fn derived(&self, name: &str) -> Option<f64> {
         if let Some(stall) = name.strip_prefix(SHARE) {
-            let cycles = match stall {
-                "barrier" => self.barrier_stall()?,
-                _ => self.number(&format!("stall_{stall}"))?,
-            };
-            return Some(100.0 * cycles / self.warp_cycles()?);
+            return Some(100.0 * self.stall(stall)? / self.warp_cycles()?);
         }
         self.of_signals(name).or_else(|| self.of_chip(name)).or_else(|| self.of_work(name)).or_else(|| match name {
             "warp_cycles" => self.warp_cycles(),
@@ -286,10 +282,16 @@ impl CaseFacts<'_> {
         })
     }
 
-    /// `stall_barrier` without the waits for asynchronous products, which are in the same state.
-    fn barrier_stall(&self) -> Option<f64> {
-        let products = || Some(self.number("waits_for_products_pct")? * self.warp_cycles()? / 100.0);
-        Some((self.number("stall_barrier")? - products().unwrap_or(0.0)).max(0.0))
+    /// Cycles of a state between two instructions, without other waits that ncu counts in it.
+    fn stall(&self, state: &str) -> Option<f64> {
+        let counted = self.number(&format!("stall_{state}"))?;
+        let others = match state {
+            "barrier" => self.number("waits_for_products_pct"),
+            "long_scoreboard" => self.number("waits_at_mbarriers_pct"),
+            _ => None,
+        };
+        let others = || Some(others? * self.warp_cycles()? / 100.0);
+        Some((counted - others().unwrap_or(0.0)).max(0.0))
     }
 
     /// Percent of the time that the busiest of the tensor pipe, DRAM and L2 leaves, as far as they were counted.
@@ -359,7 +361,7 @@ impl CaseFacts<'_> {
             "filled_occupancy" => Some(self.number("theoretical_occupancy")? * self.number("waves")?.min(1.0)),
             "barrier_cycles" => {
                 let executed = self.number("barrier_pct").filter(|percent| *percent > 0.0)?;
-                Some(100.0 * self.barrier_stall()? / executed)
+                Some(100.0 * self.stall("barrier")? / executed)
             }
             "lonely_pct" => {
                 Some(100.0 * (1.0 - self.number("achieved_occupancy")? / self.number("filled_occupancy")?).max(0.0))

@@ -23,6 +23,8 @@ const SAMPLES: &str = "smsp__pcsamp_warps_issue_stalled_";
 /// The state of warps at barriers, and the one of those that wait for their asynchronous matrix products.
 pub const BARRIER: &str = "barrier";
 const PRODUCTS: &str = "asynchronous_products";
+/// The state of warps that wait for memory, and of those at mbarriers.
+pub const LONG_SCOREBOARD: &str = "long_scoreboard";
 /// Executions of every instruction of the kernel, which give its first address.
 const EXECUTED: &str = "inst_executed";
 /// Sectors of global memory that each instruction requests by its addresses, and the fewest for as many bytes.
@@ -407,8 +409,9 @@ impl InstructionSamples {
         self.places.values().flat_map(BTreeMap::values).sum()
     }
 
-    /// The samples with waits at barriers separated: those for asynchronous products, which ncu counts in the same state,
-    /// have their own. A warp at a barrier has the address of the next instruction, and its samples belong to the barrier.
+    /// The samples with waits separated that ncu counts in one state: those for asynchronous products from those at
+    /// barriers, and those at mbarriers from those for memory. A warp at a barrier has the address of the next instruction,
+    /// and its samples belong to the barrier.
     fn with_waits_told_apart(&self, code: &MachineCode) -> Self {
         let mut all = self.clone();
         for offset in self.places.keys() {
@@ -419,6 +422,13 @@ impl InstructionSamples {
                 None => (*offset, BARRIER),
             };
             *all.places.entry(place).or_default().entry(state.to_owned()).or_default() += count;
+        }
+        for (offset, reasons) in &mut all.places {
+            let Some(count) = reasons.get(LONG_SCOREBOARD).copied() else { continue };
+            if let Some(wait) = code.mbarrier_wait(*offset) {
+                reasons.remove(LONG_SCOREBOARD);
+                reasons.insert(wait.state().to_owned(), count);
+            }
         }
         all.places.retain(|_, reasons| !reasons.is_empty());
         all
@@ -551,31 +561,69 @@ mod tests {
         assert!(spots.iter().all(|spot| spot.offset % 16 == 0), "{spots:?}");
     }
 
-    /// A warp at a barrier has the address of the next instruction, which may be of an inlined function.
-    #[test]
-    fn waits_at_a_barrier_are_at_its_line_and_those_for_products_are_not() {
-        let texts = ["BAR.SYNC.DEFER_BLOCKING 0x0", "SHF.R.S32.HI R2, RZ, 0x1f, R3", "WARPGROUP.DEPBAR.LE gsb0, 0x0"];
-        let instruction = |(text, at): (&str, usize)| ncugate_model::Instruction {
+    /// The lines of a kernel of which each instruction has its own, from samples by the instruction's index.
+    fn lines_of(code: &[(&str, u32)], samples: &[(u64, &[(&str, u64)])]) -> Vec<HotLine> {
+        let instruction = |(at, (text, _)): (usize, &(&str, u32))| ncugate_model::Instruction {
             offset: 16 * at as u64,
-            text: Some(text.to_owned()),
+            text: Some((*text).to_owned()),
             line: Some(at),
             inlined: None,
         };
-        let line = |line: u32| Line { file: "k.cu".to_owned(), line, text: None };
+        let line = |(_, line): &(&str, u32)| Line { file: "k.cu".to_owned(), line: *line, text: None };
         let listing = Listing {
-            instructions: texts.into_iter().zip(0..).map(instruction).collect(),
-            lines: vec![line(194), line(105), line(29)],
+            instructions: code.iter().enumerate().map(instruction).collect(),
+            lines: code.iter().map(line).collect(),
             lacks: Vec::new(),
         };
         let code = MachineCode::of_listing(&listing);
         let reasons = |all: &[(&str, u64)]| all.iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect();
-        let places =
-            [(16, reasons(&[(BARRIER, 186), ("wait", 8)])), (32, reasons(&[(BARRIER, 118)]))].into_iter().collect();
+        let places = samples.iter().map(|(at, states)| (16 * at, reasons(states))).collect();
         let samples = InstructionSamples { places, ..InstructionSamples::default() };
-        let lines = samples.with_waits_told_apart(&code).lines(&listing, &code);
-        let found: Vec<(u32, u64, &str)> =
-            lines.iter().map(|hot| (hot.line.line, hot.samples, hot.stall.as_str())).collect();
-        assert_eq!(found, [(194, 186, "barrier"), (29, 118, "asynchronous_products"), (105, 8, "wait")]);
+        samples.with_waits_told_apart(&code).lines(&listing, &code)
+    }
+
+    fn states(lines: &[HotLine]) -> Vec<(u32, u64, &str)> {
+        lines.iter().map(|hot| (hot.line.line, hot.samples, hot.stall.as_str())).collect()
+    }
+
+    /// A warp at a barrier has the address of the next instruction, which may be of an inlined function.
+    #[test]
+    fn waits_at_a_barrier_are_at_its_line_and_those_for_products_are_not() {
+        let code = [
+            ("BAR.SYNC.DEFER_BLOCKING 0x0", 194),
+            ("SHF.R.S32.HI R2, RZ, 0x1f, R3", 105),
+            ("WARPGROUP.DEPBAR.LE gsb0, 0x0", 29),
+        ];
+        let lines = lines_of(&code, &[(1, &[(BARRIER, 186), ("wait", 8)]), (2, &[(BARRIER, 118)])]);
+        assert_eq!(states(&lines), [(194, 186, "barrier"), (29, 118, "asynchronous_products"), (105, 8, "wait")]);
+    }
+
+    #[test]
+    fn waits_at_an_mbarrier_have_a_state_and_those_for_loads_keep_theirs() {
+        let code = [
+            ("LDG.E R4, desc[UR4][R2.64]", 10),
+            ("IADD3 R4, R4, R5, RZ", 11),
+            ("SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR4], R0", 12),
+            ("@!P0 BRA 0x20", 13),
+            ("LDS R8, [R6]", 14),
+            ("SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR5], R0", 15),
+            ("@!P0 BRA 0x50", 16),
+            ("UTMALDG.4D [UR24], [UR10]", 17),
+            ("SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR6], R0", 18),
+            ("@!P0 BRA 0x80", 19),
+            ("EXIT", 20),
+        ];
+        let long = |count: u64| [(LONG_SCOREBOARD, count)];
+        let lines = lines_of(&code, &[(1, &long(40)), (3, &long(30)), (6, &long(20)), (9, &long(10))]);
+        let expected = [
+            (11, 40, "long_scoreboard"),
+            (13, 30, "mbarrier_for_data"),
+            (16, 20, "mbarrier_for_free_slot"),
+            (19, 10, "mbarrier"),
+        ];
+        assert_eq!(states(&lines), expected);
+        let awaited = lines[1].dependency.as_ref().unwrap();
+        assert_eq!((awaited.kind, awaited.line.as_ref().map(|line| line.line)), ("mbarrier", Some(12)));
     }
 
     #[test]

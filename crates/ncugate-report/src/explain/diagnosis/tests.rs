@@ -754,3 +754,41 @@ fn blocks_that_wait_at_their_start_are_no_needless_barriers() {
     assert!(rules(&with(&many, &[("waits_for_products_pct", 0.0)])).iter().any(|rule| rule == "barriers"));
     assert!(!rules(&PERSISTENT).iter().any(|rule| rule == "products_not_overlapped"));
 }
+
+/// Attention with persistent blocks and a causal mask, 512 keys. Consumers wait for tiles, the producer for free slots.
+#[test]
+fn waits_at_mbarriers_are_no_waits_for_loads() {
+    const TMA: &str = "sm__pipe_tma_cycles_active.avg.pct_of_peak_sustained_active";
+    const L2: &str = "lts__throughput.avg.pct_of_peak_sustained_elapsed";
+    let causal = [
+        ("issue_slot_utilisation", 29.3),
+        ("warp_latency", 7.67),
+        ("stall_long_scoreboard", 2.4),
+        ("waits_at_mbarriers_pct", 29.6),
+        ("mbarrier_data_pct", 23.7),
+        ("mbarrier_slot_pct", 5.9),
+        (L2, 68.9),
+        ("tensor_pct", 40.0),
+        (TENSOR, 44.6),
+        (TMA, 0.25),
+    ];
+    let causal = with(&PERSISTENT, &causal);
+    let all = found(&causal);
+    assert_eq!((all[0].rule.as_str(), all[0].confidence), ("bulk_copies", Confidence::Medium), "{all:?}");
+    assert!(!all.iter().any(|finding| finding.rule == "load_latency"), "{all:?}");
+    // as many waits, of a producer
+    let ahead = rules(&with(&causal, &[("mbarrier_data_pct", 5.9), ("mbarrier_slot_pct", 23.7)]));
+    assert!(!ahead.iter().any(|rule| ["bulk_copies", "load_latency"].contains(&rule.as_str())), "{ahead:?}");
+    // loads of global memory in a kernel with bulk copies
+    let loads = [("waits_at_mbarriers_pct", 1.0), ("mbarrier_data_pct", 1.0), ("mbarrier_slot_pct", 0.0)];
+    let loads = rules(&with(&causal, &loads));
+    assert!(loads.contains(&"load_latency".to_owned()) && !loads.contains(&"bulk_copies".to_owned()), "{loads:?}");
+    // without samples the two cannot be told apart
+    let is_sampled = |(name, _): &(&str, f64)| name.contains("mbarrier");
+    let counted: Vec<(&str, f64)> = causal.into_iter().filter(|value| !is_sampled(value)).collect();
+    let hint = found(&counted).into_iter().find(|finding| finding.rule == "bulk_copies").map(|found| found.confidence);
+    assert_eq!(hint, Some(Confidence::Low));
+    assert!(!rules(&counted).contains(&"load_latency".to_owned()), "{:?}", rules(&counted));
+    let plain = rules(&with(&counted, &[(TMA, 0.0)]));
+    assert!(plain.contains(&"load_latency".to_owned()) && !plain.contains(&"bulk_copies".to_owned()), "{plain:?}");
+}

@@ -73,9 +73,14 @@ pub enum Operation {
     AsyncCommit,
     /// Waits for a scoreboard that it names.
     ScoreboardWait,
+    /// A copy to shared memory by the copy engine.
+    BulkLoad,
+    /// Its other operations.
     BulkCopy,
-    /// Operations on transaction barriers in shared memory.
+    /// Operations on mbarriers in shared memory, without those of [`Self::PhaseCheck`].
     TransactionBarrier,
+    /// Asks whether a phase of an mbarrier is complete, and may wait for it: `mbarrier.try_wait`, `mbarrier.test_wait`.
+    PhaseCheck,
     Shuffle,
     Vote,
     Barrier,
@@ -219,6 +224,10 @@ pub(super) struct Modifiers {
     pub compare_and_swap: bool,
     /// Reads constant memory at an address in a register.
     pub indexed: bool,
+    /// Asks for a phase of an mbarrier.
+    pub phase_check: bool,
+    /// Writes global memory.
+    pub to_global: bool,
 }
 
 impl Operation {
@@ -270,8 +279,12 @@ impl Operation {
             "LDGSTS" => Self::AsyncCopy,
             "LDGDEPBAR" => Self::AsyncCommit,
             "DEPBAR" => Self::ScoreboardWait,
-            "UBLKCP" | "UBLKPF" | "UBLKRED" | "UTMALDG" | "UTMASTG" | "UTMAREDG" | "UTMAPF" | "UTMACMDFLUSH"
-            | "UTMACCTL" => Self::BulkCopy,
+            "UTMALDG" => Self::BulkLoad,
+            "UBLKCP" if !modifiers.to_global => Self::BulkLoad,
+            "UBLKCP" | "UBLKPF" | "UBLKRED" | "UTMASTG" | "UTMAREDG" | "UTMAPF" | "UTMACMDFLUSH" | "UTMACCTL" => {
+                Self::BulkCopy
+            }
+            "SYNCS" if modifiers.phase_check => Self::PhaseCheck,
             "SYNCS" => Self::TransactionBarrier,
             "SHFL" => Self::Shuffle,
             "VOTE" | "VOTEU" | "MATCH" | "REDUX" | "CREDUX" | "ELECT" => Self::Vote,
@@ -326,8 +339,8 @@ impl Operation {
             Self::CompareAndSwap(Shared) => "compare-and-swap on shared memory",
             Self::CompareAndSwap(_) => "compare-and-swap on global memory",
             Self::AsyncCopy | Self::AsyncCommit => "asynchronous copy",
-            Self::BulkCopy => "bulk copy",
-            Self::TransactionBarrier => "transaction barrier",
+            Self::BulkLoad | Self::BulkCopy => "bulk copy",
+            Self::TransactionBarrier | Self::PhaseCheck => "mbarrier",
             Self::SpecialFunction(_) => "special function",
             Self::Conversion(ConversionKind::Double) => "conversion from or to double precision",
             Self::Conversion(_) => "conversion",

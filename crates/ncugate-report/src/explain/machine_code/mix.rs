@@ -1,10 +1,10 @@
 //! Numbers about the executed instructions and their waits, which rules read.
 
-use super::MachineCode;
 use super::instruction::{CodeInstruction, ConversionKind, FloatFormat, MemorySpace, Operation};
 use super::producer::DependencyState;
 use super::word::INSTRUCTION;
-use crate::explain::profiler::{BARRIER, InstructionSamples};
+use super::{MachineCode, MbarrierWait};
+use crate::explain::profiler::{BARRIER, InstructionSamples, LONG_SCOREBOARD};
 
 /// A number from the samples of a launch, by the name that rules use.
 pub type SampledFact = (&'static str, f64);
@@ -109,9 +109,10 @@ fn add_excess(code: &MachineCode, samples: &InstructionSamples, facts: &mut Vec<
 const REPEATED: f64 = 1.9;
 
 /// States of warps that wait for others or for memory.
-const STARTING: [&str; 3] = [BARRIER, "long_scoreboard", "membar"];
+const STARTING: [&str; 3] = [BARRIER, LONG_SCOREBOARD, "membar"];
 
-/// Percent of the samples of warps that wait for their asynchronous products, and of those that wait before the first loop.
+/// Percent of the samples of warps that wait for their asynchronous products or at mbarriers, and of those that wait before
+/// the first loop.
 fn add_states(code: &MachineCode, samples: &InstructionSamples, facts: &mut Vec<SampledFact>) {
     let all = samples.total() as f64;
     if all == 0.0 || code.instructions.is_empty() {
@@ -120,13 +121,28 @@ fn add_states(code: &MachineCode, samples: &InstructionSamples, facts: &mut Vec<
     let of_products = samples.places.iter().filter(|(offset, _)| code.is_product(**offset));
     let products: u64 = of_products.filter_map(|(_, reasons)| reasons.get(BARRIER)).sum();
     facts.push(("waits_for_products_pct", 100.0 * products as f64 / all));
+    let (mut at_mbarriers, mut for_data, mut for_slots) = (0, 0, 0);
+    for (offset, reasons) in &samples.places {
+        let Some(count) = reasons.get(LONG_SCOREBOARD) else { continue };
+        let Some(wait) = code.mbarrier_wait(*offset) else { continue };
+        at_mbarriers += count;
+        match wait {
+            MbarrierWait::Data => for_data += count,
+            MbarrierWait::FreeSlot => for_slots += count,
+            MbarrierWait::Unknown => {}
+        }
+    }
+    facts.push(("waits_at_mbarriers_pct", 100.0 * at_mbarriers as f64 / all));
+    facts.push(("mbarrier_data_pct", 100.0 * for_data as f64 / all));
+    facts.push(("mbarrier_slot_pct", 100.0 * for_slots as f64 / all));
     // With called functions, the first counted instruction is not the kernel's.
     let Some(warps) = samples.executed.first_key_value().filter(|_| samples.functions.len() <= 1) else { return };
     let least = REPEATED * *warps.1 as f64;
-    // A warp that diverged converges twice, and waits at a transaction barrier in a loop of a few instructions.
+    // A warp that diverged converges twice, and waits at an mbarrier in a loop of a few instructions.
     let is_step = |offset: &u64| {
         let instruction = code.index(*offset).and_then(|at| code.instructions.get(at));
-        instruction.is_some_and(|i| !matches!(i.operation, Operation::Branch | Operation::TransactionBarrier))
+        let of_waits = [Operation::Branch, Operation::TransactionBarrier, Operation::PhaseCheck];
+        instruction.is_some_and(|i| !of_waits.contains(&i.operation))
     };
     let mut repeated = samples.executed.iter().filter(|(offset, times)| **times as f64 >= least && is_step(offset));
     let waits = |first: u64| {

@@ -3,6 +3,7 @@
 //! Instructions come from the words of a cubin, or, for reports without code, from the text that the run stored.
 
 mod instruction;
+mod mbarrier;
 mod mix;
 mod producer;
 mod sequence;
@@ -11,6 +12,7 @@ mod word;
 
 pub use instruction::CodeInstruction;
 use instruction::Operation;
+pub use mbarrier::MbarrierWait;
 pub use mix::{SampledFact, code_facts};
 pub use producer::DependencyState;
 

@@ -1,8 +1,8 @@
 //! The instruction that a stalled one waits for.
 
-use super::MachineCode;
 use super::instruction::{CodeInstruction, MemorySpace, Operation};
 use super::word::INSTRUCTION;
+use super::{MachineCode, MbarrierWait};
 
 /// Instructions searched backward from a stalled one.
 const LONGEST_SEARCH: usize = 2048;
@@ -10,7 +10,7 @@ const LONGEST_SEARCH: usize = 2048;
 /// Warp states whose instruction waits for the result of an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DependencyState {
-    /// Results that come through L1.
+    /// Results that come through L1, and the answers of mbarriers.
     LongScoreboard,
     /// Results of shared and constant memory, special functions, shuffles.
     ShortScoreboard,
@@ -25,14 +25,14 @@ impl DependencyState {
             "long_scoreboard" => Some(Self::LongScoreboard),
             "short_scoreboard" => Some(Self::ShortScoreboard),
             "wait" => Some(Self::Wait),
-            _ => None,
+            _ => MbarrierWait::is_state(state).then_some(Self::LongScoreboard),
         }
     }
 
     /// Whether a result of that class can be awaited in this state.
     fn fits(self, operation: Operation) -> bool {
         use MemorySpace::{Global, Local, Texture};
-        let through_l1 = matches!(
+        let is_long = matches!(
             operation,
             Operation::Load(Global | Local | Texture)
                 | Operation::Store(Global | Local | Texture)
@@ -40,10 +40,11 @@ impl DependencyState {
                 | Operation::CompareAndSwap(Global | Texture)
                 | Operation::AsyncCopy
                 | Operation::AsyncCommit
+                | Operation::PhaseCheck
         );
         match self {
-            Self::LongScoreboard => through_l1,
-            Self::ShortScoreboard => !through_l1 && !has_fixed_latency(operation),
+            Self::LongScoreboard => is_long,
+            Self::ShortScoreboard => !is_long && !has_fixed_latency(operation),
             Self::Wait => has_fixed_latency(operation),
         }
     }
@@ -158,7 +159,7 @@ impl MachineCode {
     }
 
     /// Whether instructions are unknown behind this one: a listing may lack some.
-    fn is_before_gap(&self, index: usize) -> bool {
+    pub(super) fn is_before_gap(&self, index: usize) -> bool {
         let next = |at: usize| self.instructions.get(at).map(|instruction| instruction.offset);
         next(index).zip(next(index + 1)).is_some_and(|(here, next)| next - here != INSTRUCTION as u64)
     }

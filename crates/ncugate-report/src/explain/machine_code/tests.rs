@@ -1,11 +1,11 @@
-use super::instruction::{FloatFormat, MemorySpace, Operation, Register};
-use super::{DependencyState, MachineCode, code_facts, text, word};
+use super::instruction::{CodeInstruction, FloatFormat, MemorySpace, Operation, Register};
+use super::{DependencyState, MachineCode, MbarrierWait, code_facts, text, word};
 use crate::explain::profiler::InstructionSamples;
 use ncu_rep::Report;
 use ncugate_model::cubin::machine_code;
 use ncugate_model::{Instruction, Listing};
 use ncugate_phase::config::rule::{FACTS, FactSource};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Instructions as nvdisasm prints them: compute capability, the two words, the text.
 const PRINTED: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/instructions.tsv"));
@@ -59,6 +59,13 @@ fn words_and_texts_of_the_disassembler_agree() {
         }
         if of_word.guard != of_text.guard {
             wrong.push(format!("{printed}: guard {:?} {:?}", of_word.guard, of_text.guard));
+        }
+        let conditions = |one: &CodeInstruction| one.reads.iter().cloned().flatten().collect::<BTreeSet<u16>>();
+        if printed.contains("BRA") && conditions(&of_word) != conditions(&of_text) {
+            wrong.push(format!("{printed}: conditions {:?} {:?}", of_word.reads, of_text.reads));
+        }
+        if of_text.operation == Operation::PhaseCheck && of_word.writes != of_text.writes {
+            wrong.push(format!("{printed}: answers {:?} {:?}", of_word.writes, of_text.writes));
         }
         let arithmetic = matches!(of_text.operation, Operation::Float(_, FloatFormat::Single));
         let constant = of_word.immediate.filter(|bits| f32::from_bits(*bits).is_finite());
@@ -349,6 +356,97 @@ fn waits_for_products_and_at_the_start_of_a_block_are_told_apart() {
     let place = |at: u64| code.barrier_before(16 * at);
     assert_eq!((place(3), place(4), place(5), place(99)), (None, Some(48), None, None));
     assert_eq!([4, 6].map(|at| code.is_product(16 * at)), [false, true]);
+}
+
+/// A producer and a consumer of `kernels/sdpa_hopper/sdpa_persistent.cu`: ptxas tries once, and tries again behind the code.
+#[test]
+fn a_wait_at_an_mbarrier_is_for_what_comes_after_it() {
+    let texts = [
+        "@P3 BRA 0x80",                                       // 0x00
+        "SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR14], R12",     // 0x10: a consumer
+        "FADD R185, R150, R183",                              // 0x20
+        "@!P0 BRA 0xd0",                                      // 0x30
+        "SYNCS.PHASECHK.TRANS64.TRYWAIT P1, [UR50], R7",      // 0x40
+        "@!P1 BRA 0x40",                                      // 0x50
+        "HGMMA.64x128x16.F32 R24, gdesc[UR8], R24, gsb0",     // 0x60
+        "EXIT",                                               // 0x70
+        "SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR25+0x10], R2", // 0x80: the producer
+        "@!P0 BRA 0x100",                                     // 0x90
+        "SYNCS.ARRIVE.TRANS64 RZ, [UR25], R2",                // 0xa0
+        "UTMALDG.4D [UR24], [UR10]",                          // 0xb0
+        "@P2 BRA 0x80",                                       // 0xc0
+        "SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR14], R12",     // 0xd0
+        "@!P0 BRA 0xd0",                                      // 0xe0
+        "BRA 0x40",                                           // 0xf0
+        "SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR25+0x10], R2", // 0x100
+        "@!P0 BRA 0x100",                                     // 0x110
+        "BRA 0xa0",                                           // 0x120
+    ];
+    let listing = |texts: &[&str]| Listing {
+        instructions: (0u64..)
+            .step_by(16)
+            .zip(texts)
+            .map(|(offset, text)| Instruction { offset, text: Some((*text).to_owned()), line: None, inlined: None })
+            .collect(),
+        ..Listing::default()
+    };
+    let code = MachineCode::of_listing(&listing(&texts));
+    let waits: BTreeMap<u64, MbarrierWait> =
+        code.instructions.iter().filter_map(|i| Some((i.offset, code.mbarrier_wait(i.offset)?))).collect();
+    let (data, slot) = (MbarrierWait::Data, MbarrierWait::FreeSlot);
+    let expected = [(0x30, data), (0x50, data), (0x90, slot), (0xe0, data), (0x110, slot)];
+    assert_eq!(waits, BTreeMap::from(expected));
+    // what another instruction before the product makes of the consumer's first wait
+    for (instruction, expected) in [
+        ("LDS R4, [R5]", data),
+        ("FADD R4, R5, R6", data),
+        ("UTMALDG.4D [UR24], [UR10]", slot),
+        ("STS [R5], R4", slot),
+        ("@P4 UBLKCP.S.G [UR10], [UR4], UR8", slot),
+        ("@P4 BRA 0xb0", MbarrierWait::Unknown),
+        ("UBLKCP.G.S [UR10], [UR4], UR8", MbarrierWait::Unknown),
+        ("UTCHMMA gdesc[UR4], gdesc[UR6], tmem[UR8], tmem[UR10], idesc[UR11], UP0", MbarrierWait::Unknown),
+        ("CALL.REL.NOINC 0x0", MbarrierWait::Unknown),
+        ("BRX R2 -0x490", MbarrierWait::Unknown),
+        ("EXIT", MbarrierWait::Unknown),
+    ] {
+        let mut other = texts;
+        other[4] = instruction;
+        let code = MachineCode::of_listing(&listing(&other));
+        assert_eq!(code.mbarrier_wait(0x30), Some(expected), "{instruction}");
+    }
+    let mut labelled = texts;
+    labelled[3] = "@!P0 BRA `(.L_x_1)";
+    assert_eq!(MachineCode::of_listing(&listing(&labelled)).mbarrier_wait(0x30), Some(MbarrierWait::Unknown));
+    // an instruction that did not execute is on no path
+    let mut unexecuted = code.clone();
+    unexecuted.instructions.retain(|i| !(0xd0..0x100).contains(&i.offset));
+    assert_eq!(unexecuted.mbarrier_wait(0x30), Some(data));
+}
+
+/// Shares of the samples: ncu counts waits at mbarriers as waits for memory.
+#[test]
+fn samples_at_mbarriers_are_told_from_those_for_loads() {
+    let code = code_of(&[
+        "LDG.E R4, desc[UR4][R2.64]",
+        "IMAD R6, R4, 0x4, R10",
+        "SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR4], R0",
+        "@!P0 BRA 0x20",
+        "LDS R8, [R6]",
+        "SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR5], R0",
+        "@!P0 BRA 0x50",
+        "UTMALDG.4D [UR24], [UR10]",
+    ]);
+    let samples = |state: &str| {
+        let place = |(offset, count): (u64, u64)| (offset, BTreeMap::from([(state.to_owned(), count)]));
+        InstructionSamples { places: [(0x10, 50), (0x30, 30), (0x60, 20)].map(place).into(), ..Default::default() }
+    };
+    let facts = |state: &str| {
+        let facts: BTreeMap<&str, f64> = code_facts(&code, &samples(state)).into_iter().collect();
+        ["waits_at_mbarriers_pct", "mbarrier_data_pct", "mbarrier_slot_pct"].map(|name| facts[name])
+    };
+    assert_eq!(facts("long_scoreboard"), [50.0, 30.0, 20.0]);
+    assert_eq!(facts("wait"), [0.0; 3]);
 }
 
 #[test]

@@ -53,6 +53,8 @@ impl<'t> Parts<'t> {
             reciprocal: self.has("RCP"),
             compare_and_swap: self.has("CAS") || self.has("CAST"),
             indexed: self.operands.iter().any(indexes),
+            phase_check: self.has("PHASECHK"),
+            to_global: self.suffixes.first() == Some(&"G"),
         }
     }
 
@@ -83,6 +85,7 @@ impl<'t> Parts<'t> {
             | Operation::AsyncCopy
             | Operation::AsyncCommit
             | Operation::ScoreboardWait
+            | Operation::BulkLoad
             | Operation::BulkCopy
             | Operation::Unknown => 0,
             _ if matches!(self.name, "RED" | "REDG" | "R2P" | "STTM") || self.name.starts_with("UTC") => 0,

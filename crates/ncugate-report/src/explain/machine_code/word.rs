@@ -41,9 +41,14 @@ enum Fields {
     Select,
     /// C is the stored value in form 1.
     GenericStore,
+    /// A and B; the result is a predicate.
+    PhaseCheck,
     /// Registers of the uniform pipe.
     Uniform,
 }
+
+/// The opcode of `SYNCS.PHASECHK` in form 2, and of `SYNCS.ARRIVE`.
+const PHASE_CHECK: u16 = 0x1a7;
 
 /// The opcode of `tcgen05.mma`, of every kind.
 const ASYNC_PRODUCT: u16 = 0x1ea;
@@ -62,8 +67,8 @@ fn async_product(word: Word) -> Option<&'static str> {
 /// Mnemonic and fields by opcode.
 fn opcode(code: u16, form: u16, major: u32) -> Option<(&'static str, Fields)> {
     use Fields::{
-        Atomic, Binary, Comparison, GenericStore, Load, Nothing, Result, Select, Shuffle, Source, SplitBinary, Store,
-        Swap, Ternary, Unary, Uniform,
+        Atomic, Binary, Comparison, GenericStore, Load, Nothing, PhaseCheck, Result, Select, Shuffle, Source,
+        SplitBinary, Store, Swap, Ternary, Unary, Uniform,
     };
     let known = match code {
         0x02 => ("MOV", Unary),
@@ -205,7 +210,8 @@ fn opcode(code: u16, form: u16, major: u32) -> Option<(&'static str, Fields)> {
         0x1a1 => ("MATCH", Load),
         0x1a3 | 0x1a8 => ("ATOMG", Atomic),
         0x1a9 => ("ATOMG", Swap),
-        0x1a7 | 0x1b1 | 0x1b2 => ("SYNCS", Nothing),
+        PHASE_CHECK if form == 2 => ("SYNCS", PhaseCheck),
+        PHASE_CHECK | 0x1b1 | 0x1b2 => ("SYNCS", Nothing),
         0x1aa => ("QSPC", Source),
         0x1ab => ("ERRBAR", Nothing),
         0x1ac => ("LDCU", Uniform),
@@ -311,6 +317,8 @@ fn decoded(bytes: &[u8; INSTRUCTION], offset: u64, major: u32) -> CodeInstructio
         reciprocal: word.high(74, 4) == 4,
         compare_and_swap: matches!(code, 0x18b | 0x18d | 0x1a9),
         indexed: word.low(24, 8) != 255,
+        phase_check: fields == Fields::PhaseCheck,
+        to_global: word.high(73, 2) == 2,
     };
     let operation = Operation::of(name, modifiers);
     let bytes = width(word, code, operation);
@@ -321,6 +329,9 @@ fn decoded(bytes: &[u8; INSTRUCTION], offset: u64, major: u32) -> CodeInstructio
     match code {
         0x17e => writes.extend(second),
         0x17f => reads.extend(Register::vector(word.low(16, 8)).map(|register| register.range(counts.d))),
+        // the condition of a branch besides its guard
+        0x147 if form == 2 => reads.extend(Register::uniform_predicate(word.low(24, 3)).map(|one| one.range(1))),
+        0x147 => reads.extend(Register::predicate(word.high(87, 3)).map(|one| one.range(1))),
         _ => {}
     }
     let target = (code == 0x147).then(|| offset.saturating_add(16).saturating_add_signed(word.jump(major)));
@@ -392,6 +403,7 @@ fn registers(word: Word, fields: Fields, form: u16, counts: Counts) -> (Vec<Rang
     let b = || vector(word.low(32, 8), counts.bc);
     let c = || vector(word.high(64, 8), counts.bc);
     let b_of_form = || b().filter(|_| form == 1);
+    let predicate = || Register::predicate(word.high(81, 3)).map(|register| register.range(1));
     let guard = guard(word, fields).map(|register| register.range(1));
     let (written, read) = match fields {
         Fields::Nothing => (None, [None, None, None]),
@@ -401,10 +413,8 @@ fn registers(word: Word, fields: Fields, form: u16, counts: Counts) -> (Vec<Rang
         Fields::Binary => (d(), [a(), b_of_form(), None]),
         Fields::SplitBinary => (d(), [a(), c().filter(|_| form == 1), None]),
         Fields::Ternary => (d(), [a(), b_of_form(), c()]),
-        Fields::Comparison => {
-            let predicate = Register::predicate(word.high(81, 3)).map(|register| register.range(1));
-            (predicate, [a(), b_of_form(), None])
-        }
+        Fields::Comparison => (predicate(), [a(), b_of_form(), None]),
+        Fields::PhaseCheck => (predicate(), [a(), b(), None]),
         Fields::Source => (None, [a(), None, None]),
         Fields::Store => (None, [a(), b(), None]),
         Fields::Atomic => (d(), [a(), b(), None]),
