@@ -279,6 +279,7 @@ fn shared_extents(statements: &[&[CudaToken<'_>]], tokens: &Tokens<'_>) -> Vec<i
 /// Indices computed from block indices, with their bounds.
 fn indices(body: &[CudaToken<'_>], extents: &[&str]) -> Vec<BlockIndex> {
     let mut found: Vec<BlockIndex> = Vec::new();
+    let mut grids = vec!["this_grid"];
     for at in 1..body.len() {
         let is_pointer = at > 1 && matches!(body[at - 2].text, "*" | "&");
         if body[at].text != "=" || !body[at - 1].is_word() || is_pointer {
@@ -296,14 +297,19 @@ fn indices(body: &[CudaToken<'_>], extents: &[&str]) -> Vec<BlockIndex> {
             }
             end += 1;
         }
-        found.extend(index(body[at - 1].text, &body[at + 1..end], &found));
+        let right = &body[at + 1..end];
+        let is_grid = right.iter().any(|token| token.text == "this_grid");
+        match index(body[at - 1].text, right, &found, &grids) {
+            None if is_grid => grids.push(body[at - 1].text),
+            index => found.extend(index),
+        }
     }
     bound(&mut found, body, extents);
     found
 }
 
-/// The index that `name = right` makes.
-fn index(name: &str, right: &[CudaToken<'_>], known: &[BlockIndex]) -> Option<BlockIndex> {
+/// The index that `name = right` makes; `grids` are names of the group of all threads.
+fn index(name: &str, right: &[CudaToken<'_>], known: &[BlockIndex], grids: &[&str]) -> Option<BlockIndex> {
     let made =
         |axis, division, stride| Some(BlockIndex { name: name.to_owned(), axis, division, stride, extent: None });
     let has = |word: &str| right.iter().any(|token| token.text == word);
@@ -320,7 +326,7 @@ fn index(name: &str, right: &[CudaToken<'_>], known: &[BlockIndex]) -> Option<Bl
     if let (Some(axis), Some(at)) = (axis, block) {
         return made(axis, division, factor(right, at, at + 3));
     }
-    if has("thread_rank") && has("this_grid") {
+    if has("thread_rank") && grids.iter().any(|grid| has(grid)) {
         return made(0, Division::Threads, None);
     }
     // The `x` of `threadIdx.x` is not the index `x`.
@@ -456,5 +462,11 @@ mod tests {
             "__global__ void g(int n, float *x) { for (int i = blockDim.x * blockIdx.x + threadIdx.x; i < n; i += 8) x[i] = 0; }",
         );
         assert_eq!(bounds(&looped), [("n", 0, Threads, None)]);
+        let group = of("__global__ void g(int n, float *x) { cg::grid_group all = cg::this_grid();
+            for (int i = all.thread_rank(); i < n; i += all.size()) x[i] = 0; all.sync(); }");
+        assert_eq!(bounds(&group), [("n", 0, Threads, None)]);
+        let block = of("__global__ void g(int n, float *x) { auto all = cg::this_thread_block();
+            for (int i = all.thread_rank(); i < n; i += all.size()) x[i] = 0; }");
+        assert!(bounds(&block).is_empty());
     }
 }
