@@ -4,8 +4,8 @@ use super::*;
 use crate::prove::ReferenceSpec;
 use ncugate_fixtures::{phase, plan};
 use ncugate_model::expr::Expr;
-use ncugate_model::{CheckOutcome, CheckRecord, EntrySymbols, LatencyOutcome, LatencyRecord, ShapeName};
-use ncugate_phase::config::{Init, Scalar, ScalarType, WorkloadReference};
+use ncugate_model::{CheckOutcome, CheckRecord, EntrySymbols, LatencyOutcome, LatencyRecord, Role, ShapeName};
+use ncugate_phase::config::{Buffer, Init, Scalar, ScalarType, WorkloadReference};
 use std::path::PathBuf;
 
 fn cubins(names: &[&str]) -> BTreeMap<VariantId, BuiltKernel> {
@@ -41,6 +41,19 @@ fn a_job_has_everything_evaluated_and_survives_its_file() {
     assert_eq!(job.shapes[0].varying, ["tiles"]);
     let text = serde_json::to_string(&job).unwrap();
     assert_eq!(serde_json::from_str::<WorkerJob>(&text).unwrap(), job);
+}
+
+#[test]
+fn scratch_has_an_element_for_each_sm_of_the_gpu() {
+    let mut phase = phase();
+    let y = phase.workload.buffers[1].clone();
+    let shape = vec![Expr::parse("2 * sms").unwrap()];
+    phase.workload.buffers.push(Buffer { name: "partial".to_owned(), role: Role::Scratch, shape, init: None, ..y });
+    for sms in [108, 148] {
+        let job = job(&phase.clone().on_gpu(Some(sms))).unwrap();
+        assert_eq!(job.shapes[1].buffers[2].extents, [2 * sms as usize]);
+        assert_eq!(job.kernels[0].extents[1].1.buffers, BTreeMap::from([(2, vec![2 * sms as usize])]));
+    }
 }
 
 #[test]

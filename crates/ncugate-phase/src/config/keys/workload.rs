@@ -202,7 +202,7 @@ keys! {
     ).required();
     shape = key(
         EXPRS,
-        "Extent of each axis, over the dimensions; of outputs with `reduce`, and of scratch, also over the variant's parameters.",
+        "Extent of each axis, over the dimensions; of outputs with `reduce`, and of scratch, also over the variant's parameters and `sms`.",
     ).required();
     reduce = key(
         KeyKind::OneOf(&words(&Reduction::WORDS)),

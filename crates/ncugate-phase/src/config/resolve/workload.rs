@@ -393,7 +393,7 @@ fn check_reduce(item: &Item<'_>, buffer: &Buffer, shapes: &[Shape], has_init: bo
     let problem = if buffer.role != Role::Output {
         "applies only to buffers with role \"output\""
     } else if !varies {
-        "combines axes whose extents depend on the variant's parameters, and this buffer has none"
+        "combines axes whose extents depend on the variant or the GPU, and this buffer has none"
     } else if has_init {
         "needs partial results that the kernel writes completely; remove `init`"
     } else {
