@@ -37,8 +37,11 @@ pub fn check(args: &CheckArgs, invocation: &Invocation, out: &mut Output) -> Res
         return library::check(args, out);
     }
     if args.baseline.is_some() {
-        let why = "--baseline is only for libraries, cubins and fat binaries, not for phases";
-        return Err(CommandError::Usage(why.to_owned()));
+        let why = match args.configs.iter().find(|path| !path.exists()) {
+            Some(absent) => format!("'{}' does not exist", absent.display()),
+            None => "--baseline is only for libraries, cubins and fat binaries, not for phases".to_owned(),
+        };
+        return Err(CommandError::Usage(why));
     }
     let mut outcome = Outcome::Passed;
     let mut checks = Vec::new();

@@ -2,6 +2,7 @@
 
 use crate::command::{Finished, Place, root};
 use crate::kernels::nvcc;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// A Python with NumPy: that of the tests, else the machine's.
@@ -73,6 +74,15 @@ fn a_python_function_is_called_by_check_and_its_mistakes_are_errors() {
     );
     assert_eq!(at(&place, folder, &python, &["check", "rms_norm.toml", "--no-build"]).status, Some(0));
     assert!(root().join("docs/references.md").is_file());
+    // A Python without the packages of its installation.
+    let bare = place.path().join("bare");
+    std::fs::write(&bare, format!("#!/bin/sh\nexec {} -S \"$@\"\n", python.display())).unwrap();
+    std::fs::set_permissions(&bare, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let config = place.path().join(folder).join("rms_norm.toml");
+    let text = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(&config, format!("{text}\n[build]\npython = \"{}\"\n", bare.display())).unwrap();
+    let wrong = at(&place, folder, &python, &["check", "rms_norm.toml", "--no-build"]);
+    assert!(wrong.stderr.contains("install it, or name a Python that has it: `[build] python`"), "{wrong:?}");
 }
 
 #[test]

@@ -106,6 +106,8 @@ fn a_library_a_fat_binary_an_archive_and_a_cubin_hold_the_same_kernels() {
 #[test]
 fn a_file_without_kernels_or_cut_short_is_no_pass() {
     let place = Place::new();
+    let absent = place.run(&["check", "libmine.so", "--baseline", "kernels.toml", "--update"]);
+    assert!(absent.status == Some(2) && absent.stderr.contains("'libmine.so' does not exist"), "{absent:?}");
     let data = std::fs::read(file("kernels.so")).unwrap();
     let at = data.windows(4).position(|bytes| bytes == [0x50, 0xed, 0x55, 0xba]).unwrap();
     let mut broken = data.clone();

@@ -14,7 +14,7 @@ import sys
 try:
     import torch
 except ImportError as error:
-    sys.exit(f"it needs PyTorch: {error}")
+    sys.exit(f"it needs PyTorch: {error}; `--python` names a Python that has it")
 
 # Contents of inputs, the first of which that gives finite results is used.
 NORMAL, POSITIVE = "normal", "positive"

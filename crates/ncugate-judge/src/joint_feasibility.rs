@@ -16,6 +16,8 @@ pub struct JointFeasibility<'c, 'a> {
     leaves: Vec<String>,
     /// The number of candidates that can pass each gate, with its name and text.
     left: Vec<(usize, String)>,
+    /// The number of candidates that cannot be built or launched.
+    refused: usize,
 }
 
 impl<'c, 'a> JointFeasibility<'c, 'a> {
@@ -27,7 +29,7 @@ impl<'c, 'a> JointFeasibility<'c, 'a> {
         let fails: Vec<Vec<String>> = candidates.iter().map(build).collect();
         let out = fails.iter().filter(|fails| !fails.is_empty()).count();
         let leaves = (out > 0).then(|| format!("{} can be launched", candidates.len() - out)).into_iter().collect();
-        Self { context, candidates, fails, leaves, left: Vec::new() }
+        Self { context, candidates, fails, leaves, left: Vec::new(), refused: out }
     }
 
     /// Checks a gate for every candidate that would have to pass it if selected.
@@ -50,8 +52,10 @@ impl<'c, 'a> JointFeasibility<'c, 'a> {
                 Verdict::Pass | Verdict::Inconclusive | Verdict::Fail => left += 1,
             }
         }
-        self.left.push((left, format!("'{}' ({})", gate.name, gate.require)));
-        self.leaves.push(format!("{left} can pass '{}' ({})", gate.name, gate.require));
+        let require = gate.require.to_string();
+        let text = if gate.name == require { format!("'{require}'") } else { format!("'{}' ({require})", gate.name) };
+        self.leaves.push(format!("{left} can pass {text}"));
+        self.left.push((left, text));
     }
 
     /// A sentence for each gate that fewer than half of the candidates can pass, whatever is measured.
@@ -69,6 +73,9 @@ impl<'c, 'a> JointFeasibility<'c, 'a> {
         }
         let (nearest, fails) = self.candidates.iter().zip(&self.fails).min_by_key(|(_, fails)| fails.len())?;
         let all = counted(self.candidates.len(), "candidate");
+        if self.refused == self.candidates.len() {
+            return Some(format!("{lead}: none of {all} can be built and launched"));
+        }
         let (leaves, fails) = (self.leaves.join(", "), fails.join(", "));
         let id = &self.context.variant(*nearest).id;
         Some(format!("{lead}: of {all}, {leaves}, and none can pass all; the nearest, {id}, fails {fails}"))

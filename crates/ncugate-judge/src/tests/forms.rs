@@ -363,6 +363,8 @@ fn jointly_impossible_gates_are_reported_with_the_arithmetic() {
     assert_eq!(told(&mut fixture, |v| if v == 0 { 8.0 } else { 2.0 }, &[]).impossible, None);
     let refused = told(&mut fixture, |v| if v == 0 { 8.0 } else { 2.0 }, &[0]).impossible.unwrap();
     assert!(refused.contains("3 can be launched"), "{refused}");
+    let refused = told(&mut fixture, |_| 8.0, &[0, 1, 2, 3]).impossible.unwrap();
+    assert!(refused.ends_with(": none of 4 candidates can be built and launched"), "{refused}");
 }
 
 #[test]

@@ -15,7 +15,7 @@ from ncugate_import import unloaded
 try:
     import numpy as np
 except ImportError as error:
-    sys.exit(f"the reference needs NumPy: {error}")
+    sys.exit(f"{sys.executable} has no NumPy ({error}); install it, or name a Python that has it: `[build] python`")
 
 
 def load(path):
