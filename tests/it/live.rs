@@ -486,8 +486,12 @@ fn a_variant_that_one_shape_cannot_launch_is_judged_at_the_others() {
             "not launched at shape `wide`: `where = \"R == 1\"` does not hold",
         ),
         // The gate passes for the variant launched at both shapes, which is not the selected one.
-        ("shapes = [\"only\", \"wide\"]\non = \"copy_table\"", Some(4), "pass latency 1 == 1"),
-        ("shapes = [\"only\", \"wide\"]\non = \"each\"", Some(0), "1 is judged at 3 of 4 pairs of variant and shape"),
+        ("shapes = [\"only\", \"wide\"]\non = \"copy_table\"", Some(4), "pass latency holds for 1 variant"),
+        (
+            "shapes = [\"only\", \"wide\"]\non = \"each\"",
+            Some(0),
+            "1 is judged at 3 of its 4 pairs of variant and shape",
+        ),
         ("shapes = [\"only\", \"wide\"]", Some(4), "not launched at shape `wide`"),
     ] {
         let (place, variables) = machine_of_two_shapes(&gate(rest));

@@ -162,6 +162,9 @@ fn a_condition_that_holds_or_not_is_not_the_closest_gate() {
     assert_eq!(judged.status, Some(0), "{judged:?}");
     let said = unwrapped(&judged.stdout);
     assert!(said.contains("the closest is '") && !said.contains("(1 against 1)"), "{said}");
+    assert!(said.contains("pass correctness holds for 4 variants") && !said.contains("1 == 1"), "{said}");
+    let page = read(&place, "attention_bf16/report.html");
+    assert!(page.contains("the others are not launched (<code>where</code>)"), "names are code");
 }
 
 #[test]

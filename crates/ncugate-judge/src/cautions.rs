@@ -145,7 +145,7 @@ pub fn by_duration_alone(phase: &Phase) -> Option<String> {
     })
 }
 
-/// `1 is judged at 8 of 16 pairs of variant and shape (`where`)`; `None` if every gate judges all pairs.
+/// `1 is judged at 8 of its 16 pairs of variant and shape (`where`)`; `None` if every gate judges all pairs.
 fn unjudged_pairs(scopes: &[(&Gate, Option<&str>)], plan: &Plan) -> Option<String> {
     let (mut gates, mut excused, mut all) = (0, 0, 0);
     for scope @ (gate, _) in scopes {
@@ -157,9 +157,10 @@ fn unjudged_pairs(scopes: &[(&Gate, Option<&str>)], plan: &Plan) -> Option<Strin
             all += judged.len() * gate.shapes.len();
         }
     }
-    let are = if gates == 1 { "is" } else { "are" };
+    let (are, their) = if gates == 1 { ("is", "its") } else { ("are", "their") };
+    let judged = all - excused;
     (gates > 0)
-        .then(|| format!("{gates} {are} judged at {} of {all} pairs of variant and shape (`where`)", all - excused))
+        .then(|| format!("{gates} {are} judged at {judged} of {their} {all} pairs of variant and shape (`where`)"))
 }
 
 /// The candidates that a gate of a scope judges.

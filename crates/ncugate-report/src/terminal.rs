@@ -258,7 +258,7 @@ fn state(gate: &GateResult) -> &'static str {
 /// One line for each gate: its verdict, its name, measured against limit.
 fn gates(report: &RunReport, columns: usize, colours: Colours) -> String {
     let lead = report.gates.iter().map(|g| state(g).len()).max().unwrap_or(STATE).max(STATE);
-    let numbers = report.gates.iter().filter(|gate| gate.summary.measured.is_some());
+    let numbers = report.gates.iter().filter(|gate| has_numbers(gate));
     let numbers = numbers.map(|gate| against(gate).chars().count()).max().unwrap_or(0);
     let room = columns.saturating_sub(lead + numbers + 4).max(28);
     let widest = report.gates.iter().map(|g| g.name.chars().count()).max().unwrap_or(4).clamp(4, room);
@@ -279,9 +279,7 @@ fn gates(report: &RunReport, columns: usize, colours: Colours) -> String {
     for gate in report.gates.iter().filter(|gate| gate.waived.is_none()) {
         // the line of the gate has only its numbers
         let open = match gate.verdict {
-            Verdict::Inconclusive if gate.summary.measured.is_some() => {
-                Some(format!("inconclusive: {}", gate.summary.why))
-            }
+            Verdict::Inconclusive if has_numbers(gate) => Some(format!("inconclusive: {}", gate.summary.why)),
             Verdict::Inconclusive => None,
             Verdict::Pass | Verdict::Fail => gate.undecided(),
         };
@@ -292,9 +290,14 @@ fn gates(report: &RunReport, columns: usize, colours: Colours) -> String {
     out
 }
 
+/// Whether the line of a gate has numbers. `1 == 1` says less than the reason.
+fn has_numbers(gate: &GateResult) -> bool {
+    gate.summary.measured.is_some() && gate.metric.as_deref() != Some("correct")
+}
+
 /// Measured against limit, else the reason; and whether the gate is advisory.
 fn against(gate: &GateResult) -> String {
-    let measured = match (&gate.summary.measured, &gate.summary.limit) {
+    let measured = match (gate.summary.measured.as_ref().filter(|_| has_numbers(gate)), &gate.summary.limit) {
         (Some(measured), Some(limit)) => compared(gate, measured.value, limit.value),
         (Some(measured), None) => number::with_unit(measured.value, &gate.unit),
         (None, _) => gate.summary.why.to_string(),

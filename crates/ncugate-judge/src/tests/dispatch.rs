@@ -38,8 +38,9 @@ fn a_gate_on_several_variants_judges_each_where_it_is_launched() {
         let said = format!("judged at {pairs} pairs of variant and shape; the others are not launched (`where`)");
         assert!(gate.reason.contains(&said), "{}", gate.reason);
         let listed = format!(
-            "of 1 gate, {}1 is judged at {pairs} pairs",
-            if scope == "each" { "" } else { "1 judges only \"part_*\", " }
+            "of 1 gate, {}1 is judged at {} pairs",
+            if scope == "each" { "" } else { "1 judges only \"part_*\", " },
+            pairs.replace("of", "of its")
         );
         assert!(judgement.cautions.iter().any(|caution| caution.contains(&listed)), "{:?}", judgement.cautions);
         assert!(
