@@ -12,6 +12,8 @@ const STATES: usize = 5;
 const ROWS: usize = 12;
 /// States in which a warp could issue.
 const ISSUES: [&str; 2] = ["stall_selected", "stall_not_selected"];
+/// Points of variants next to the selected one. If there are more, the last ones share theirs.
+const OTHERS: [Glyph; 4] = [Glyph::Disc, Glyph::Triangle, Glyph::Diamond, Glyph::Cross];
 const TITLE: &str = "What do the warps wait for?";
 const AXIS: &str = "cycles for each issued instruction";
 
@@ -20,7 +22,14 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     run.deep_profile.and_then(profiled).or_else(|| leading(run))
 }
 
-/// One row for each state, the longest on top: a bar for the selected variant and a diamond for the baseline.
+/// The points of each variant next to the selected one.
+fn marks(others: usize) -> impl Iterator<Item = (Glyph, Tone)> {
+    let baseline = (others == 1).then_some((Glyph::Diamond, Tone::Baseline));
+    let several = OTHERS.into_iter().enumerate().map(|(at, glyph)| (glyph, Tone::Nth(at)));
+    baseline.into_iter().chain(several)
+}
+
+/// One row for each state, the longest on top: a bar for the selected variant and points for each other one.
 fn profiled(look: &DeepProfileRow) -> Option<Chart> {
     let first = look.variants.first()?;
     let states = look.states();
@@ -35,14 +44,23 @@ fn profiled(look: &DeepProfileRow) -> Option<Chart> {
     };
     let bars = shown.iter().enumerate().filter_map(bar).collect();
     let mut series = vec![Series { name: first.short.to_string(), tone: Tone::Chosen, marks: Marks::Bars(bars) }];
-    for (at, other) in look.variants.iter().enumerate().skip(1) {
-        let point = |(row, state): (usize, &&DeepMetric)| {
+    let points = |at: usize| {
+        let variant = &look.variants[at];
+        let point = move |(row, state): (usize, &&DeepMetric)| {
             let x = value(state, at)?;
-            Some(ChartPoint { x, y: row as f64, label: label(&other.label, state, x) })
+            Some(ChartPoint { x, y: row as f64, label: label(&variant.label, state, x) })
         };
-        let points = shown.iter().enumerate().filter_map(point).collect();
-        let marks = Marks::Points(Glyph::Diamond, points);
-        series.push(Series { name: other.short.to_string(), tone: Tone::Baseline, marks });
+        shown.iter().enumerate().filter_map(point).collect::<Vec<_>>()
+    };
+    let others = 1..look.variants.len();
+    let apart = if others.len() > OTHERS.len() { OTHERS.len() - 1 } else { others.len() };
+    for (at, (glyph, tone)) in others.clone().take(apart).zip(marks(others.len())) {
+        let name = look.variants[at].short.to_string();
+        series.push(Series { name, tone, marks: Marks::Points(glyph, points(at)) });
+    }
+    if others.len() > apart {
+        let rest = others.skip(apart).flat_map(points).collect();
+        series.push(Series { name: "others".to_owned(), tone: Tone::Muted, marks: Marks::Points(Glyph::Dot, rest) });
     }
     let percent = |state: &DeepMetric| value(state, 0).map_or(0.0, |cycles| 100.0 * cycles / total);
     let mut head = vec!["state".to_owned()];

@@ -220,6 +220,36 @@ fn a_run_has_a_chart_for_whatever_was_measured() {
 }
 
 #[test]
+fn deeply_profiled_variants_can_be_told_apart() {
+    let params = (vec!["P".into()], vec![vec![Some("1".into())]]);
+    let dims = [1, 2].map(|extent| vec![("N".to_owned(), extent)]);
+    let values = [vec![10.0, 50.0, 64.0, 8.0, 4.0]];
+    let stalls = |count: usize| {
+        let mut judged = judged(&params.1, &values);
+        let first = judged.deep.variants[0].clone();
+        judged.deep.variants =
+            (0..count).map(|at| ProfiledVariant { short: at.to_string().into(), ..first.clone() }).collect();
+        judged.deep.metrics[0].values = (0..count).map(|at| Measure::Number(Number::new(1.0 + at as f64))).collect();
+        let chart = chart(&charts(&run(&judged, &params, &dims, &values)), "stalls").unwrap();
+        assert!(Document::parse(&draw(&chart, Setting::File).unwrap()).is_ok());
+        let series = chart.series[1..].iter().map(|series| match &series.marks {
+            Marks::Points(glyph, points) => (series.name.clone(), *glyph, series.tone, points.len()),
+            _ => panic!("points"),
+        });
+        series.collect::<Vec<_>>()
+    };
+    assert_eq!(stalls(2), [("1".to_owned(), Glyph::Diamond, Tone::Baseline, 1)]);
+    for count in [3, 5, 6, 9] {
+        let series = stalls(count);
+        assert_eq!(series.iter().map(|(.., points)| points).sum::<usize>(), count - 1);
+        for (at, (_, glyph, tone, _)) in series.iter().enumerate() {
+            assert!(series[..at].iter().all(|(_, other, own, _)| other != glyph && own != tone), "{series:?}");
+        }
+    }
+    assert_eq!(stalls(9).last(), Some(&("others".to_owned(), Glyph::Dot, Tone::Muted, 5)));
+}
+
+#[test]
 fn the_life_of_a_launch_is_a_line_a_unit_and_the_begin_of_its_tail() {
     let wave = |scale: f64| (0..900).map(|at| (f64::from(at), scale * if at < 720 { 100.0 } else { 20.0 })).collect();
     let series = [("multiprocessors active", 1.0), ("DRAM", 0.5)]
