@@ -224,9 +224,7 @@ impl CommandError {
                 Outcome::Environment
             }
             Self::Import(_) => Outcome::Usage,
-            Self::Base(BaseError::NoRepository { .. } | BaseError::NoCommit { .. } | BaseError::Written) => {
-                Outcome::Usage
-            }
+            Self::Base(BaseError::NoRepository { .. } | BaseError::NoCommit { .. }) => Outcome::Usage,
             Self::Bisect(BisectError::NoCommit { .. } | BisectError::NotAncestor { .. } | BisectError::Phase(_)) => {
                 Outcome::Usage
             }

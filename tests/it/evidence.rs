@@ -526,3 +526,16 @@ fn listed_files_outside_a_run_or_project_are_not_read() {
     assert_eq!(gate(&place).status, Some(3));
     assert!(begun.elapsed() < std::time::Duration::from_secs(5), "{:?}", begun.elapsed());
 }
+
+/// A base excuses missing files of its folder, and `base.` names a commit: the file of a phase cannot claim either.
+#[test]
+fn a_phase_file_cannot_have_a_base() {
+    let place = Place::new();
+    let run = Stored::new(PHASE, "run").write(&place);
+    let base = "[base]\nref = \"main\"\ncommit = \"0123456789abcdef\"\nfolder = \"kernels\"\nabsent = \"none\"\n";
+    let config = place.write("based.toml", &format!("{PHASE}{base}"));
+    let judged = place.run(&["gate", config.to_str().unwrap(), run.to_str().unwrap()]);
+    assert_eq!(judged.status, Some(2), "{judged:?}");
+    assert!(judged.stderr.contains("only runs have a `[base]`"), "{}", judged.stderr);
+    assert!(judged.stderr.contains("remove the table"), "{}", judged.stderr);
+}

@@ -55,9 +55,6 @@ pub enum BaseError {
     /// Another run holds the files.
     #[error("another run of this phase ({owner}) uses the files of the base in {}; wait until it ends", path.display())]
     Held { path: PathBuf, owner: String },
-    /// The phase already has a base.
-    #[error("--base: the phase already has a [base]; only runs write that table, so remove it from the file")]
-    Written,
     /// The text of the phase with its base does not parse to the intended phase.
     #[error("--base: cannot add the base to the phase: {why}")]
     Form { why: String },
@@ -173,9 +170,6 @@ pub fn with_kernels(
     checkout: &BaseCheckout,
     there: Result<String, String>,
 ) -> Result<Phase, BaseError> {
-    if phase.base.is_some() {
-        return Err(BaseError::Written);
-    }
     let absent = |reason: &str| written(phase, checkout, ("absent", reason));
     let text = match there {
         Ok(text) => text,

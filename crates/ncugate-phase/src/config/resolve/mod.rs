@@ -23,6 +23,7 @@ mod workload;
 
 use super::error::{ConfigError, ConfigErrors, Place};
 use super::keys::{PROJECT, ROOT, RULES, Spec};
+use super::locate::KeyPlaces;
 use super::phase::Phase;
 use super::project::{PROJECT_FILE, Project, text_of};
 use super::reader::{Table, TomlText};
@@ -32,7 +33,11 @@ use ncugate_model::number::counted;
 use std::path::{Path, PathBuf};
 use toml::de::DeTable;
 
-/// Loads and resolves the phase in a file, a path relative to the folder `here`. Its waivers end within a year from `today`.
+/// Loads and resolves the phase in a file, a path relative to the folder `here`. Its waivers end within a year from
+/// `today`.
+///
+/// # Errors
+/// All faults of the file. Only runs have a base: a file with one could name any kernels as those of a commit.
 pub fn load(path: &Path, here: &Path, today: Date) -> Result<Phase, ConfigErrors> {
     let file: PathBuf = here.join(path).components().collect();
     let text = text_of(&file).map_err(|e| {
@@ -45,6 +50,14 @@ pub fn load(path: &Path, here: &Path, today: Date) -> Result<Phase, ConfigErrors
     })?;
     let project = Project::of(&file)?;
     let phase = parse_with(path, &text, project.text.as_deref().map(|text| (project.file(), text)), Some(today))?;
+    if phase.base.is_some() {
+        let problem = ConfigError {
+            place: KeyPlaces::of(&text).locate("base"),
+            message: "only runs have a `[base]`: it names the kernels that `run --base REF` measured".to_owned(),
+            help: Some("remove the table".to_owned()),
+        };
+        return Err(ConfigErrors::new(path, &text, vec![problem]));
+    }
     Ok(Phase { root: project.root, ..phase })
 }
 
