@@ -33,6 +33,9 @@ pub fn resolve_owner<'o, P>(
     match (owner, phase.baselines.first()) {
         (Owner::Baseline, Some(first)) => ResolvedOwner::Named(&first.name),
         (Owner::Baseline, None) => ResolvedOwner::Nobody("the phase has no baseline, and none is stored".to_owned()),
+        (Owner::Previous, _) if !phase.gate_plan.stages.is_empty() => {
+            ResolvedOwner::Nobody("no stage was accepted before, so there is no 'previous'".to_owned())
+        }
         (Owner::Previous | Owner::Best, _) => ResolvedOwner::Nobody(format!("no stored run for '{}'", owner.word())),
         (Owner::Case, _) => ResolvedOwner::Nobody("the judged variant cannot be compared with itself".to_owned()),
         (Owner::Named(name), _) if name == BASE && phase.base.is_some() => ResolvedOwner::Base,

@@ -4,7 +4,7 @@ use super::evaluator::{Candidates, GateEvaluator};
 use super::gate_verdict::GateVerdict;
 use super::results::{GateResult, StageResult};
 use super::tally::VerdictTally;
-use ncugate_model::expr::Requirement;
+use ncugate_model::expr::{Owner, Requirement};
 use ncugate_model::number::{counted, short};
 use ncugate_model::{Better, CleanText, Level, OnInconclusive, Scope, Verdict};
 use ncugate_phase::config::{Gate, OnStageFailure, Stage};
@@ -17,8 +17,8 @@ pub struct Stages {
     pub results: Vec<StageResult>,
     /// The variant of the last accepted stage, which the plan selects.
     pub kept: Option<usize>,
-    /// The stage that ended the plan early.
-    ended: Option<CleanText>,
+    /// Position of the stage that ended the plan early.
+    ended: Option<usize>,
     /// Warnings for the reader.
     pub warnings: Vec<String>,
 }
@@ -26,7 +26,14 @@ pub struct Stages {
 /// Judges every stage in order.
 pub fn judge(evaluator: &GateEvaluator<'_>) -> Stages {
     let mut walk = Walk { evaluator, first: None, accepted: None, ended: None, warnings: Vec::new() };
-    let results = evaluator.context.phase.gate_plan.stages.iter().map(|stage| walk.stage(stage)).collect();
+    let mut results: Vec<StageResult> = Vec::new();
+    for stage in &evaluator.context.phase.gate_plan.stages {
+        let result = walk.stage(stage, &results);
+        if walk.ended.is_none() && !result.accepted && stage.on_failure == OnStageFailure::Revert {
+            walk.ended = Some(results.len());
+        }
+        results.push(result);
+    }
     Stages { results, kept: walk.accepted, ended: walk.ended, warnings: walk.warnings }
 }
 
@@ -37,40 +44,54 @@ impl Stages {
         kept.into_iter().flat_map(|stage| &stage.gates).filter(|gate| gate.level == Level::Required)
     }
 
-    /// A staged plan fails if no stage is accepted; an inconclusive stage makes the phase inconclusive.
+    /// A staged plan fails if every stage fails; an inconclusive stage makes the phase inconclusive.
     ///
     /// A failed stage that is skipped does not fail the phase. A stage that ends the plan does, because the later
     /// stages and the phase's gates are not reached.
     pub fn count_in(&self, tally: &mut VerdictTally) {
-        if self.results.is_empty() {
-            return;
+        let any = Verdict::any(self.results.iter().map(|stage| stage.verdict));
+        match (self.results.first(), any) {
+            (None, _) => return,
+            // counted stage by stage
+            (Some(_), Verdict::Inconclusive) => {}
+            (Some(first), _) => {
+                tally.count(any, || format!("no stage is accepted; '{}': {}", first.name, first.reason))
+            }
         }
-        for stage in self.results.iter().filter(|s| s.verdict == Verdict::Inconclusive) {
-            tally.count(Verdict::Inconclusive, || format!("stage '{}': {}", stage.name, stage.reason));
-        }
-        let any = self.results.iter().any(|s| s.accepted);
-        tally.count(if any { Verdict::Pass } else { Verdict::Fail }, || {
-            format!("no stage is accepted; '{}': {}", self.results[0].name, self.results[0].reason)
-        });
-        let ended = self.ended.iter().filter_map(|name| self.results.iter().find(|stage| stage.name == *name));
-        for stage in ended {
-            tally.count(stage.verdict, || {
-                format!("the plan ended at stage '{}' and did not reach its final gates: {}", stage.name, stage.reason)
-            });
+        let reached = self.ended.map_or(self.results.len(), |ended| ended + 1);
+        for (at, stage) in self.results.iter().enumerate().take(reached) {
+            let StageResult { name, reason, .. } = stage;
+            match (stage.verdict, self.ended == Some(at)) {
+                (Verdict::Pass, _) | (Verdict::Fail, false) => {}
+                (Verdict::Inconclusive, false) => {
+                    tally.count(stage.verdict, || format!("stage '{name}': {reason}"));
+                }
+                (Verdict::Fail | Verdict::Inconclusive, true) => tally.count(stage.verdict, || {
+                    format!("the plan ended at stage '{name}' and did not reach its final gates: {reason}")
+                }),
+            }
         }
     }
+}
+
+/// Whether an open exit gate compares with the last accepted stage, and every stage before failed.
+fn has_no_predecessor(result: &StageResult, before: &[StageResult]) -> bool {
+    let compares = |gate: &GateResult| gate.require.reads().owners().any(|owner| *owner == Owner::Previous);
+    let mut open = result.gates.iter().filter(|gate| gate.level == Level::Required && gate.verdict != Verdict::Pass);
+    !before.is_empty() && before.iter().all(|stage| stage.verdict == Verdict::Fail) && open.any(compares)
 }
 
 struct Walk<'b, 'a> {
     evaluator: &'b GateEvaluator<'a>,
     first: Option<usize>,
     accepted: Option<usize>,
-    ended: Option<CleanText>,
+    ended: Option<usize>,
     warnings: Vec<String>,
 }
 
 impl Walk<'_, '_> {
-    fn stage(&mut self, stage: &Stage) -> StageResult {
+    /// Judges a stage after those before it.
+    fn stage(&mut self, stage: &Stage, before: &[StageResult]) -> StageResult {
         let context = self.evaluator.context;
         let matching = context.matching(&stage.variant);
         let variants = matching.as_deref().unwrap_or_default();
@@ -88,13 +109,19 @@ impl Walk<'_, '_> {
             cumulative: None,
             gates: Vec::new(),
         };
-        if let Some(ended) = &self.ended {
-            result.verdict = Verdict::Fail;
-            result.reason = format!("not judged: stage '{ended}' failed and the plan ends there").into();
+        if let Some(ended) = self.ended.and_then(|at| before.get(at)) {
+            let what = if ended.verdict == Verdict::Fail { "failed" } else { "is inconclusive" };
+            result.verdict = ended.verdict;
+            result.reason = format!("not judged: stage '{}' {what} and the plan ends there", ended.name).into();
             return result;
         }
         match (best, &matching) {
-            (Some(_), _) => self.gates(stage, variants, &mut result),
+            (Some(_), _) => {
+                self.gates(stage, variants, &mut result);
+                if result.verdict == Verdict::Inconclusive && has_no_predecessor(&result, before) {
+                    result.verdict = Verdict::Fail;
+                }
+            }
             (None, Err(error)) => result.reason = error.to_string().into(),
             (None, Ok(none)) if none.is_empty() => {
                 result.reason = format!("no variant matches '{}'", stage.variant).into();
@@ -144,10 +171,7 @@ impl Walk<'_, '_> {
         }
         let then = match stage.on_failure {
             OnStageFailure::Skip => "skipped",
-            OnStageFailure::Revert => {
-                self.ended = Some(stage.name.clone());
-                "reverted"
-            }
+            OnStageFailure::Revert => "reverted",
         };
         result.reason = format!("{then}: {}", result.reason).into();
         result.cumulative = self.accepted.and_then(|at| self.speedup(self.first, at));

@@ -64,10 +64,13 @@ pub fn names(phase: &Phase, metric: &str) -> bool {
     requirements(phase).any(|requirement| requirement.reads().quantities.iter().any(|read| read.name == metric))
 }
 
-/// Whether a requirement outside stages reads a quantity or a speedup of this owner.
+/// Whether a requirement reads a quantity or a speedup of a stored run. In stages `previous` is the last accepted
+/// stage, which is not stored.
 pub fn reads(phase: &Phase, owner: &Owner) -> bool {
-    unstaged(phase)
-        .map(Requirement::reads)
+    let staged = phase.gate_plan.stages.iter().flat_map(|stage| &stage.gates);
+    unstaged_gates(phase)
+        .chain(staged.filter(|_| *owner != Owner::Previous))
+        .map(|gate| gate.require.reads())
         .any(|reads| reads.speedups.contains(owner) || reads.quantities.iter().any(|quantity| quantity.owner == *owner))
 }
 
@@ -155,10 +158,6 @@ fn requirements(phase: &Phase) -> impl Iterator<Item = &Requirement> {
 
 fn gates(phase: &Phase) -> impl Iterator<Item = &Gate> {
     unstaged_gates(phase).chain(phase.gate_plan.stages.iter().flat_map(|stage| &stage.gates))
-}
-
-fn unstaged(phase: &Phase) -> impl Iterator<Item = &Requirement> {
-    unstaged_gates(phase).map(|gate| &gate.require)
 }
 
 fn unstaged_gates(phase: &Phase) -> impl Iterator<Item = &Gate> {

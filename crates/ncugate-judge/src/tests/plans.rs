@@ -79,6 +79,27 @@ fn revert_ends_the_plan() {
 }
 
 #[test]
+fn stages_that_nothing_decides_are_not_failed() {
+    for on_failure in ["skip", "revert"] {
+        let stages =
+            |first: &str| stages(on_failure).replacen("variant", &format!("require = ['{first}']\nvariant"), 1);
+        let judged = |first: &str| {
+            let mut fixture = Fixture::new(&stages(first));
+            fixture.time(0.002, move |_, _| 12.0);
+            fixture.set("registers", |v, _| if v == 0 { f64::NAN } else { 70.0 });
+            fixture.judge()
+        };
+        for open in ["registers <= 64", "latency_p50 <= previous.latency_p50", "latency_p50 <= best.latency_p50"] {
+            let judgement = judged(open);
+            assert_eq!(judgement.verdict, OPEN, "{on_failure}, {open}: {}", judgement.reason);
+            assert!(judgement.stages.iter().all(|stage| !stage.reason.contains("failed")), "{:?}", judgement.stages);
+        }
+        let judgement = judged("latency_p50 <= 11");
+        assert_eq!(judgement.verdict, FAIL, "{on_failure}: {}", judgement.reason);
+    }
+}
+
+#[test]
 fn an_unexpected_gain_is_warned_of() {
     let judgement = walk("skip", [20.0, 10.0, 9.0, 8.0]);
     assert!(
