@@ -9,6 +9,7 @@ use crate::console::Output;
 use crate::exit::Outcome;
 use crate::invocation::Invocation;
 use ncugate_campaign::manifest;
+use ncugate_judge::reference_runs::ReferenceRequest;
 use ncugate_judge::{Evidence, PhaseRun, foreign_run};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::unroll;
@@ -59,7 +60,8 @@ fn foreign(
     };
     let reports = files.iter().map(std::path::absolute).collect::<Result<Vec<_>, _>>()?;
     let plan = unroll(&phase)?;
-    let foreign = foreign_run(phase, plan, &reports, evidence, manifest)?;
+    let foreign =
+        foreign_run(phase, plan, &reports, evidence, ReferenceRequest::from(&args.against).mismatch, manifest)?;
     let files = files.iter().map(|file| file.display().to_string()).collect();
     let source = RunSource::Foreign { files, made: foreign.made, captured: foreign.captured };
     conclude(&foreign.run, source, &args.against, &args.folders, &args.saying, invocation, out)

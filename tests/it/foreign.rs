@@ -77,6 +77,50 @@ fn settings_of_a_repository_start_no_program() {
     assert!(!executed.exists());
 }
 
+/// A comparison of kernels in two reports, the second with other bytes: status and both outputs.
+fn compared(from: &str, to: &str, more: &[&str]) -> (Option<i32>, String) {
+    let packed = std::fs::File::open(report()).unwrap();
+    let mut other = zstd::stream::decode_all(packed).unwrap();
+    let (from, to) = (from.as_bytes(), to.as_bytes());
+    assert_eq!(from.len(), to.len());
+    let places: Vec<usize> = (0..=other.len() - from.len()).filter(|at| other[*at..].starts_with(from)).collect();
+    assert!(!places.is_empty());
+    places.into_iter().for_each(|at| other[at..at + to.len()].copy_from_slice(to));
+    let reports = "[[variant]]\nname = \"ours\"\nmatch = { kernel = \"softmax*\", report = \"torch*\" }\n\
+                   [[baseline]]\nname = \"theirs\"\nmatch = { kernel = \"*flash_fprop*\", report = \"other*\" }\n";
+    let place = place(&[HEAD, reports, "[[gate]]\nrequire = \"duration < baseline.duration\"\n"].concat());
+    std::fs::write(place.path().join("other.ncu-rep"), other).unwrap();
+    let finished = place.run(&[&["gate", "phase.toml", report().as_str(), "other.ncu-rep"], more].concat());
+    (finished.status, (finished.stdout + &finished.stderr).split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+#[test]
+fn launches_of_unlike_gpus_are_not_judged_together_and_of_unlike_settings_on_request() {
+    let (clocks, base) = ("--clock-control none", "--clock-control base");
+    for (from, to, more, status, said) in [
+        (clocks, clocks, [].as_slice(), 0, "PASS"),
+        (
+            "NVIDIA H200",
+            "NVIDIA L400",
+            &[],
+            3,
+            "was profiled on NVIDIA L400 (compute capability 9.0, 132 SMs), and launch",
+        ),
+        ("NVIDIA H200", "NVIDIA L400", &["--allow-mismatch"], 3, "give reports of one kind of GPU"),
+        (
+            clocks,
+            base,
+            &[],
+            3,
+            "of other.ncu-rep was not profiled like launch 2 of torch_nvtx.ncu-rep.zst: clock control: base, not none",
+        ),
+        (clocks, base, &["--allow-mismatch"], 0, "clock control: base, not none"),
+    ] {
+        let (found, printed) = compared(from, to, more);
+        assert!(found == Some(status) && printed.contains(said), "{to} {more:?}: {found:?} {printed}");
+    }
+}
+
 #[test]
 fn a_failing_gate_is_status_1_and_one_on_an_unavailable_value_is_status_2() {
     let failing = [HEAD, SOFTMAX, "[[gate]]\nrequire = \"registers <= 8\"\n"].concat();

@@ -43,6 +43,9 @@ pub enum JudgeError {
     /// A launch matches more than one variant.
     #[error("{0}")]
     Overlap(String),
+    /// Launches of ncu reports do not compare: other GPUs, or other settings of ncu.
+    #[error("{0}")]
+    UnlikeLaunches(String),
     /// The named run or entry does not exist.
     #[error("{0}")]
     NotFound(String),

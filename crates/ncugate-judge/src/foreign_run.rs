@@ -2,6 +2,7 @@
 //! variants. In a phase without patterns, every launch of its kernels becomes a separate variant. Such reports have
 //! no undisturbed latency and no proof of correctness; both stay missing.
 
+use super::reference_runs::MismatchPolicy;
 use super::{Evidence, JudgeError, PhaseRun};
 use crate::frame::{CapturedLaunch, CapturedVariants, nvtx_text};
 use crate::store::{Fingerprint, Manifest, Run, RunState, StoreError, open_report};
@@ -11,7 +12,7 @@ use ncugate_model::expr::Template;
 use ncugate_model::{Better, BuildOutcome, BuildRecord, Gpu, KernelName, ProfileOutcome, ProfileRecord, VariantId};
 use ncugate_phase::config::{KernelTemplate, LaunchPattern, Phase};
 use ncugate_phase::plan::{Method, Plan, Variant, VariantRole};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -39,12 +40,14 @@ pub struct CapturedVariant {
 /// The files are absolute paths; `manifest` creates the manifest from a phase and a plan.
 ///
 /// # Errors
-/// A report cannot be read or contains no matching launch, or a launch matches the patterns of two variants.
+/// A report cannot be read or contains no matching launch, a launch matches the patterns of two variants, or the
+/// launches are of unlike GPUs. Unlike settings of ncu are an error too, unless `mismatch` allows them.
 pub fn foreign_run(
     mut phase: Phase,
     plan: Plan,
     files: &[PathBuf],
     evidence: Evidence,
+    mismatch: MismatchPolicy,
     manifest: impl FnOnce(&Phase, &Plan, Fingerprint) -> Manifest,
 ) -> Result<ForeignRun, JudgeError> {
     let reports = files.iter().map(|file| OpenedReport::open(file)).collect::<Result<Vec<_>, _>>()?;
@@ -69,13 +72,14 @@ pub fn foreign_run(
             outputs: None,
         })
     });
-    let mut manifest = manifest(&phase, &plan, fingerprint(&reports)?);
+    let (fingerprint, unlike) = fingerprint(&reports, &captured, mismatch)?;
+    let mut manifest = manifest(&phase, &plan, fingerprint);
     let made = profiling_period(&reports);
     if let Some((first, last)) = made {
         (manifest.started, manifest.finished) = (first, Some(last));
     }
     manifest.state = RunState::Complete;
-    manifest.warnings.extend(warnings(&phase, evidence));
+    manifest.warnings.extend(warnings(&phase, evidence).into_iter().chain(unlike));
     let run = Arc::new(run(manifest, &phase, &plan, profiles.collect()));
     Ok(ForeignRun { run: PhaseRun { phase, plan, run, evidence }, captured, made })
 }
@@ -142,8 +146,10 @@ fn by_launch(phase: &Phase, reports: &[OpenedReport]) -> Result<Plan, JudgeError
         }
     }
     if variants.is_empty() {
-        let names = entries.iter().map(KernelName::function).collect::<Vec<_>>().join("', '");
-        return Err(JudgeError::NoLaunch(format!("no launch of '{names}' in {}", listed(reports))));
+        let names: BTreeSet<_> = entries.iter().map(KernelName::function).collect();
+        let names = names.into_iter().collect::<Vec<_>>().join("', '");
+        let (listed, kernels) = (listed(reports), kernels(reports));
+        return Err(JudgeError::NoLaunch(format!("no launch of '{names}' in {listed}; {kernels}")));
     }
     Ok(Plan { variants })
 }
@@ -257,25 +263,83 @@ fn profiling_period(reports: &[OpenedReport]) -> Option<(Timestamp, Timestamp)> 
     Some((at(seconds.iter().min())?, at(seconds.iter().max())?))
 }
 
-/// GPU and ncu version from the reports, if present; clock control and replay mode from ncu's command line.
-fn fingerprint(reports: &[OpenedReport]) -> Result<Fingerprint, StoreError> {
-    let mut fingerprint = Fingerprint::default();
+/// GPU, ncu version and settings of the captured launches, which all share them, and a warning for each report with
+/// other settings that `mismatch` allows.
+fn fingerprint(
+    reports: &[OpenedReport],
+    captured: &[CapturedVariant],
+    mismatch: MismatchPolicy,
+) -> Result<(Fingerprint, Vec<String>), JudgeError> {
+    let captured: HashSet<(&str, u32)> =
+        captured.iter().flat_map(|one| &one.launches).map(|(report, launch)| (report.as_str(), *launch)).collect();
+    let mut first: Option<(String, Fingerprint)> = None;
+    let mut warnings = Vec::new();
     for report in reports {
-        if fingerprint.gpu.is_none() {
-            let launch = report.report.launches().next();
-            fingerprint.gpu =
-                launch.map_or(Ok(None), |launch| gpu(&launch)).map_err(|e| report.failed(e.to_string()))?;
-        }
-        if fingerprint.ncu.is_none() {
-            let session = report.report.session().map_err(|e| report.failed(e.to_string()))?;
-            fingerprint.ncu = session.ncu_version().map(str::to_owned);
-            let asked = |value: Option<&str>| value.unwrap_or("not in the report").to_owned();
-            fingerprint.clock_control = asked(session.clock_control());
-            fingerprint.cache_control = asked(session.option("--cache-control"));
-            fingerprint.replay_mode = asked(session.replay_mode());
+        let settings = settings(report)?;
+        let launches = report.report.launches().filter(|launch| captured.contains(&(&report.name, launch.id())));
+        for (place, launch) in launches.enumerate() {
+            let gpu = gpu(&launch).map_err(|e| report.failed(e.to_string()))?;
+            let label = format!("launch {} of {}", launch.id(), report.name);
+            let own = Fingerprint { gpu, ..settings.clone() };
+            let Some((other, shared)) = &first else {
+                first = Some((label, own));
+                continue;
+            };
+            if own.gpu != shared.gpu {
+                let (here, there) = (described(own.gpu.as_ref()), described(shared.gpu.as_ref()));
+                return Err(JudgeError::UnlikeLaunches(format!(
+                    "{label} was profiled on {here}, and {other} on {there}: give reports of one kind of GPU"
+                )));
+            }
+            let unlike = unlike_settings(&own, shared);
+            if unlike.is_empty() || place > 0 {
+                continue;
+            }
+            let told = format!("{label} was not profiled like {other}: {}", unlike.join("; "));
+            match mismatch {
+                MismatchPolicy::Allow => warnings.push(told),
+                MismatchPolicy::Refuse => {
+                    return Err(JudgeError::UnlikeLaunches(format!(
+                        "{told}\nprofile both in the same way, or judge them anyway with --allow-mismatch"
+                    )));
+                }
+            }
         }
     }
-    Ok(fingerprint)
+    Ok((first.map(|(_, shared)| shared).unwrap_or_default(), warnings))
+}
+
+/// ncu's version, and clock control, cache control and replay mode from its command line.
+fn settings(report: &OpenedReport) -> Result<Fingerprint, StoreError> {
+    let session = report.report.session().map_err(|e| report.failed(e.to_string()))?;
+    let asked = |value: Option<&str>| value.unwrap_or("not in the report").to_owned();
+    Ok(Fingerprint {
+        ncu: session.ncu_version().map(str::to_owned),
+        clock_control: asked(session.clock_control()),
+        cache_control: asked(session.option("--cache-control")),
+        replay_mode: asked(session.replay_mode()),
+        ..Fingerprint::default()
+    })
+}
+
+/// The settings of ncu that differ, a phrase each.
+fn unlike_settings(own: &Fingerprint, shared: &Fingerprint) -> Vec<String> {
+    let version = |fingerprint: &Fingerprint| fingerprint.ncu.clone().unwrap_or_else(|| "unknown".to_owned());
+    let told = [
+        ("ncu", version(own), version(shared)),
+        ("clock control", own.clock_control.clone(), shared.clock_control.clone()),
+        ("cache control", own.cache_control.clone(), shared.cache_control.clone()),
+        ("replay mode", own.replay_mode.clone(), shared.replay_mode.clone()),
+    ];
+    let unlike = told.into_iter().filter(|(_, own, shared)| own != shared);
+    unlike.map(|(what, own, shared)| format!("{what}: {own}, not {shared}")).collect()
+}
+
+fn described(gpu: Option<&Gpu>) -> String {
+    gpu.map_or_else(
+        || "an unknown GPU".to_owned(),
+        |gpu| format!("{} (compute capability {}, {} SMs)", gpu.name, gpu.compute_capability, gpu.sms),
+    )
 }
 
 fn gpu(launch: &Launch<'_>) -> Result<Option<Gpu>, ReportError> {
