@@ -172,3 +172,63 @@ fn another_gpu_is_never_compared_with() {
     let allowed = gate(&place, &now, &["--against", "then", "--allow-mismatch"]);
     assert_eq!(allowed.status, Some(4), "{allowed:?}");
 }
+
+/// Of what a gate on a stored run leaves open, only that is no obstacle.
+#[test]
+fn a_run_that_does_not_pass_for_another_reason_is_not_promoted() {
+    let copy = std::fs::read_to_string(root().join("tests/data/copy.toml")).unwrap() + "[sweep]\nTHREADS = [64, 128]\n";
+    let gate = |require: &str| format!("[[gate]]\nrequire = \"{require}\"\n");
+    let best = gate("latency_p50 <= 1.02 * best.latency_p50");
+    let fallback = "[fallback]\nvariant = \"THREADS=128\"\nrequire = [\"registers <= 64\"]\n";
+    for (rules, tried, status, said) in [
+        (best.clone(), true, 0, "promoted to 'best'"),
+        (best.clone(), false, 1, "the tolerance was not tested on wrong answers"),
+        (gate("registers <= 64"), true, 0, "promoted to 'best'"),
+        (gate("registers <= 64"), false, 1, "the tolerance was not tested on wrong answers"),
+        (best.clone() + "level = \"advisory\"\n", true, 1, "no required gate"),
+        (gate("registers <= 64") + "on = \"THREADS=128\"\n", true, 1, "No required gate judged the selected variant"),
+        (gate("latency_p50 <= 9") + fallback, true, 1, "did not pass, and the fallback THREADS=128 is used"),
+    ] {
+        let place = Place::new();
+        let stored = Stored::new(&(copy.clone() + &rules), "run");
+        let stored = stored.latency(|id, round| {
+            let us = if id.0.contains("64") { 10.0 } else { 11.0 };
+            us * (1.0 + 0.003 * wiggle(round, 1))
+        });
+        let run = stored.write(&place);
+        if !tried {
+            let path = run.join("manifest.json");
+            let text = std::fs::read_to_string(&path).unwrap();
+            let mut manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
+            manifest.as_object_mut().unwrap().remove("null_test");
+            std::fs::write(&path, manifest.to_string()).unwrap();
+            crate::stored::reseal(&run);
+        }
+        let promoted = promote(&place, &run, &[]);
+        let printed = promoted.stdout.to_lowercase();
+        assert_eq!(promoted.status, Some(status), "{rules}: {promoted:?}");
+        assert!(printed.contains(&said.to_lowercase()), "{rules}: {printed}");
+    }
+}
+
+#[test]
+fn a_gate_of_a_stage_reads_the_leaderboard() {
+    let staged = |limit: &str| {
+        let text = regression();
+        let own = text.split("[[gate]]").next().unwrap();
+        format!("{own}[[stage]]\nname = \"s\"\nvariant = \"*\"\nrequire = [\"{limit} * best.registers\"]\n")
+    };
+    let place = Place::new();
+    let run = timed("a", 10.0).write(&place);
+    let judged = |limit: &str| {
+        let config = place.write("staged.toml", &staged(limit));
+        place.run(&["gate", config.to_str().unwrap(), run.to_str().unwrap()])
+    };
+    let absent = judged("registers <= 1.0");
+    assert!(absent.status == Some(4) && absent.stdout.contains("has no entry 'best'"), "{absent:?}");
+    assert_eq!(promote(&place, &run, &[]).status, Some(0));
+    for (limit, status) in [("registers <= 1.0", 0), ("registers <= 0.5", 1)] {
+        let found = judged(limit);
+        assert_eq!(found.status, Some(status), "{limit}: {found:?}");
+    }
+}

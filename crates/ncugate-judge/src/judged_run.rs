@@ -141,6 +141,12 @@ fn judgement(measurements: &Measurements<'_>, references: &ReferenceRuns, today:
     let (phase, plan) = (measurements.phase(), measurements.plan());
     let mut judgement = judge(phase, plan, measurements.quantities(), measurements.correctness(), &context);
     judgement.warnings.extend(references.warnings.iter().cloned());
+    hold_to_evidence(&mut judgement, measurements);
+    judgement
+}
+
+/// Withholds a pass from a run that lacks evidence, and adds cautions about its evidence.
+pub fn hold_to_evidence(judgement: &mut Judgement, measurements: &Measurements<'_>) {
     if let Some(part) = &measurements.run().manifest.shard {
         judgement.withhold_pass(&format!(
             "the run is shard {} of the phase, and `ncugate cluster merge` merges the shards",
@@ -154,15 +160,16 @@ fn judgement(measurements: &Measurements<'_>, references: &ReferenceRuns, today:
             .insert(0, format!("{part}: gates that need the rest are inconclusive, so the run does not pass"));
         judgement.withhold_pass(&part);
     }
+    let accepted = measurements.phase().workload.untested_tolerance;
     if measurements.evidence() == Evidence::Measured {
         judgement.cautions.extend(traced_values::caution(measurements.run()));
         judgement.cautions.extend(missing_counters::cautions(measurements));
-        if let Some(untried) = untested_tolerance::tolerance(phase, measurements.run()) {
+        if let Some(untried) = untested_tolerance::tolerance(measurements.phase(), measurements.run()) {
             judgement.cautions.insert(0, untried.caution());
-            if phase.workload.untested_tolerance == UntestedTolerance::Refused {
+            if accepted == UntestedTolerance::Refused {
                 judgement.withhold_pass(&untried.to_string());
             }
-        } else if phase.workload.untested_tolerance == UntestedTolerance::Accepted {
+        } else if accepted == UntestedTolerance::Accepted {
             judgement.cautions.push(untested_tolerance::ACCEPTED.to_owned());
         }
     }
@@ -173,7 +180,6 @@ fn judgement(measurements: &Measurements<'_>, references: &ReferenceRuns, today:
         RunState::Complete => {}
         RunState::Running | RunState::Interrupted => judgement.withhold_pass("the run is incomplete"),
     }
-    judgement
 }
 
 #[cfg(test)]

@@ -95,6 +95,7 @@ pub fn judge(
         fallback,
         preconditions,
         warnings,
+        withheld: None,
     }
 }
 

@@ -372,26 +372,40 @@ pub struct Judgement {
     pub cautions: Vec<String>,
     /// Warnings for the reader.
     pub warnings: Vec<String>,
+    /// Why the run would not pass even if every gate did: evidence that it lacks.
+    pub withheld: Option<String>,
 }
 
 impl Judgement {
     /// Whether only required gates that compare with the previous run keep it from passing.
     pub fn lacks_previous_alone(&self) -> bool {
+        self.verdict == Verdict::Inconclusive && self.selected.is_some() && self.stops(&[Owner::Previous]).is_none()
+    }
+
+    /// What keeps the selected variant from passing, apart from required gates that are open because they read stored
+    /// runs of these owners; `None` if nothing else does.
+    pub fn stops(&self, owners: &[Owner]) -> Option<String> {
+        if let Some(fallback) = self.fallback.as_ref().filter(|fallback| fallback.verdict == Verdict::Pass) {
+            let variant = fallback.variant.as_ref().map_or("none", |id| id.0.as_str());
+            return Some(format!("the selected variant did not pass, and the fallback {variant} is used"));
+        }
+        if self.verdict != Verdict::Inconclusive {
+            return (self.verdict == Verdict::Fail).then(|| self.reason.clone());
+        }
         let counts = self.tiers.iter().rposition(|tier| tier.required).map_or(0, |last| last + 1);
         let tiers = self.tiers.iter().take(counts).flat_map(|tier| &tier.gates);
         let required = self.gates.iter().filter(|gate| gate.level == Level::Required).chain(tiers);
-        let held = |gate: &GateResult| match gate.verdict {
-            Verdict::Pass => true,
-            Verdict::Inconclusive => {
-                gate.waived.is_some() || gate.require.reads().owners().any(|o| *o == Owner::Previous)
-            }
-            Verdict::Fail => gate.waived.is_some(),
-        };
-        self.verdict == Verdict::Inconclusive
-            && self.selected.is_some()
-            && self.preconditions.iter().all(|condition| condition.verdict == Verdict::Pass)
-            && self.stages.is_empty()
-            && required.into_iter().all(held)
+        let reads = |gate: &&GateResult| gate.require.reads().owners().any(|owner| owners.contains(owner));
+        let (waiting, decided): (Vec<_>, Vec<_>) =
+            required.partition(|gate| gate.verdict == Verdict::Inconclusive && gate.waived.is_none() && reads(gate));
+        let open = decided.into_iter().find(|gate| gate.verdict != Verdict::Pass && gate.waived.is_none());
+        let is_met = self.preconditions.iter().all(|condition| condition.verdict == Verdict::Pass);
+        match (open, &self.withheld) {
+            (Some(gate), _) => Some(format!("gate '{}' is inconclusive: {}", gate.name, gate.reason)),
+            (None, Some(withheld)) => Some(withheld.clone()),
+            (None, None) if waiting.is_empty() || !is_met || !self.stages.is_empty() => Some(self.reason.clone()),
+            (None, None) => None,
+        }
     }
 
     /// Downgrades a pass to inconclusive, for a reason outside the gates. Any other verdict stays.
@@ -400,5 +414,6 @@ impl Judgement {
             self.verdict = Verdict::Inconclusive;
             self.reason = format!("{reason}; otherwise {}", self.reason);
         }
+        self.withheld.get_or_insert_with(|| reason.to_owned());
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{BEST, Conditions, EntrySource, Leaderboard, LeaderboardEntry, Lookup, MismatchPolicy};
 use crate::frame::required_metrics;
+use crate::judged_run::hold_to_evidence;
 use crate::measurements::Measurements;
 use crate::store::{MANIFEST, Manifest, Run, RunState, RunVerdict};
 use crate::traced_values::{is_traced, without_durations};
@@ -50,7 +51,8 @@ pub fn entry_of_run(
     let conditions = conditions_of(&run)?;
     let measured = Measurements::read(&phase, &plan, Arc::clone(&run), evidence, metrics)?;
     let context = Context { witness: Some(measured.witness()), ..Context::new(measured.capability(), today) };
-    let judgement = judge(&phase, &plan, measured.quantities(), measured.correctness(), &context);
+    let mut judgement = judge(&phase, &plan, measured.quantities(), measured.correctness(), &context);
+    hold_to_evidence(&mut judgement, &measured);
     let selected = judgement.selected.as_ref();
     let selected =
         selected.ok_or_else(|| lacking("none of its variants is both correct and measured by its objective"))?;

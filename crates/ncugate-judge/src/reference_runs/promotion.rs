@@ -1,35 +1,18 @@
 //! Promotes a run to an entry: only on request, with the differences shown, and never to a worse entry by default.
 
 use super::{Leaderboard, LeaderboardEntry, Lookup};
+use crate::Judgement;
 use crate::store::StoreError;
-use crate::{GateResult, Judgement};
 use jiff::Timestamp;
 use ncugate_model::expr::Owner;
-use ncugate_model::{Better, Level, ShapeName, Verdict};
+use ncugate_model::{Better, ShapeName};
 
 /// Why a run's own judgement, without stored runs, does not allow promotion; `None` if it does.
 ///
 /// Gates that read a stored run are open in this judgement and do not prevent promotion, since promotion provides
 /// that run.
 pub fn unfit(judgement: &Judgement) -> Option<String> {
-    let tiers = judgement.tiers.iter().filter(|tier| tier.required).flat_map(|tier| &tier.gates);
-    let waits = |gate: &GateResult| {
-        let reads = gate.require.reads();
-        gate.verdict == Verdict::Inconclusive
-            && reads.owners().any(|owner| matches!(owner, Owner::Best | Owner::Previous))
-    };
-    let stops = |gate: &&GateResult| {
-        let judged = gate.verdict == Verdict::Pass || gate.waived.is_some() || gate.level != Level::Required;
-        !judged && !waits(gate)
-    };
-    match judgement.verdict {
-        Verdict::Pass => None,
-        Verdict::Fail => Some(judgement.reason.clone()),
-        Verdict::Inconclusive => {
-            let stopped = judgement.gates.iter().chain(tiers).find(stops);
-            stopped.map(|gate| format!("gate '{}' is inconclusive: {}", gate.name, gate.reason))
-        }
-    }
+    judgement.stops(&[Owner::Best, Owner::Previous])
 }
 
 /// Whether to accept an entry that is worse than the present one.
