@@ -16,7 +16,7 @@ const UNLISTED: f64 = 0.5;
 /// Share of the waits for results that may be without a known producer.
 const UNEXPLAINED: f64 = 0.2;
 
-/// Classes with their facts: percent of executed instructions, and percent of the samples at them or waiting for them.
+/// Classes with their facts: percent of executed instructions, and percent of the samples that they take.
 type CodeClass = (&'static str, Option<&'static str>, fn(&CodeInstruction) -> bool);
 
 const CLASSES: [CodeClass; 7] = [
@@ -206,10 +206,11 @@ impl<'a> LaunchMix<'a> {
         sum(self.executed.iter().zip(marks).filter(|(_, marked)| **marked).map(|(times, _)| *times))
     }
 
-    /// Percent of the samples that are at marked instructions or wait for one; none without samples.
+    /// Percent of the samples that wait for a marked instruction, or are at one without waiting for another; none without
+    /// samples.
     fn percent_of_time(&self, marks: &[bool]) -> Option<f64> {
         let is_marked = |at: Option<usize>| at.and_then(|at| marks.get(at)).is_some_and(|marked| *marked);
-        let spent = self.records.iter().filter(|record| is_marked(record.at) || is_marked(record.producer));
+        let spent = self.records.iter().filter(|record| is_marked(record.producer.or(record.at)));
         (self.sampled > 0.0).then(|| 100.0 * sum(spent.map(|record| record.count)) / self.sampled)
     }
 

@@ -322,6 +322,33 @@ fn a_wait_at_the_head_of_a_loop_is_for_a_load_at_its_end() {
     assert_eq!(Register::vector(255), None);
 }
 
+/// A sum in double precision of single-precision data: its conversions wait for the loads, as any addition does.
+#[test]
+fn waits_for_a_load_are_no_time_of_the_instruction_that_waits() {
+    let code = code_of(&[
+        "LDG.E R4, desc[UR4][R2.64]",
+        "F2F.F64.F32 R6, R4",
+        "DADD R8, R8, R6",
+        "FADD R10, R10, R4",
+        "STS.64 [R0], R8",
+    ]);
+    let counted: [(u64, &[(&str, u64)]); 5] = [
+        (10, &[]),
+        (10, &[("long_scoreboard", 80), ("selected", 1)]),
+        (10, &[("short_scoreboard", 9), ("math_pipe_throttle", 2)]),
+        (10, &[]),
+        (10, &[("wait", 8)]),
+    ];
+    let mut samples = InstructionSamples::default();
+    for ((times, reasons), offset) in counted.iter().zip((0u64..).step_by(16)) {
+        samples.executed.insert(offset, *times);
+        let reasons = reasons.iter().map(|(reason, count)| ((*reason).to_owned(), *count));
+        samples.places.insert(offset, reasons.collect());
+    }
+    let facts: BTreeMap<&str, f64> = code_facts(&code, &samples).into_iter().collect();
+    assert_eq!((facts["f64_instruction_pct"], facts["f64_time_pct"]), (40.0, 20.0));
+}
+
 /// The start of a block of `kernels/sdpa_hopper`, with the executions and samples of 512 blocks of 8 warps on an H200. A thread
 /// sets up while the others wait, all wait for the first tile, and then for their products.
 #[test]
