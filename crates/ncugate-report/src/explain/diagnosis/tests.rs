@@ -755,6 +755,24 @@ fn blocks_that_wait_at_their_start_are_no_needless_barriers() {
     assert!(!rules(&PERSISTENT).iter().any(|rule| rule == "products_not_overlapped"));
 }
 
+/// A cooperative reduction: its warps meet at the barrier of the grid after loops that wait for loads.
+#[test]
+fn warps_that_wait_for_loads_before_a_barrier_are_not_uneven() {
+    let reduction = [
+        ("issue_slot_utilisation", 10.5),
+        ("warp_latency", 76.1),
+        ("stall_long_scoreboard", 55.2),
+        ("stall_barrier", 12.8),
+        ("barrier_pct", 1.27),
+        ("stall_short_scoreboard", 1.5),
+        ("dram_pct", 14.1),
+        ("waits_at_mbarriers_pct", 0.0),
+    ];
+    assert_eq!(rules(&reduction), ["load_latency"]);
+    let uneven = with(&reduction, &[("stall_long_scoreboard", 25.0)]);
+    assert_eq!(rules(&uneven)[0], "uneven_warps");
+}
+
 /// Attention with persistent blocks and a causal mask, 512 keys. Consumers wait for tiles, the producer for free slots.
 #[test]
 fn waits_at_mbarriers_are_no_waits_for_loads() {
