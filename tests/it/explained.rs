@@ -581,9 +581,12 @@ fn a_report_is_explained_on_one_screen() {
     }
     assert!(seen >= 10, "{seen}");
     let text = at_root(&["explain", "tests/data/g1200.ncu-rep.zst"]).stdout;
-    assert!(text.starts_with("g1200.ncu-rep.zst: 1,200 launches of 6 kernels, "), "{text}");
+    assert!(text.starts_with("g1200.ncu-rep.zst: 1,200 launches of 1 kernel, "), "{text}");
     assert!(text.contains("\n 1. attn, grid 8×8, block 128, 40 registers: "), "{text}");
     assert!(text.contains(" in 200 launches, "), "{text}");
+    let ranges = at_root(&["explain", "tests/data/torch_nvtx.ncu-rep.zst"]).stdout;
+    assert!(ranges.starts_with("torch_nvtx.ncu-rep.zst: 5 launches of 3 kernels, "), "{ranges}");
+    assert!(ranges.contains("\n2 more take 27.0 % of the time: "), "{ranges}");
     assert!(text.contains("Fewer blocks than SMs: a fix saves at most "), "{text}");
 }
 

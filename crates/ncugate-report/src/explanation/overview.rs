@@ -48,12 +48,12 @@ pub fn overview(report: &ReportExplanation, path: &str, columns: usize) -> Strin
         let verb = if rest.len() == 1 { "takes" } else { "take" };
         let share =
             share.map_or_else(|| "less time".to_owned(), |share| format!("{} of the time", number::share(share)));
-        let _ = writeln!(out, "\n{} {verb} {share}: `--each` lists all", number::counted(rest.len(), "more kernel"));
+        let _ = writeln!(out, "\n{} more {verb} {share}: `--each` lists all", rest.len());
     }
     out + &next
 }
 
-/// `g12.ncu-rep: 12 launches of 6 kernels, 6.117 ms under ncu on NVIDIA H200`.
+/// `g12.ncu-rep: 12 launches of 1 kernel, 6.117 ms under ncu on NVIDIA H200`.
 fn head(report: &ReportExplanation) -> String {
     let total = report.total_microseconds.map_or_else(
         || "durations not collected".to_owned(),
@@ -62,7 +62,7 @@ fn head(report: &ReportExplanation) -> String {
     let devices = report.devices.join(", ");
     let device = if devices.is_empty() { String::new() } else { format!(" on {devices}") };
     let launches = number::counted(report.launches, "launch");
-    let kernels = number::counted(report.kernels.len(), "kernel");
+    let kernels = number::counted(report.distinct_kernels, "kernel");
     format!("{}: {launches} of {kernels}, {total}{device}", report.name)
 }
 

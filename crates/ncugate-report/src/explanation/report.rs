@@ -8,6 +8,7 @@ use ncu_rep::Report;
 use ncugate_model::CleanText;
 use ncugate_model::metric::id;
 use serde::Serialize;
+use std::collections::HashSet;
 
 /// Launches of one kernel with one configuration.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -30,11 +31,13 @@ pub struct ReportExplanation {
     pub name: String,
     pub devices: Vec<String>,
     pub launches: usize,
+    /// Kernels with different demangled names; `kernels` lists one more than once if its configurations or NVTX ranges differ.
+    pub distinct_kernels: usize,
     /// Total time under ncu in microseconds, if every launch has a duration.
     pub total_microseconds: Option<f64>,
     /// The main cause about all launches together. It is also the first of the other findings of the first kernel.
     pub together: Option<FindingRow>,
-    /// One explanation for each kernel and configuration, by the launch with the median duration: the longest total
+    /// One explanation for each kernel, configuration and NVTX range, by the launch with the median duration: the longest total
     /// time first.
     pub kernels: Vec<Explanation>,
 }
@@ -73,6 +76,7 @@ impl ReportExplanation {
                 ..of_launch(name, diagnosed)
             });
         }
+        let distinct: HashSet<&CleanText> = profiled.groups.iter().map(|group| &group.key.kernel).collect();
         let together = profiled.together();
         if let Some(first) = kernels.first_mut() {
             first.insights.splice(0..0, together.clone());
@@ -82,6 +86,7 @@ impl ReportExplanation {
             name: name.to_owned(),
             devices: profiled.devices.iter().map(CleanText::to_string).collect(),
             launches: profiled.launches,
+            distinct_kernels: distinct.len(),
             total_microseconds: total.map(|ns| ns / 1e3),
             kernels,
         })
