@@ -56,7 +56,22 @@ fn folded(printed: &str) -> String {
     if printed.contains("Unresolved extern function") {
         kept.push("hint: make `source` a list, and add the file that defines it".to_owned());
     }
+    kept.extend(absent_header(printed).map(|header| {
+        format!("hint: add the folder of `{header}` to `flags` as `-I FOLDER`, relative to the root of the project")
+    }));
     kept.join("\n")
+}
+
+/// The header that an `#include` does not find, as gcc, nvcc's own front end or clang names it.
+fn absent_header(printed: &str) -> Option<&str> {
+    printed.lines().find_map(|line| {
+        if let Some((_, rest)) = line.split_once("fatal error: ") {
+            let of_gcc = rest.strip_suffix(": No such file or directory");
+            let of_clang = || rest.strip_prefix('\'')?.strip_suffix("' file not found");
+            return of_gcc.or_else(of_clang);
+        }
+        line.split_once("cannot open source file \"")?.1.split_once('"').map(|(header, _)| header)
+    })
 }
 
 /// The paragraphs of a message with those of errors before warnings, and the same error at the same line once: a template
@@ -228,8 +243,22 @@ mod tests {
             "In file included from /c/instances/ab.cu:1:\nk.cuh:7:10: fatal error: x.h: No such file or directory";
         assert_eq!(
             message(generated, ProcessExit::NonZero(1)),
-            "k.cuh:7:10: fatal error: x.h: No such file or directory"
+            "k.cuh:7:10: fatal error: x.h: No such file or directory\nhint: add the folder of `x.h` to `flags` as `-I FOLDER`, relative to the root of the project"
         );
+    }
+
+    #[test]
+    fn an_absent_header_is_named_with_what_to_do() {
+        for line in [
+            "k.cu:1:10: fatal error: helper_cuda.h: No such file or directory",
+            "k.cu:1:10: fatal error: 'helper_cuda.h' file not found",
+            "k.cu(1): catastrophic error: cannot open source file \"helper_cuda.h\"",
+        ] {
+            let printed = message(line, ProcessExit::NonZero(1));
+            assert!(printed.contains("hint: add the folder of `helper_cuda.h` to `flags` as `-I FOLDER`"), "{printed}");
+        }
+        let other = message("cc1plus: fatal error: k.cu: Permission denied", ProcessExit::NonZero(1));
+        assert!(!other.contains("hint"), "{other}");
     }
 
     #[test]
