@@ -76,6 +76,29 @@ fn names_of_types_and_constants_come_from_included_files_too() {
     assert!(!text.contains("FILL:") && text.matches("dtype = \"f32\"").count() == 3, "{text}");
 }
 
+/// A loop over a block checks the bounds of a row, and no axis of the grid.
+#[test]
+fn a_loop_over_a_block_is_a_bounds_check() {
+    let kernel = |row: &str| {
+        format!(
+            "__global__ void scale(float *y, const float *x, int R, int C) {{\n    int r = blockIdx.x;\n    \
+             {row} y[r * C + i] = 2.0f * x[r * C + i];\n}}\n"
+        )
+    };
+    for (row, says) in [
+        ("for (int i = threadIdx.x; i < C; i += blockDim.x)", "does not check the bounds of every axis of the grid"),
+        ("int i = threadIdx.x;", "has no bounds checks"),
+    ] {
+        let place = Place::new();
+        place.write("kernel.cu", &kernel(row));
+        let finished = place.run(&["init", "kernel.cu", "-o", "scale.toml"]);
+        assert_eq!(finished.status, Some(0), "{finished:?}");
+        let text = std::fs::read_to_string(place.path().join("scale.toml")).unwrap();
+        assert!(text.contains(&format!("# The kernel {says}, so these sizes")), "{text}");
+        assert!(text.contains("\n# ragged = "), "{text}");
+    }
+}
+
 #[test]
 fn a_draft_builds_with_nvcc() {
     let Some(nvcc) = std::env::var_os("NCUGATE_TEST_NVCC") else {

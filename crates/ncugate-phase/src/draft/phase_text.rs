@@ -154,9 +154,13 @@ fn shapes(kernel: &KernelSource<'_>, work: &DraftWorkload) -> String {
     let ragged = format!("ragged = {{ {} }}\n", shape(|d| d.ragged));
     let ragged = match has_tails {
         true => format!("# Sizes with tails: checked, never timed.\n{ragged}"),
-        false => format!(
-            "# The kernel has no bounds checks, so these sizes are whole tiles. If it gets bounds checks, add:\n# {ragged}"
-        ),
+        false => {
+            let (lacks, condition) = match bounded > 0 || kernel.usage.bounds_threads {
+                true => ("does not check the bounds of every axis of the grid", "it needs no further checks"),
+                false => ("has no bounds checks", "it gets bounds checks"),
+            };
+            format!("# The kernel {lacks}, so these sizes are whole tiles. If {condition}, add:\n# {ragged}")
+        }
     };
     let bench = if has_tails { "\n[bench]\nshapes = [\"large\"]\n\n[profile]\nshapes = [\"large\"]\n" } else { "" };
     format!(

@@ -48,6 +48,8 @@ pub struct Usage {
     pub pointers: BTreeMap<String, PointerUse>,
     /// Indices computed from block indices, in the order of their declarations.
     pub indices: Vec<BlockIndex>,
+    /// Whether an extent bounds an index of a thread within its block. That bounds no axis of the grid.
+    pub bounds_threads: bool,
     pub thread_axes: usize,
     pub block_axes: usize,
     /// Bytes of an element of its dynamic shared memory, 1 if unknown; none if it uses none.
@@ -71,6 +73,7 @@ impl Usage {
         Self {
             pointers: pointer_uses(&statements, kernel),
             indices: indices(body, &extents),
+            bounds_threads: bounds_threads(body, &extents),
             thread_axes: axes("threadIdx"),
             block_axes: axes("blockIdx"),
             dynamic_shared: dynamic_shared(&statements, tokens),
@@ -285,19 +288,7 @@ fn indices(body: &[CudaToken<'_>], extents: &[&str]) -> Vec<BlockIndex> {
         if body[at].text != "=" || !body[at - 1].is_word() || is_pointer {
             continue;
         }
-        let (mut depth, mut end) = (0_i32, at + 1);
-        while let Some(token) = body.get(end) {
-            match token.text {
-                "(" | "[" | "{" => depth += 1,
-                ")" | "]" | "}" => depth -= 1,
-                _ => {}
-            }
-            if depth < 0 || depth == 0 && matches!(token.text, ";" | ",") {
-                break;
-            }
-            end += 1;
-        }
-        let right = &body[at + 1..end];
+        let right = &body[at + 1..right_end(body, at)];
         let is_grid = right.iter().any(|token| token.text == "this_grid");
         match index(body[at - 1].text, right, &found, &grids) {
             None if is_grid => grids.push(body[at - 1].text),
@@ -356,7 +347,22 @@ fn factor(right: &[CudaToken<'_>], from: usize, to: usize) -> Option<String> {
 
 /// Records the extents that indices are compared with: `row < M`, `n > i`, `i + 3 < n`.
 fn bound(indices: &mut [BlockIndex], body: &[CudaToken<'_>], extents: &[&str]) {
-    for (at, token) in body.iter().enumerate().filter(|(_, token)| extents.contains(&token.text)) {
+    for (extent, compared) in comparisons(body, extents) {
+        let of = |token: &CudaToken<'_>| indices.iter().position(|index| index.name == token.text);
+        let Some(place) = compared.iter().find_map(of) else { continue };
+        let axis = indices[place].axis;
+        if indices.iter().all(|index| index.axis != axis || index.extent.is_none()) {
+            indices[place].extent = Some(extent.to_owned());
+        }
+    }
+}
+
+/// Extents with the text that is compared with each.
+fn comparisons<'t, 's>(
+    body: &'t [CudaToken<'s>],
+    extents: &'t [&str],
+) -> impl Iterator<Item = (&'s str, &'t [CudaToken<'s>])> {
+    body.iter().enumerate().filter(|(_, token)| extents.contains(&token.text)).filter_map(|(at, token)| {
         let before = at > 0 && matches!(body[at - 1].text, "<" | ">=" | "<=");
         let after = body.get(at + 1).is_some_and(|next| matches!(next.text, ">" | "<="));
         let window = if before {
@@ -364,17 +370,48 @@ fn bound(indices: &mut [BlockIndex], body: &[CudaToken<'_>], extents: &[&str]) {
         } else if after {
             &body[(at + 2).min(body.len())..(at + 4).min(body.len())]
         } else {
-            continue;
+            return None;
         };
         let cut = window.iter().rposition(|token| matches!(token.text, "(" | "&&" | "||" | ";")).filter(|_| before);
-        let window = &window[cut.map_or(0, |cut| cut + 1)..];
-        let of = |token: &CudaToken<'_>| indices.iter().position(|index| index.name == token.text);
-        let Some(place) = window.iter().find_map(of) else { continue };
-        let axis = indices[place].axis;
-        if indices.iter().all(|index| index.axis != axis || index.extent.is_none()) {
-            indices[place].extent = Some(token.text.to_owned());
+        Some((token.text, &window[cut.map_or(0, |cut| cut + 1)..]))
+    })
+}
+
+/// Whether an extent bounds an index made of `threadIdx` without `blockIdx`: `for (int i = threadIdx.x; i < C; ...)`.
+fn bounds_threads(body: &[CudaToken<'_>], extents: &[&str]) -> bool {
+    let mut names = vec!["threadIdx"];
+    // the rank in a group of all threads is an index of the grid
+    if body.iter().all(|token| token.text != "this_grid") {
+        names.push("thread_rank");
+    }
+    for at in 1..body.len() {
+        if body[at].text != "=" || !body[at - 1].is_word() || at > 1 && matches!(body[at - 2].text, "*" | "&") {
+            continue;
+        }
+        let right = &body[at + 1..right_end(body, at)];
+        let has = |names: &[&str]| right.iter().any(|token| names.contains(&token.text));
+        if has(&names) && !has(&["blockIdx", "["]) {
+            names.push(body[at - 1].text);
         }
     }
+    comparisons(body, extents).any(|(_, compared)| compared.iter().any(|token| names.contains(&token.text)))
+}
+
+/// The end of the right side of the assignment at `equals`.
+fn right_end(body: &[CudaToken<'_>], equals: usize) -> usize {
+    let (mut depth, mut end) = (0_i32, equals + 1);
+    while let Some(token) = body.get(end) {
+        match token.text {
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" => depth -= 1,
+            _ => {}
+        }
+        if depth < 0 || depth == 0 && matches!(token.text, ";" | ",") {
+            break;
+        }
+        end += 1;
+    }
+    end
 }
 
 #[cfg(test)]
@@ -457,7 +494,7 @@ mod tests {
         let of_pointer =
             of("__global__ void g(int C, float *in, float *out) { int row = blockIdx.x; float *x = in + row * C;
             for (int i = threadIdx.x; i < C; i += blockDim.x) out[row * C + i] = x[i]; }");
-        assert!(bounds(&of_pointer).is_empty());
+        assert!(bounds(&of_pointer).is_empty() && of_pointer.bounds_threads);
         let looped = of(
             "__global__ void g(int n, float *x) { for (int i = blockDim.x * blockIdx.x + threadIdx.x; i < n; i += 8) x[i] = 0; }",
         );
@@ -467,6 +504,25 @@ mod tests {
         assert_eq!(bounds(&group), [("n", 0, Threads, None)]);
         let block = of("__global__ void g(int n, float *x) { auto all = cg::this_thread_block();
             for (int i = all.thread_rank(); i < n; i += all.size()) x[i] = 0; }");
-        assert!(bounds(&block).is_empty());
+        assert!(bounds(&block).is_empty() && block.bounds_threads && !group.bounds_threads);
+    }
+
+    #[test]
+    fn loops_over_a_block_bound_indices_of_threads() {
+        let bounds = |body: &str| of(&format!("__global__ void g(int R, int C, float *x) {{ {body} }}")).bounds_threads;
+        for body in [
+            "for (int i = threadIdx.x; i < C; i += blockDim.x) x[blockIdx.x * C + i] = 0;",
+            "int t = threadIdx.x, lane = t & 31; for (int i = lane * 4; i + 3 < C; i += 128) x[i] = 0;",
+            "if (threadIdx.x >= C) return; x[threadIdx.x] = 0;",
+        ] {
+            assert!(bounds(body), "{body}");
+        }
+        for body in [
+            "for (int k = 0; k < C; k++) x[threadIdx.x] += k;",
+            "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < C) x[i] = 0;",
+            "float v = x[threadIdx.x]; if (v < C) x[0] = 0;",
+        ] {
+            assert!(!bounds(body), "{body}");
+        }
     }
 }
