@@ -1,76 +1,124 @@
 //! `check` on phases with kernels compiled by Numba and CuTe DSL, without a GPU; and launch parameters reported by
 //! compilers, on the double of the driver.
 
-use crate::command::{Finished, Place};
+use crate::command::{Finished, Place, root};
 use crate::kernels::nvcc;
 use crate::live::{latencies, machine_that_counts};
 use ncugate_cuda::build::Nvcc;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The Python named by an environment variable, and nvcc.
 fn tools(variable: &str) -> Option<(String, Nvcc)> {
+    python(variable).zip(nvcc())
+}
+
+/// The Python named by an environment variable.
+fn python(variable: &str) -> Option<String> {
     let python = std::env::var(variable).ok();
     if python.is_none() {
         assert!(std::env::var("CI").as_deref() != Ok("true"), "CI must have {variable}");
         println!("skipped: {variable} names no Python");
     }
-    python.zip(nvcc())
+    python
 }
 
-/// Checks a phase of this repository with the Python named by an environment variable.
-fn checked(variable: &str, phase: &str) -> Option<Finished> {
-    let (python, nvcc) = tools(variable)?;
+/// Checks a phase of this repository with this Python and nvcc.
+fn checked(python: &str, nvcc: &Path, phase: &str) -> Finished {
     let place = Place::new();
     place.copy("kernels");
     place.copy("tests/gpu/python_kernels");
     let file = place.path().join(phase);
     let text = std::fs::read_to_string(&file).unwrap();
-    let build = format!("\n[build]\nnvcc = \"{}\"\npython = \"{python}\"\n", nvcc.path().display());
+    let build = format!("\n[build]\nnvcc = \"{}\"\npython = \"{python}\"\n", nvcc.display());
     std::fs::write(&file, text + &build).unwrap();
-    Some(Finished::of(place.ncugate(&["check", phase, "--arch", "sm_90"]).current_dir(place.path())))
+    Finished::of(place.ncugate(&["check", phase, "--arch", "sm_90"]).current_dir(place.path()))
 }
 
 #[test]
 fn a_phase_with_a_kernel_of_numba_builds() {
-    let Some(built) = checked("NCUGATE_TEST_NUMBA", "tests/gpu/python_kernels/numba.toml") else { return };
+    let Some((python, nvcc)) = tools("NCUGATE_TEST_NUMBA") else { return };
+    let built = checked(&python, nvcc.path(), "tests/gpu/python_kernels/numba.toml");
     assert_eq!(built.status, Some(0), "{built:?}");
     assert!(built.stdout.contains("2 of 2 candidates build for sm_90"), "{}", built.stdout);
 }
 
 #[test]
 fn a_phase_with_a_kernel_of_cute_dsl_builds() {
-    let Some(built) = checked("NCUGATE_TEST_CUTE", "tests/gpu/python_kernels/cute.toml") else { return };
+    let Some((python, nvcc)) = tools("NCUGATE_TEST_CUTE") else { return };
+    let built = checked(&python, nvcc.path(), "tests/gpu/python_kernels/cute.toml");
     assert_eq!(built.status, Some(0), "{built:?}");
     assert!(built.stdout.contains("2 of 2 candidates build for sm_90"), "{}", built.stdout);
+}
+
+/// The same phase without its baseline in CUDA C++.
+#[test]
+fn a_phase_with_only_kernels_of_cute_dsl_is_checked_without_nvcc() {
+    let Some(python) = python("NCUGATE_TEST_CUTE") else { return };
+    let place = Place::new();
+    place.copy("kernels");
+    let phase = std::fs::read_to_string(root().join("tests/gpu/python_kernels/cute.toml")).unwrap();
+    let (own, _) = phase.split_once("[[baseline]]").unwrap();
+    let gate = "[[gate]]\nname = \"spills\"\nrequire = \"spills == 0\"\n";
+    place.write("phase.toml", &format!("{own}{gate}[build]\nnvcc = \"no-such-nvcc\"\npython = \"{python}\"\n"));
+    let built = Finished::of(place.ncugate(&["check", "phase.toml", "--arch", "sm_90"]).current_dir(place.path()));
+    assert_eq!(built.status, Some(0), "{built:?}");
+    assert!(built.stdout.contains("2 of 2 candidates build for sm_90"), "{}", built.stdout);
+}
+
+/// A phase with a Triton kernel, and more text under `[build]`.
+fn triton_phase(python: &str, build: &str) -> String {
+    format!(
+        "[phase]\nname = \"copied\"\n\
+         [build]\npython = \"{python}\"\n{build}\n\
+         [workload]\nreference = \"copy\"\ntolerance = {{ atol = 0 }}\n\
+         [workload.shapes]\na = {{ N = 1000 }}\n\
+         [workload.buffers]\nx = {{ dtype = \"f32\", shape = [\"N\"] }}\n\
+         y = {{ dtype = \"f32\", shape = [\"N\"], role = \"output\" }}\n\
+         [kernel]\npython = \"kernel.py:copied\"\ngrid = [\"(N + BLOCK - 1) // BLOCK\"]\nargs = [\"x\", \"y\", \"N\"]\n\
+         [sweep]\nBLOCK = [128]\n\
+         [[gate]]\nname = \"spills\"\nrequire = \"spills == 0\"\n"
+    )
+}
+
+/// The kernel of that phase, which stores this expression.
+fn triton_kernel(place: &Place, stored: &str) {
+    let head = "import triton\nimport triton.language as tl\n";
+    place.write("helper.py", &format!("{head}\n@triton.jit\ndef helped(value):\n    return {stored}\n"));
+    let kernel = "from helper import helped\n\n@triton.jit\ndef copied(x, y, n, BLOCK: tl.constexpr):\n    \
+                  at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n    \
+                  tl.store(y + at, helped(tl.load(x + at, mask=at < n)), mask=at < n)\n";
+    place.write("kernel.py", &format!("{head}{kernel}"));
+}
+
+/// Triton has its own assembler. Only a kernel in CUDA C++ makes the phase need nvcc.
+#[test]
+fn a_phase_with_only_triton_kernels_is_checked_without_nvcc() {
+    let Some(python) = python("NCUGATE_TEST_TRITON") else { return };
+    let place = Place::new();
+    triton_kernel(&place, "value");
+    let phase = triton_phase(&python, "nvcc = \"no-such-nvcc\"");
+    place.write("phase.toml", &phase);
+    let finished = place.run(&["check", "phase.toml", "--arch", "sm_90"]);
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    assert!(finished.stdout.contains("1 of 1 candidates build for sm_90"), "{finished:?}");
+    place.write("kernel.cu", "extern \"C\" __global__ void k(const float *x, float *y) {}\n");
+    let other = "\n[[baseline]]\nname = \"other\"\n\
+                 kernel = { source = \"kernel.cu\", entry = \"k\", grid = [1], block = [32], args = [\"x\", \"y\"] }\n";
+    place.write("phase.toml", &format!("{phase}{other}"));
+    let finished = place.run(&["check", "phase.toml", "--arch", "sm_90"]);
+    assert!(finished.status == Some(3) && finished.stderr.contains("no-such-nvcc"), "{finished:?}");
 }
 
 /// Triton's kernels are cached by what they import, and a second checkout imports other files under the same names.
 #[test]
 fn a_copy_of_a_folder_is_compiled_with_the_modules_of_the_copy() {
-    let Some((python, nvcc)) = tools("NCUGATE_TEST_TRITON") else { return };
+    let Some(python) = python("NCUGATE_TEST_TRITON") else { return };
     let cache = tempfile::tempdir().unwrap();
     for (helper, status) in [("value", 0), ("value.no_such_method()", 1)] {
         let place = Place::new();
-        let head = "import triton\nimport triton.language as tl\n";
-        place.write("helper.py", &format!("{head}\n@triton.jit\ndef helped(value):\n    return {helper}\n"));
-        let kernel = "from helper import helped\n\n@triton.jit\ndef copied(x, y, n, BLOCK: tl.constexpr):\n    \
-                      at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n    \
-                      tl.store(y + at, helped(tl.load(x + at, mask=at < n)), mask=at < n)\n";
-        place.write("kernel.py", &format!("{head}{kernel}"));
-        let phase = format!(
-            "[phase]\nname = \"copied\"\n\
-             [build]\nnvcc = \"{}\"\npython = \"{python}\"\n\
-             [workload]\nreference = \"copy\"\ntolerance = {{ atol = 0 }}\n\
-             [workload.shapes]\na = {{ N = 1000 }}\n\
-             [workload.buffers]\nx = {{ dtype = \"f32\", shape = [\"N\"] }}\n\
-             y = {{ dtype = \"f32\", shape = [\"N\"], role = \"output\" }}\n\
-             [kernel]\npython = \"kernel.py:copied\"\ngrid = [\"(N + BLOCK - 1) // BLOCK\"]\nargs = [\"x\", \"y\", \"N\"]\n\
-             [sweep]\nBLOCK = [128]\n\
-             [[gate]]\nname = \"spills\"\nrequire = \"spills == 0\"\n",
-            nvcc.path().display()
-        );
-        place.write("phase.toml", &phase);
+        triton_kernel(&place, helper);
+        place.write("phase.toml", &triton_phase(&python, ""));
         let mut command = place.ncugate(&["check", "phase.toml", "--arch", "sm_90"]);
         let finished = Finished::of(command.env("NCUGATE_CACHE", cache.path()));
         assert_eq!(finished.status, Some(status), "{helper}: {finished:?}");

@@ -2,7 +2,7 @@
 
 use super::tools::device_within;
 use super::{CampaignError, NoProgress, Progress, device};
-use ncugate_cuda::build::{Arch, BuildError, Builder, Cache, Deduplication, Nvcc};
+use ncugate_cuda::build::{Arch, BuildError, Builder, Cache, Deduplication};
 use ncugate_judge::TargetGpu;
 use ncugate_model::{BuildOutcome, BuildRecord, ComputeCapability};
 use ncugate_phase::config::Phase;
@@ -52,14 +52,14 @@ pub fn build_for(
         };
         return Ok(plan.variants.iter().map(record).collect());
     }
-    let nvcc = Nvcc::find(phase.build.nvcc.as_deref())?;
     let cache = Cache::of_user(phase.build.cache.as_deref())?;
     progress.stage("build", plan.variants.len());
     let mut sink = |record: &BuildRecord| {
         progress.step(&record.variant.0);
         io::Result::Ok(())
     };
-    Builder::new(&nvcc, arch, &cache, Deduplication::Share).with_python_of(phase)?.build(plan, &|_| {}, &mut sink)
+    let builder = Builder::finding(phase.build.nvcc.as_deref(), arch, &cache, Deduplication::Share);
+    builder.with_python_of(phase)?.build(plan, &|_| {}, &mut sink)
 }
 
 /// Why the reference entry cannot be built or launched; `None` if it can, or if the phase has no reference entry.

@@ -55,7 +55,10 @@ pub struct BuildProgress {
 /// Builds the variants of a plan for one architecture.
 #[derive(Debug)]
 pub struct Builder<'a> {
-    nvcc: Cow<'a, Nvcc>,
+    /// nvcc, as soon as something needs it.
+    nvcc: OnceLock<Cow<'a, Nvcc>>,
+    /// The program to look for as nvcc, if one is named.
+    nvcc_name: Option<&'a Path>,
     pub(super) arch: &'a Arch,
     pub(super) cache: &'a Cache,
     sharing: Deduplication,
@@ -77,8 +80,15 @@ pub(super) type CompileResult = Result<Artifact, String>;
 impl<'a> Builder<'a> {
     /// Compiles with `nvcc` for `arch` through `cache`. The limits of `arch` decide which variants are refused.
     pub fn new(nvcc: &'a Nvcc, arch: &'a Arch, cache: &'a Cache, sharing: Deduplication) -> Self {
+        Self { nvcc: OnceLock::from(Cow::Borrowed(nvcc)), ..Self::finding(None, arch, cache, sharing) }
+    }
+
+    /// The same, but looks for nvcc, named `nvcc_name` or by [`Nvcc::find`]'s rules, only when something needs it. Given
+    /// machine code, and kernels of Python compilers that make machine code, do not.
+    pub fn finding(nvcc_name: Option<&'a Path>, arch: &'a Arch, cache: &'a Cache, sharing: Deduplication) -> Self {
         Self {
-            nvcc: Cow::Borrowed(nvcc),
+            nvcc: OnceLock::new(),
+            nvcc_name,
             arch,
             cache,
             sharing,
@@ -101,9 +111,19 @@ impl<'a> Builder<'a> {
             let headers = PackageHeaders::find(&phase.build.include, &self.python, self.cache)?;
             let software = self.software.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
             software.extend(headers.versions.clone());
-            self.nvcc = Cow::Owned(self.nvcc.with_headers(headers));
+            self.nvcc = OnceLock::from(Cow::Owned(self.nvcc()?.with_headers(headers)));
         }
         Ok(self)
+    }
+
+    fn nvcc(&self) -> Result<&Nvcc, BuildError> {
+        match self.nvcc.get() {
+            Some(nvcc) => Ok(nvcc),
+            None => {
+                let found = Nvcc::find(self.nvcc_name)?;
+                Ok(self.nvcc.get_or_init(|| Cow::Owned(found)))
+            }
+        }
     }
 
     /// The kernel of the candidates' source that computes the expected outputs, if one does.
@@ -150,6 +170,9 @@ impl<'a> Builder<'a> {
             Ok(())
         };
         let BuildWork { known, units, cubins, python, hosts } = sorted(plan, self.arch);
+        if !units.is_empty() || !hosts.is_empty() {
+            self.nvcc()?;
+        }
         done(known)?;
         for (index, kernel) in cubins {
             done(vec![(index, self.outcome(None, kernel, &self.given(&kernel.source)?)?)])?;
@@ -190,10 +213,14 @@ impl<'a> Builder<'a> {
     /// The units in groups that one compiler run serves: units that are not in the cache and differ in template instances
     /// alone. There are as many groups as processors, so that grouping costs no time.
     fn grouped<'k>(&self, units: Units<'k>) -> Result<Vec<Vec<UnitWork<'k>>>, BuildError> {
+        if units.is_empty() {
+            return Ok(Vec::new());
+        }
+        let nvcc = self.nvcc()?;
         let (mut lone, mut alike) = (Vec::new(), IndexMap::<_, Vec<UnitWork<'k>>>::new());
         for (unit, kernels) in units {
             let known =
-                || Cache::inputs(&unit, self.arch, &self.nvcc).is_ok_and(|inputs| self.cache.lookup(&inputs).is_some());
+                || Cache::inputs(&unit, self.arch, nvcc).is_ok_and(|inputs| self.cache.lookup(&inputs).is_some());
             if unit.entries.is_empty() || known() {
                 lone.push(vec![(unit, kernels)]);
             } else {
@@ -240,7 +267,7 @@ impl<'a> Builder<'a> {
     /// The machine code of the source of `unit`, linked with that of its other sources.
     fn linked(&self, unit: &CompileUnit, first: Artifact, others: &[Artifact]) -> Result<CompileResult, BuildError> {
         let parts: Vec<&Artifact> = std::iter::once(&first).chain(others).collect();
-        let digest = Digest::default().part("link").part(self.nvcc.version()).part(self.arch.to_string());
+        let digest = Digest::default().part("link").part(self.nvcc()?.version()).part(self.arch.to_string());
         let digest = digest.list(unit.flags.iter()).list(parts.iter().map(|part| &part.sha256));
         let inputs = Cache::key(digest.list(compiler_environment::variables().iter()));
         let attempt = match self.cache.lookup(&inputs) {
@@ -248,7 +275,7 @@ impl<'a> Builder<'a> {
             None => {
                 let (cubin, started) = (self.cache.temporary(), SystemTime::now());
                 let files: Vec<&Path> = parts.iter().map(|part| part.cubin.as_path()).collect();
-                match self.run(&mut self.nvcc.link(unit, &files, self.arch, &cubin))? {
+                match self.run(&mut self.nvcc()?.link(unit, &files, self.arch, &cubin))? {
                     Ok(log) => {
                         let (includes, symbols) = (Vec::new(), EntrySymbols::default());
                         let linked = CompilerOutput { cubin: &cubin, includes, log, symbols, started, launch: None };
@@ -286,7 +313,7 @@ impl<'a> Builder<'a> {
     /// A unit whose symbols the compiler is asked for. If it cannot find an entry as written (a namespace can be missing), the
     /// source as it is may still have the kernel.
     fn named(&self, unit: &CompileUnit) -> Result<CompileResult, BuildError> {
-        if let Ok(artifact) = Cache::inputs(unit, self.arch, &self.nvcc).map(|inputs| self.cache.lookup(&inputs))
+        if let Ok(artifact) = Cache::inputs(unit, self.arch, self.nvcc()?).map(|inputs| self.cache.lookup(&inputs))
             && let Some(artifact) = artifact
         {
             return Ok(Ok(artifact));
@@ -308,7 +335,7 @@ impl<'a> Builder<'a> {
         let (ptx, rule) = (self.cache.temporary(), self.cache.temporary());
         let file = self.cache.translation_unit(unit)?;
         let started = SystemTime::now();
-        let printed = self.run(&mut self.nvcc.to_ptx(unit, &file, self.arch, &ptx, &rule));
+        let printed = self.run(&mut self.nvcc()?.to_ptx(unit, &file, self.arch, &ptx, &rule));
         let read = |path: &Path| {
             let text = fs::read_to_string(path).map_err(|source| BuildError::Cache { path: path.to_owned(), source });
             let _ = fs::remove_file(path);
@@ -316,14 +343,14 @@ impl<'a> Builder<'a> {
         };
         let (text, rule) = (read(&ptx), read(&rule));
         match printed? {
-            Ok(log) => Ok(Ok(PtxModule::of(&text?, &unit.entries, self.includes(&rule?), log, started))),
+            Ok(log) => Ok(Ok(PtxModule::of(&text?, &unit.entries, self.includes(&rule?)?, log, started))),
             Err(message) => Ok(Err(self.blamed(message)?)),
         }
     }
 
     /// The machine code of the entries of `unit`, from PTX that has them.
     fn cubin_of(&self, unit: &CompileUnit, module: &PtxModule) -> Result<CompileResult, BuildError> {
-        let inputs = match Cache::inputs(unit, self.arch, &self.nvcc) {
+        let inputs = match Cache::inputs(unit, self.arch, self.nvcc()?) {
             Ok(inputs) => inputs,
             Err(e) => return Ok(Err(unreadable(&unit.source, &e))),
         };
@@ -338,7 +365,7 @@ impl<'a> Builder<'a> {
         let names: Vec<&str> = symbols.0.values().chain(&reference).map(String::as_str).collect();
         let (ptx, cubin) = (self.cache.temporary().with_extension("ptx"), self.cache.temporary());
         fs::write(&ptx, &module.text).map_err(|source| BuildError::Cache { path: ptx.clone(), source })?;
-        let printed = self.run(&mut self.nvcc.assemble(unit, &ptx, self.arch, &cubin, &names));
+        let printed = self.run(&mut self.nvcc()?.assemble(unit, &ptx, self.arch, &cubin, &names));
         let _ = fs::remove_file(&ptx);
         let log = match printed? {
             Ok(log) => format!("{}{log}", module.log),
@@ -374,7 +401,7 @@ impl<'a> Builder<'a> {
 
     /// The cached result, or nvcc's, which is then cached.
     pub(super) fn cached(&self, unit: &CompileUnit) -> Result<CompileResult, BuildError> {
-        let inputs = match Cache::inputs(unit, self.arch, &self.nvcc) {
+        let inputs = match Cache::inputs(unit, self.arch, self.nvcc()?) {
             Ok(inputs) => inputs,
             Err(e) => return Ok(Err(unreadable(&unit.source, &e))),
         };
@@ -384,7 +411,7 @@ impl<'a> Builder<'a> {
         let (cubin, rule) = (self.cache.temporary(), self.cache.temporary());
         let file = self.cache.translation_unit(unit)?;
         let started = SystemTime::now();
-        let printed = self.run(&mut self.nvcc.to_cubin(unit, &file, self.arch, &cubin, &rule))?;
+        let printed = self.run(&mut self.nvcc()?.to_cubin(unit, &file, self.arch, &cubin, &rule))?;
         let includes = match unit.code {
             CodeForm::Cuda | CodeForm::Host => fs::read_to_string(&rule),
             CodeForm::Ptx | CodeForm::Cubin | CodeForm::Python => Ok(String::new()),
@@ -397,14 +424,15 @@ impl<'a> Builder<'a> {
                 return Ok(Err(self.blamed(message)?));
             }
         };
-        let includes = self.includes(&includes.map_err(|source| BuildError::Cache { path: rule, source })?);
+        let includes = self.includes(&includes.map_err(|source| BuildError::Cache { path: rule, source })?)?;
         let symbols = EntrySymbols::default();
         self.stored(&inputs, CompilerOutput { cubin: &cubin, includes, log, symbols, started, launch: None })
     }
 
     /// The files of a make rule that nvcc's version does not stand for.
-    fn includes(&self, rule: &str) -> Vec<PathBuf> {
-        prerequisites(rule).into_iter().filter(|file| !self.nvcc.stands_for(file)).collect()
+    fn includes(&self, rule: &str) -> Result<Vec<PathBuf>, BuildError> {
+        let nvcc = self.nvcc()?;
+        Ok(prerequisites(rule).into_iter().filter(|file| !nvcc.stands_for(file)).collect())
     }
 
     fn stored(&self, inputs: &CacheInputs, compiled: CompilerOutput<'_>) -> Result<CompileResult, BuildError> {
@@ -437,8 +465,13 @@ impl<'a> Builder<'a> {
                     defines: Vec::new(),
                     entries: Vec::new(),
                 };
-                let printed =
-                    self.run(&mut self.nvcc.to_cubin(&unit, &unit.source, self.arch, &cubin, Path::new("/dev/null")));
+                let printed = self.run(&mut self.nvcc()?.to_cubin(
+                    &unit,
+                    &unit.source,
+                    self.arch,
+                    &cubin,
+                    Path::new("/dev/null"),
+                ));
                 let _ = fs::remove_file(&unit.source);
                 let _ = fs::remove_file(&cubin);
                 let said = printed?.err();
@@ -449,7 +482,7 @@ impl<'a> Builder<'a> {
             None => Ok(message),
             Some(said) => {
                 let reason = format!("it does not compile an empty kernel for {}: {said}", self.arch);
-                Err(BuildError::Unusable { path: self.nvcc.path().to_owned(), reason })
+                Err(BuildError::Unusable { path: self.nvcc()?.path().to_owned(), reason })
             }
         }
     }
@@ -460,7 +493,7 @@ impl<'a> Builder<'a> {
             return Err(BuildError::Interrupted);
         }
         let output = process::run_whole(command, LIMIT)
-            .map_err(|source| BuildError::Start { path: self.nvcc.path().to_owned(), source })?;
+            .map_err(|source| BuildError::Start { path: command.get_program().into(), source })?;
         let printed = format!("{}{}", output.stdout, output.stderr);
         match output.ending {
             ProcessExit::Completed => Ok(Ok(printed)),
@@ -616,7 +649,7 @@ impl<'a> Builder<'a> {
     fn arrays(&self, unit: &CompileUnit, entry: &str) -> Result<Vec<SharedArray>, BuildError> {
         let (ptx, rule) = (self.cache.temporary(), Path::new("/dev/null"));
         let file = self.cache.translation_unit(unit)?;
-        let printed = self.run(&mut self.nvcc.to_ptx(unit, &file, self.arch, &ptx, rule))?;
+        let printed = self.run(&mut self.nvcc()?.to_ptx(unit, &file, self.arch, &ptx, rule))?;
         let text = fs::read_to_string(&ptx);
         let _ = fs::remove_file(&ptx);
         Ok(match (printed, text) {
