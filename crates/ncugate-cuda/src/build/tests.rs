@@ -583,6 +583,36 @@ fn machine_code_with_undefined_functions_is_refused() {
 const CALLER: &str = "extern __device__ int other(int);\nextern __constant__ int table[4];\n\
     template <int N> __global__ void k(int *x) { x[0] = other(x[0]) + table[N]; }\n";
 
+/// Each kernel counts the rows of inlined calls from 1.
+#[test]
+fn lines_of_inlined_calls_are_in_the_kernel_that_makes_them() {
+    at_root();
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("k.cu");
+    let function = "__device__ __forceinline__ float scaled(float a, float b) {\n    return a * b + sinf(a);\n}\n";
+    let body = |name: &str| {
+        format!(
+            "extern \"C\" __global__ void {name}(float *x) {{\n    x[0] = scaled(x[1], x[2]);\n    x[3] = scaled(x[4], x[5]);\n}}\n"
+        )
+    };
+    fs::write(&source, [function.to_owned(), body("first"), body("second"), body("third")].concat()).unwrap();
+    let flags = vec!["-O3".to_owned(), "-lineinfo".to_owned()];
+    let third = KernelPlan { flags, ..kernel(source, "third", "p") };
+    let BuildOutcome::Built { cubin, .. } = one(&nvcc, &folder.path().join("cache"), "sm_90", third) else {
+        panic!("it builds")
+    };
+    let bytes = fs::read(cubin).unwrap();
+    for (at, name) in (0u32..).zip(["first", "second", "third"]) {
+        let table = LineTable::read(&bytes, name).unwrap();
+        let chains: Vec<_> = (0..0x400).step_by(16).map(|offset| table.at(offset)).collect();
+        let calls: Vec<u32> =
+            chains.iter().filter(|chain| chain.len() > 1).map(|chain| chain.last().unwrap().line).collect();
+        let first = 4 + 4 * at;
+        assert!(!calls.is_empty() && calls.iter().all(|line| (first..first + 4).contains(line)), "{name}: {calls:?}");
+    }
+}
+
 #[test]
 fn several_sources_are_compiled_and_linked() {
     at_root();

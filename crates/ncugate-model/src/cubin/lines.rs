@@ -15,7 +15,7 @@ type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 
 /// The section of line programs.
 const SECTION: &str = ".debug_line";
-/// nvcc's opcode before a row of inlined code: the row of the call, counted from 1, then the function's name.
+/// nvcc's opcode before a row of inlined code: the row of the call, counted from 1 in its kernel, then the function's name.
 const INLINED: u8 = 0x90;
 /// Maximum depth of inlined calls; deeper ones are not real code.
 const DEEPEST: usize = 32;
@@ -90,7 +90,7 @@ impl LineTable {
         let mut row = LineRow::new(header);
         let mut caller = 0;
         let mut files = BTreeMap::new();
-        let first = self.rows.len();
+        let mut first = self.rows.len();
         while let Some(instruction) = instructions.next_instruction(header).map_err(unreadable)? {
             if let LineInstruction::UnknownExtended(opcode, mut operands) = instruction {
                 if opcode.0 == INLINED {
@@ -114,6 +114,9 @@ impl LineTable {
                     // Of several rows at one address the last one counts: the earlier ones have no instruction.
                     self.starts.insert(row.address() - within.start, self.rows.len() - 1);
                 }
+            }
+            if row.end_sequence() {
+                (first, caller) = (self.rows.len(), 0);
             }
             row.reset(header);
         }
