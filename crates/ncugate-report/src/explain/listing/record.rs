@@ -6,6 +6,7 @@ use ncugate_model::Line;
 use ncugate_model::Listing;
 use ncugate_model::cubin::{CodePlace, LineTable, machine_code};
 use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
 
 /// Machine code of a launch.
 #[derive(Debug, Clone, Copy)]
@@ -80,7 +81,7 @@ pub fn listing(
         called += usize::from(within.is_none());
         let chain = within.map_or_else(Vec::new, |within| table.at(within));
         let inner = chain.first();
-        let ours = chain.iter().find(|place| own.path(&place.file).is_some()).or(chain.last());
+        let ours = chain.iter().find(|place| own.path(&place.file).is_some()).or_else(|| innermost(&chain));
         let line = ours.map(|place| lines.index(place));
         let inlined = inner.filter(|inner| ours != Some(*inner)).map(|place| lines.index(place));
         let text = within.and_then(|within| instructions.get(&within)).cloned();
@@ -93,6 +94,18 @@ pub fn listing(
         ));
     }
     listing
+}
+
+/// The innermost of inlined lines whose file is in the folder of the kernel's own, or below: the files of a report of
+/// another program are on no disk, and headers of a toolkit are elsewhere.
+fn innermost(chain: &[CodePlace]) -> Option<&CodePlace> {
+    let clean = |place: &CodePlace| -> PathBuf {
+        Path::new(&place.file).components().filter(|part| !matches!(part, Component::CurDir)).collect()
+    };
+    let kernel = chain.last()?;
+    let folder = clean(kernel).parent().map(Path::to_owned)?;
+    let is_beside = |place: &CodePlace| !folder.as_os_str().is_empty() && clean(place).starts_with(&folder);
+    chain.iter().find(|place| place.file == kernel.file || is_beside(place))
 }
 
 /// Lines under construction.
@@ -148,6 +161,21 @@ mod tests {
         let alike = listed(&[0, size, 2 * size], &[0x1060]);
         assert_eq!(line(&alike, 0x1060), None);
         assert!(alike.lacks.iter().any(|lack| lack.contains("one of 3 functions")), "{:?}", alike.lacks);
+    }
+
+    #[test]
+    fn the_line_of_a_report_is_the_innermost_beside_the_kernel() {
+        let place = |file: &str, line: u32| CodePlace { file: file.to_owned(), line };
+        let chain = [
+            place("/usr/local/cuda/include/cooperative_groups.h", 447),
+            place("/home/a/scan/parts/block.cuh", 20),
+            place("/home/a/scan/./scan.cu", 61),
+        ];
+        assert_eq!(innermost(&chain).map(|place| place.line), Some(20));
+        assert_eq!(innermost(&chain[2..]).map(|place| place.line), Some(61));
+        let elsewhere = [place("/opt/cub/block_scan.cuh", 9), place("scan.cu", 61)];
+        assert_eq!(innermost(&elsewhere).map(|place| place.line), Some(61));
+        assert_eq!(innermost(&[]), None);
     }
 
     #[test]
