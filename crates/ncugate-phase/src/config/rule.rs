@@ -269,8 +269,8 @@ pub const FACTS: &[RuleFact] = &[
 ];
 
 /// Texts that a rule's sentence can insert in braces, in addition to numbers.
-pub const FACT_TEXTS: [&str; 6] =
-    ["grown_dimension", "grown_from", "limiter", "busiest_unit", "load_reason", "short_waits"];
+pub const FACT_TEXTS: [&str; 7] =
+    ["grown_dimension", "grown_from", "limiter", "busiest_unit", "load_reason", "load_advice", "short_waits"];
 
 /// Prefix of the shares of warp states.
 pub const SHARE: &str = "share_";

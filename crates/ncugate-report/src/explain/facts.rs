@@ -8,6 +8,9 @@ use ncugate_model::number;
 use ncugate_model::occupancy::{Chip, Demand, Limiter, Occupancy, theoretical};
 use ncugate_phase::config::rule::{HEADROOM, RuleScope, SHARE, fact_named};
 
+/// Why loads take long if the grid is small.
+const SMALL_GRID: &str = "the grid gives each SM few warps";
+
 /// Facts about the chip.
 #[derive(Debug, Clone, Default)]
 pub struct ChipKnowledge {
@@ -145,6 +148,7 @@ impl CaseFacts<'_> {
             }
             "busiest_unit" => Some(self.busiest()?.1.to_owned()),
             "load_reason" => Some(self.load_reason().to_owned()),
+            "load_advice" => Some(self.load_advice().to_owned()),
             "short_waits" => Some(self.short_waits()),
             _ => None,
         }
@@ -159,13 +163,21 @@ impl CaseFacts<'_> {
         match () {
             () if waits("waits_for_atomics_pct") > loads => "mostly for the results of atomics",
             () if waits("waits_for_local_pct") > loads => "mostly for local memory",
-            () if under("waves", 0.75) && under("achieved_occupancy", 40.0) => "the grid gives each SM few warps",
+            () if under("waves", 0.75) && under("achieved_occupancy", 40.0) => SMALL_GRID,
             () if under("theoretical_occupancy", 50.0) => "few warps fit on an SM",
             () if over("lonely_pct", 30.0) => "some warps run much longer than others",
             () if over("excess_beyond_l1_pct", 25.0) => "they fetch more sectors than they need",
             () if under("l2_hit_pct", 50.0) && over("dram_busy", 40.0) => "most of them miss L2",
             () if over("achieved_occupancy", 50.0) => "each warp has few of them in flight",
             () => "counters do not say why",
+        }
+    }
+
+    /// The change to try first: a grid that leaves slots of warps empty needs more blocks, before its warps need more loads.
+    fn load_advice(&self) -> &'static str {
+        match self.load_reason() {
+            SMALL_GRID => "launch more blocks: smaller tiles, or a larger grid",
+            _ => "load earlier: double buffering, cp.async, or several loads before the first use",
         }
     }
 
@@ -573,7 +585,7 @@ mod tests {
                 .collect()
         });
         assert!(missing.is_empty(), "{missing:?}");
-        let texts = ["grown_dimension", "grown_from", "limiter", "busiest_unit", "load_reason", "short_waits"];
+        let texts = ncugate_phase::config::rule::FACT_TEXTS;
         assert!(facts(&values, |case| texts.iter().all(|name| case.text(name).is_some())));
     }
 

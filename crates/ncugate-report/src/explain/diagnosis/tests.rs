@@ -773,6 +773,36 @@ fn warps_that_wait_for_loads_before_a_barrier_are_not_uneven() {
     assert_eq!(rules(&uneven)[0], "uneven_warps");
 }
 
+/// A loop over the grid in 128 blocks, whatever the size of the data.
+#[test]
+fn loads_of_a_small_grid_wait_for_more_blocks() {
+    let grid = |waves: f64| {
+        [
+            ("issue_slot_utilisation", 4.4),
+            ("warp_latency", 91.4),
+            ("stall_long_scoreboard", 86.2),
+            ("waits_at_mbarriers_pct", 0.0),
+            ("waits_for_global_loads_pct", 94.0),
+            ("waits_for_atomics_pct", 0.0),
+            ("waits_for_local_pct", 0.0),
+            ("dram_pct", 15.6),
+            ("waves", waves),
+            ("achieved_occupancy", 12.3),
+            ("theoretical_occupancy", 100.0),
+            ("eligible_warps", 0.02),
+        ]
+    };
+    let advice = |waves: f64| {
+        let found = found(&grid(waves)).into_iter().find(|finding| finding.rule == "load_latency");
+        let found = found.unwrap_or_else(|| panic!("{:?}", rules(&grid(waves))));
+        (found.sentence, found.advice[0].clone())
+    };
+    let (sentence, first) = advice(0.121);
+    assert!(sentence.contains("the grid gives each SM few warps"), "{sentence}");
+    assert!(first.starts_with("launch more blocks"), "{first}");
+    assert!(advice(8.0).1.starts_with("load earlier"), "{first}");
+}
+
 /// Attention with persistent blocks and a causal mask, 512 keys. Consumers wait for tiles, the producer for free slots.
 #[test]
 fn waits_at_mbarriers_are_no_waits_for_loads() {
