@@ -77,8 +77,8 @@ fn settings_of_a_repository_start_no_program() {
     assert!(!executed.exists());
 }
 
-/// A comparison of kernels in two reports, the second with other bytes: status and both outputs.
-fn compared(from: &str, to: &str, more: &[&str]) -> (Option<i32>, String) {
+/// The report with other bytes.
+fn edited(from: &str, to: &str) -> Vec<u8> {
     let packed = std::fs::File::open(report()).unwrap();
     let mut other = zstd::stream::decode_all(packed).unwrap();
     let (from, to) = (from.as_bytes(), to.as_bytes());
@@ -86,11 +86,21 @@ fn compared(from: &str, to: &str, more: &[&str]) -> (Option<i32>, String) {
     let places: Vec<usize> = (0..=other.len() - from.len()).filter(|at| other[*at..].starts_with(from)).collect();
     assert!(!places.is_empty());
     places.into_iter().for_each(|at| other[at..at + to.len()].copy_from_slice(to));
+    other
+}
+
+/// A comparison of kernels in two reports, of which the first is the unedited one if none is given: status and both outputs.
+fn compared(first: Option<&[u8]>, other: &[u8], more: &[&str]) -> (Option<i32>, String) {
     let reports = "[[variant]]\nname = \"ours\"\nmatch = { kernel = \"softmax*\", report = \"torch*\" }\n\
                    [[baseline]]\nname = \"theirs\"\nmatch = { kernel = \"*flash_fprop*\", report = \"other*\" }\n";
     let place = place(&[HEAD, reports, "[[gate]]\nrequire = \"duration < baseline.duration\"\n"].concat());
     std::fs::write(place.path().join("other.ncu-rep"), other).unwrap();
-    let finished = place.run(&[&["gate", "phase.toml", report().as_str(), "other.ncu-rep"], more].concat());
+    let unedited = report();
+    let first = first.map_or(unedited.as_str(), |bytes| {
+        std::fs::write(place.path().join("torch.ncu-rep"), bytes).unwrap();
+        "torch.ncu-rep"
+    });
+    let finished = place.run(&[&["gate", "phase.toml", first, "other.ncu-rep"], more].concat());
     (finished.status, (finished.stdout + &finished.stderr).split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
@@ -116,9 +126,12 @@ fn launches_of_unlike_gpus_are_not_judged_together_and_of_unlike_settings_on_req
         ),
         (clocks, base, &["--allow-mismatch"], 0, "clock control: base, not none"),
     ] {
-        let (found, printed) = compared(from, to, more);
+        let (found, printed) = compared(None, &edited(from, to), more);
         assert!(found == Some(status) && printed.contains(said), "{to} {more:?}: {found:?} {printed}");
     }
+    let unknown = edited("device__attribute_display_name", "device__attribute_display_xxxx");
+    let (found, printed) = compared(Some(&unknown), &unknown, &[]);
+    assert!(found == Some(3) && printed.contains("was profiled on an unknown GPU, and launch"), "{found:?} {printed}");
 }
 
 #[test]

@@ -285,7 +285,8 @@ fn fingerprint(
                 first = Some((label, own));
                 continue;
             };
-            if own.gpu != shared.gpu {
+            // Unknown GPUs of two reports can be different.
+            if own.gpu != shared.gpu || own.gpu.is_none() && place == 0 {
                 let (here, there) = (described(own.gpu.as_ref()), described(shared.gpu.as_ref()));
                 return Err(JudgeError::UnlikeLaunches(format!(
                     "{label} was profiled on {here}, and {other} on {there}: give reports of one kind of GPU"
