@@ -1,8 +1,6 @@
 #!/bin/sh
 # Installs the release of ncugate that this script belongs to, after the SHA-256 of its archive was verified.
 #
-#     curl -fsSL https://github.com/OWNER/ncugate/releases/latest/download/install.sh | sh
-#
 # NCUGATE_INSTALL_DIR is the folder of the program (~/.local/bin). Nothing else is written.
 # Ends with 1 if the archive is not the released one, and with 2 if there is none that runs here.
 set -eu
@@ -12,7 +10,9 @@ version=0.1.0
 main() {
     directory=${NCUGATE_INSTALL_DIR:-$HOME/.local/bin}
     name=ncugate-v$version-$(uname -m)-unknown-linux-gnu
-    url=${NCUGATE_RELEASES:-https://github.com}/${NCUGATE_REPOSITORY:-OWNER/ncugate}/releases/download/v$version/$name.tar.gz
+    repository=${NCUGATE_REPOSITORY:-OWNER/ncugate}
+    [ "${repository%%/*}" != OWNER ] || { echo "this script belongs to no release; build from source: cargo install --locked --path ." >&2; exit 2; }
+    url=${NCUGATE_RELEASES:-https://github.com}/$repository/releases/download/v$version/$name.tar.gz
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
     [ "$(uname -s)" = Linux ] || { echo "ncugate runs on Linux" >&2; exit 2; }

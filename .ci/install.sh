@@ -40,7 +40,7 @@ else
     fi
     if [ -z "$program" ]; then
         sources=(Cargo.toml Cargo.lock build.rs src crates templates third_party)
-        key=$(cd "$SOURCE" && find "${sources[@]}" -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c 1-32)
+        key=$(cd "$SOURCE" && find -L "${sources[@]}" -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c 1-32)
         root=$(cache)/$key
         program=$root/bin/ncugate
         if [ ! -x "$program" ]; then

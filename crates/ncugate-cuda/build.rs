@@ -1,6 +1,6 @@
 //! Compiles the C side of `src/gpu/nvtx.rs`. Needs a C compiler and nothing else.
 
-const INCLUDE: &str = "../../third_party/nvtx/include";
+const INCLUDE: &str = "nvtx/include";
 
 fn main() {
     println!("cargo::rerun-if-changed=src/gpu/nvtx.c");

@@ -14,32 +14,32 @@ use sha2::{Digest, Sha256};
 
 /// Templates by name; each page extends `base.html`.
 const TEMPLATES: [(&str, &str); 8] = [
-    ("base.html", include_str!("../../../templates/base.html")),
-    ("macros.html", include_str!("../../../templates/macros.html")),
-    ("report.html", include_str!("../../../templates/report.html")),
-    ("deep_profile.html", include_str!("../../../templates/deep_profile.html")),
-    ("compare.html", include_str!("../../../templates/compare.html")),
-    ("kernels_macros.html", include_str!("../../../templates/kernels_macros.html")),
-    ("kernels.html", include_str!("../../../templates/kernels.html")),
-    ("index.html", include_str!("../../../templates/index.html")),
+    ("base.html", include_str!("../templates/base.html")),
+    ("macros.html", include_str!("../templates/macros.html")),
+    ("report.html", include_str!("../templates/report.html")),
+    ("deep_profile.html", include_str!("../templates/deep_profile.html")),
+    ("compare.html", include_str!("../templates/compare.html")),
+    ("kernels_macros.html", include_str!("../templates/kernels_macros.html")),
+    ("kernels.html", include_str!("../templates/kernels.html")),
+    ("index.html", include_str!("../templates/index.html")),
 ];
 
 /// The style sheet, from general rules to rules for print.
 const STYLE: &str = concat!(
-    include_str!("../../../templates/style/theme.css"),
-    include_str!("../../../templates/style/page.css"),
-    include_str!("../../../templates/style/sections.css"),
-    include_str!("../../../templates/style/charts.css"),
-    include_str!("../../../templates/style/table.css"),
-    include_str!("../../../templates/style/first_screen.css"),
-    include_str!("../../../templates/style/kernels.css"),
-    include_str!("../../../templates/style/history.css"),
-    include_str!("../../../templates/style/narrow.css"),
-    include_str!("../../../templates/style/print.css"),
+    include_str!("../templates/style/theme.css"),
+    include_str!("../templates/style/page.css"),
+    include_str!("../templates/style/sections.css"),
+    include_str!("../templates/style/charts.css"),
+    include_str!("../templates/style/table.css"),
+    include_str!("../templates/style/first_screen.css"),
+    include_str!("../templates/style/kernels.css"),
+    include_str!("../templates/style/history.css"),
+    include_str!("../templates/style/narrow.css"),
+    include_str!("../templates/style/print.css"),
 );
 
 /// The words that every page defines.
-const GLOSSARY: &str = include_str!("../../../docs/glossary.md");
+const GLOSSARY: &str = include_str!("../glossary.md");
 
 /// A word of the glossary.
 #[derive(Debug, Serialize)]
@@ -59,10 +59,10 @@ fn glossary() -> Vec<GlossaryEntry<'static>> {
 /// The script of pages of kernels and comparisons: light and dark, tables that sort and filter, points by keyboard.
 pub const KERNELS_SCRIPT: &str = concat!(
     "\"use strict\";\n(() => {\n",
-    include_str!("../../../templates/script/element.js"),
-    include_str!("../../../templates/script/theme.js"),
-    include_str!("../../../templates/script/kernels.js"),
-    include_str!("../../../templates/script/charts.js"),
+    include_str!("../templates/script/element.js"),
+    include_str!("../templates/script/theme.js"),
+    include_str!("../templates/script/kernels.js"),
+    include_str!("../templates/script/charts.js"),
     "})();\n",
 );
 

@@ -15,10 +15,10 @@ use std::collections::BTreeSet;
 /// The script of the page.
 const SCRIPT: &str = concat!(
     "\"use strict\";\n(() => {\n",
-    include_str!("../../../../templates/script/element.js"),
-    include_str!("../../../../templates/script/theme.js"),
-    include_str!("../../../../templates/script/charts.js"),
-    include_str!("../../../../templates/script/runs.js"),
+    include_str!("../../templates/script/element.js"),
+    include_str!("../../templates/script/theme.js"),
+    include_str!("../../templates/script/charts.js"),
+    include_str!("../../templates/script/runs.js"),
     "})();\n",
 );
 
