@@ -81,8 +81,8 @@ impl Tracing {
         job.kernels.retain(|kernel| !kernel.shapes.is_empty());
         let mut settled = BTreeSet::new();
         let left = match (self.find()?, &job.mode) {
-            (Ok(library), JobMode::Profile { repeat, seed }) => {
-                job.mode = JobMode::Activity { repeat: *repeat, seed: *seed, library: library.path };
+            (Ok(library), JobMode::Profile(inputs)) => {
+                job.mode = JobMode::Activity { inputs: inputs.clone(), library: library.path };
                 self.work(job, &mut settled, keep)?
             }
             (Ok(_), JobMode::Bench(_) | JobMode::Activity { .. } | JobMode::Sanitize { .. }) => NOT_TRACED.to_owned(),

@@ -2,6 +2,7 @@
 //! the process times nothing else.
 
 use super::event::{WorkerEvent, WorkerTask};
+use super::job::ProfiledInputs;
 use super::probed_buffers::ProbedBuffers;
 use super::worker::{DeviceLoss, Reporter, WorkError, Worker};
 use crate::gpu::{
@@ -56,11 +57,11 @@ impl Flush {
 }
 
 impl Worker<'_> {
-    /// Traces every variant at each of its traced shapes, `repeats` evaluations each, on inputs of `seed`.
+    /// Traces every variant at each of its traced shapes, with an evaluation for each seed of a repeat.
     pub(super) fn trace_activity(
         &mut self,
         tracer: &ActivityTracer,
-        (repeats, seed): (u32, u64),
+        inputs: &ProfiledInputs,
     ) -> Result<ControlFlow<DeviceLoss>, WorkError> {
         let flush = Flush::new(&self.device)?;
         flush.keep_busy(&self.device)?;
@@ -69,9 +70,10 @@ impl Worker<'_> {
             if wanted.is_empty() {
                 continue;
             }
-            let mut buffers = self.probed_buffers(&shape, seed)?;
+            let buffers = inputs.repeats.iter().map(|&seed| self.probed_buffers(&shape, (seed, inputs.warm_up)));
+            let mut buffers = buffers.collect::<Result<Vec<_>, _>>()?;
             for &index in &wanted {
-                let traced = self.trace_case(tracer, index, &mut buffers, &flush, repeats)?;
+                let traced = self.trace_case(tracer, index, &mut buffers, &flush)?;
                 let (variant, name) = (self.job.kernels[index].variant.clone(), shape.name.clone());
                 match traced {
                     Ok((evaluations, outputs)) => {
@@ -96,13 +98,12 @@ impl Worker<'_> {
         &mut self,
         tracer: &ActivityTracer,
         index: usize,
-        buffers: &mut ProbedBuffers<'_>,
+        buffers: &mut [ProbedBuffers<'_>],
         flush: &Flush,
-        repeats: u32,
     ) -> Result<Result<TracedEvaluations, TraceFault>, WorkError> {
         let variant = self.job.kernels[index].variant.clone();
         let (mut evaluations, mut verified) = (Vec::new(), None::<ProfiledOutputs>);
-        for repeat in 0..repeats {
+        for (repeat, buffers) in (0..).zip(buffers) {
             let mut tries = Vec::new();
             for _ in 0..TRIES {
                 self.started(&variant, buffers.shape, WorkerTask::Profile { repeat })?;

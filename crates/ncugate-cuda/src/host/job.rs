@@ -52,18 +52,10 @@ pub struct WorkerJob {
 pub enum JobMode {
     Bench(TimingSettings),
     /// Launch inside NVTX ranges only; a reference that needs the device is the exception.
-    Profile {
-        /// Launches per variant and shape.
-        repeat: u32,
-        /// Seed of the inputs: hidden, like the seeds of timed launches.
-        seed: u64,
-    },
+    Profile(ProfiledInputs),
     /// Launch while CUPTI records each launch.
     Activity {
-        /// Evaluations per variant and shape.
-        repeat: u32,
-        /// As in [`JobMode::Profile`].
-        seed: u64,
+        inputs: ProfiledInputs,
         /// Path of the CUPTI library.
         library: PathBuf,
     },
@@ -71,6 +63,15 @@ pub enum JobMode {
     Sanitize {
         seed: u64,
     },
+}
+
+/// Seeds of the inputs of profiled launches: hidden, like those of timed launches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProfiledInputs {
+    /// A seed for each repeat.
+    pub repeats: Vec<u64>,
+    /// The seed for the call of a function before the profiled one.
+    pub warm_up: u64,
 }
 
 /// A correctness case of one variant.

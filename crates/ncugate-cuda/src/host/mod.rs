@@ -35,7 +35,7 @@ pub use crate::prove::dismiss as dismiss_references;
 pub use activity_task::report_activity;
 pub use event::{WorkerEvent, WorkerTask};
 pub use input_arrays::{InputArray, InputArraysError, input_arrays};
-pub use job::{CheckCase, JobFunction, JobKernel, JobMode, WorkerJob};
+pub use job::{CheckCase, JobFunction, JobKernel, JobMode, ProfiledInputs, WorkerJob};
 pub use job_error::JobError;
 pub use null_test::{NullTestError, mutant_table, null_test};
 pub use phase_job::{JobPurpose, cases, reference_servers};

@@ -4,7 +4,7 @@ use super::evaluate::{
     built, calls, check_launches, check_provable, functions, hidden_seeds, job_reference, job_shape, timing,
     variant_extents,
 };
-use super::job::{CaseLaws, CheckCase, FunctionLanguage, JobFunction, JobKernel, JobMode, WorkerJob};
+use super::job::{CaseLaws, CheckCase, FunctionLanguage, JobFunction, JobKernel, JobMode, ProfiledInputs, WorkerJob};
 use super::job_error::JobError;
 use crate::gpu::{BufferSpec, VariantExtents};
 use crate::prove::{ReferenceServer, ReferenceSpec, ShapeSpec, serve};
@@ -55,9 +55,10 @@ impl WorkerJob {
             ),
             JobPurpose::Profile => {
                 check_provable(phase)?;
-                let seed = hidden_seeds(phase, 1)?.first().copied().ok_or(JobError::NoReference)?;
+                let mut repeats = hidden_seeds(phase, phase.profile.repeat + 1)?;
+                let warm_up = repeats.pop().ok_or(JobError::NoReference)?;
                 let reference = job_reference(phase, plan, cubins, &shapes)?;
-                (JobMode::Profile { repeat: phase.profile.repeat, seed }, reference, &phase.profile.shapes)
+                (JobMode::Profile(ProfiledInputs { repeats, warm_up }), reference, &phase.profile.shapes)
             }
             JobPurpose::Sanitize => {
                 let seed = phase.workload.seeds.first().copied().unwrap_or_default();

@@ -6,7 +6,7 @@
 use super::event::WorkerEvent;
 use super::worker::{WorkError, Worker};
 use crate::gpu::{BoundProgram, BufferSet, CudaDevice, DeviceError, PinnedMemory, VariantExtents};
-use crate::prove::{CaseDraw, CheckBuffers, PlacedOutput, ReferenceSpec, ShapeSpec, compare_outputs};
+use crate::prove::{CaseDraw, CaseInputs, CheckBuffers, PlacedOutput, ReferenceSpec, ShapeSpec, compare_outputs};
 use ncugate_model::{CheckOutcome, ProfiledOutputs, Tolerance};
 
 /// The buffers of a shape on the device, used for one launch after the other.
@@ -18,16 +18,18 @@ pub(super) struct ProbedBuffers<'s> {
     /// Destination of the output copies.
     image: PinnedMemory,
     seed: u64,
+    /// The seed of the inputs of a warm-up call.
+    warm_up: u64,
     draw: CaseDraw,
     tolerance: Tolerance,
 }
 
 impl Worker<'_> {
-    /// The buffers of a shape, with the inputs of a seed, the expected outputs and poison.
+    /// The buffers of a shape, with the inputs of a seed, the expected outputs and poison; warm-up calls have other inputs.
     pub(super) fn probed_buffers<'s>(
         &mut self,
         shape: &'s ShapeSpec,
-        seed: u64,
+        (seed, warm_up): (u64, u64),
     ) -> Result<ProbedBuffers<'s>, WorkError> {
         self.reporter.report(&WorkerEvent::Preparing { shape: shape.name.clone(), seed })?;
         let mut references = self.reference_buffers(shape)?;
@@ -42,7 +44,7 @@ impl Worker<'_> {
         let outputs = set.layout().regions_of(&shape.buffers, |buffer| buffer.role.is_compared());
         let longest = outputs.map(|region| region.len()).max().unwrap_or(0);
         let image = self.device.pinned(longest).map_err(failed)?;
-        Ok(ProbedBuffers { shape, set, fresh, image, seed, draw, tolerance: self.job.tolerance })
+        Ok(ProbedBuffers { shape, set, fresh, image, seed, warm_up, draw, tolerance: self.job.tolerance })
     }
 
     /// Buffers for a reference that runs on the device. No candidate is launched while they hold a result.
@@ -64,6 +66,14 @@ impl ProbedBuffers<'_> {
     /// Restores the contents before a launch, so that no launch finds data of another.
     pub(super) fn refill(&self, device: &CudaDevice) -> Result<(), DeviceError> {
         self.set.refill(device, &self.fresh)
+    }
+
+    /// Fills the buffers for a call that is neither profiled nor verified.
+    pub(super) fn fill_for_warm_up(&self, device: &CudaDevice) -> Result<(), DeviceError> {
+        let inputs =
+            CaseInputs::draw(self.shape, self.warm_up).map_err(|error| DeviceError::Launch(error.to_string()))?;
+        BufferSet::with_image(device, &self.shape.buffers, &self.draw.disguised(self.shape, inputs))
+            .and_then(|(_, image)| self.set.refill(device, &image))
     }
 
     /// Whether the outputs of the last completed launch are right.

@@ -29,6 +29,8 @@ impl Worker<'_> {
                 let variant = kernel.variant.clone();
                 self.timed(&variant, &shape, LatencyOutcome::Failed { reason })?;
             }
+            // Variables of a module keep nothing from shape to shape.
+            self.loaded.clear();
             if !verified.is_empty()
                 && let lost @ ControlFlow::Break(_) = self.time_shape(&shape, &verified, &shapes, settings)?
             {

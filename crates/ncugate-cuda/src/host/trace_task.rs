@@ -1,6 +1,7 @@
 //! Launches for a profiler: each variant's kernels inside an NVTX range with its name, and no other launch at all.
 
 use super::event::{WorkerEvent, WorkerTask};
+use super::job::ProfiledInputs;
 use super::probed_buffers::ProbedBuffers;
 use super::worker::{DeviceLoss, WorkError, Worker};
 use crate::gpu::{DeviceError, RangeGuard};
@@ -14,18 +15,24 @@ pub fn range_name(variant: &VariantId, shape: &ShapeName) -> String {
 }
 
 impl Worker<'_> {
-    /// Launches every variant `repeats` times at each of its profiled shapes, on inputs of `seed`, and compares the outputs of
-    /// each launch.
-    pub(super) fn trace(&mut self, repeats: u32, seed: u64) -> Result<ControlFlow<DeviceLoss>, WorkError> {
+    /// Launches every variant at each of its profiled shapes, once for each seed of a repeat, and compares the outputs of each
+    /// launch. Every repeat has freshly loaded modules and its own inputs, so that it finds no earlier answer.
+    pub(super) fn trace(&mut self, inputs: &ProfiledInputs) -> Result<ControlFlow<DeviceLoss>, WorkError> {
         for shape in self.job.shapes.clone() {
             let wanted = self.wanted_at(&shape);
-            if wanted.is_empty() {
-                continue;
-            }
-            let mut buffers = self.probed_buffers(&shape, seed)?;
-            for &index in &wanted {
-                if let lost @ ControlFlow::Break(_) = self.trace_variant(index, &mut buffers, repeats)? {
-                    return Ok(lost);
+            for (repeat, &seed) in (0..).zip(&inputs.repeats) {
+                // The launches of a function are counted together, so several calls would be indistinguishable.
+                let in_repeat = |index: &usize| repeat == 0 || self.job.kernels[*index].function.is_none();
+                let wanted: Vec<usize> = wanted.iter().copied().filter(in_repeat).collect();
+                if wanted.is_empty() {
+                    break;
+                }
+                self.loaded.clear();
+                let mut buffers = self.probed_buffers(&shape, (seed, inputs.warm_up))?;
+                for index in wanted {
+                    if let lost @ ControlFlow::Break(_) = self.trace_variant(index, &mut buffers, repeat)? {
+                        return Ok(lost);
+                    }
                 }
             }
         }
@@ -36,30 +43,22 @@ impl Worker<'_> {
         &mut self,
         index: usize,
         buffers: &mut ProbedBuffers<'_>,
-        repeats: u32,
+        repeat: u32,
     ) -> Result<ControlFlow<DeviceLoss>, WorkError> {
-        let shape = buffers.shape;
-        let (variant, name) = (self.job.kernels[index].variant.clone(), shape.name.clone());
-        // The launches of a function are counted together, so several calls would be indistinguishable.
-        let repeats = if self.job.kernels[index].function.is_some() { 1 } else { repeats };
-        for repeat in 0..repeats {
-            self.started(&variant, shape, WorkerTask::Profile { repeat })?;
-            let outputs = match self.trace_launch(index, buffers) {
-                Ok(outputs) => outputs,
-                Err(error) => {
-                    let (variant, reason) = (variant.clone(), error.to_string());
-                    self.reporter.report(&WorkerEvent::LaunchFailed {
-                        variant,
-                        shape: name,
-                        reason: reason.clone(),
-                    })?;
-                    return self.probe_device(&self.job.kernels[index].variant.clone(), &reason);
-                }
-            };
-            let (variant, shape) = (variant.clone(), name.clone());
-            self.reporter.report(&WorkerEvent::Launched { variant, shape, repeat, outputs })?;
+        let (variant, shape) = (self.job.kernels[index].variant.clone(), buffers.shape.name.clone());
+        self.started(&variant, buffers.shape, WorkerTask::Profile { repeat })?;
+        match self.trace_launch(index, buffers) {
+            Ok(outputs) => {
+                self.reporter.report(&WorkerEvent::Launched { variant, shape, repeat, outputs })?;
+                Ok(ControlFlow::Continue(()))
+            }
+            Err(error) => {
+                let reason = error.to_string();
+                let failed = WorkerEvent::LaunchFailed { variant: variant.clone(), shape, reason: reason.clone() };
+                self.reporter.report(&failed)?;
+                self.probe_device(&variant, &reason)
+            }
         }
-        Ok(ControlFlow::Continue(()))
     }
 
     /// One launch on refilled buffers, and whether its outputs are right.
@@ -72,8 +71,8 @@ impl Worker<'_> {
         let loaded = self.loaded[variant].as_ref().map_err(Clone::clone)?;
         let bound = buffers.set.bind(&self.device, (loaded, &program), &shape.buffers)?;
         if loaded.is_function() {
-            // Keep a function's one-time work (compile, choose, allocate) out of the profile.
-            buffers.refill(&self.device)?;
+            // Keep a function's one-time work (compile, choose, allocate) out of the profile. This call has other inputs.
+            buffers.fill_for_warm_up(&self.device)?;
             self.device.run(&bound)?;
             self.device.synchronize()?;
         }

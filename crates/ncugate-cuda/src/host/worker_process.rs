@@ -148,7 +148,7 @@ fn run(
     // CUPTI traces only contexts that are created after it has started.
     let tracer = match &job.mode {
         JobMode::Activity { library, .. } => Some(ActivityTracer::start(library)?),
-        JobMode::Bench(_) | JobMode::Profile { .. } | JobMode::Sanitize { .. } => None,
+        JobMode::Bench(_) | JobMode::Profile(_) | JobMode::Sanitize { .. } => None,
     };
     run_on(CudaDevice::open(job.device)?, (job, functions), tracer.as_ref(), reporter)
 }
@@ -172,25 +172,23 @@ fn run_on(
             }
             worker.report_software()?;
             worker.hidden = worker.wait_for(draws)?;
-            // Unloading the modules discards state that kernels keep in module variables between launches.
-            worker.loaded.clear();
             worker.reporter.report(&WorkerEvent::Proven)?;
             io::copy(&mut io::stdin(), &mut io::sink())?;
             let outcome = worker.time(&timing)?;
             worker.reporter.report(&WorkerEvent::References { seconds: reference_time().as_secs_f64() })?;
             Ok(outcome)
         }
-        JobMode::Profile { repeat, seed } => {
+        JobMode::Profile(inputs) => {
             worker.report_software()?;
-            worker.trace(repeat, seed)
+            worker.trace(&inputs)
         }
         JobMode::Sanitize { seed } => {
             worker.report_software()?;
             worker.sanitize(seed)
         }
-        JobMode::Activity { repeat, seed, .. } => {
+        JobMode::Activity { inputs, .. } => {
             worker.report_software()?;
-            tracer.map_or(Ok(ControlFlow::Continue(())), |tracer| worker.trace_activity(tracer, (repeat, seed)))
+            tracer.map_or(Ok(ControlFlow::Continue(())), |tracer| worker.trace_activity(tracer, &inputs))
         }
     }
 }

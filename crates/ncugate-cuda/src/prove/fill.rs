@@ -1,14 +1,15 @@
-//! Inputs: the same values for the same seed and buffer name on every machine, for any number of threads.
+//! Inputs: the same values for the same seed and name on every machine, for any number of threads.
 
 use super::structured;
 use ncugate_array::generator::{Generator, uniform};
 use ncugate_phase::config::Init;
 use rayon::prelude::*;
 
-/// The values of a buffer with these extents before they are rounded to its dtype; `None` if they are in a file.
-pub fn values(init: &Init, seed: u64, buffer: &str, extents: &[usize]) -> Option<Vec<f64>> {
+/// The values of a buffer with these extents before they are rounded to its dtype; `None` if they are in a file. Values under
+/// another name are independent.
+pub fn values(init: &Init, seed: u64, name: &str, extents: &[usize]) -> Option<Vec<f64>> {
     let len = extents.iter().product();
-    let generator = Generator::new(seed, buffer);
+    let generator = Generator::new(seed, name);
     Some(match *init {
         Init::Normal { mean, std } => generator.normals(len, mean, std),
         Init::Uniform { low, high } => generator.uniforms(len, low, high),

@@ -58,11 +58,12 @@ impl CaseInputs {
     }
 }
 
-/// The values of every buffer from its `init`; empty without one.
+/// The values of every buffer from its `init`; empty without one. Values of two shapes are independent, so that a launch at one
+/// shape finds no answer that a launch at another left.
 fn declared(shape: &ShapeSpec, seed: u64) -> Result<Vec<Vec<f64>>, InputError> {
     let of_buffer = |buffer: &BufferSpec| {
         let Some(init) = &buffer.init else { return Ok(Vec::new()) };
-        let drawn = fill::values(init, seed, &buffer.name, &buffer.extents);
+        let drawn = fill::values(init, seed, &format!("{}@{}", buffer.name, shape.name), &buffer.extents);
         drawn.map_or_else(|| from_file(init, buffer, shape, seed), Ok)
     };
     shape.buffers.iter().map(of_buffer).collect()
@@ -97,6 +98,21 @@ mod tests {
         assert_eq!(inputs.bytes[0].len(), 100);
         assert_eq!(inputs.values[0], element::decode(Dtype::Fp8E4m3, &inputs.bytes[0]));
         assert!(inputs.bytes[1].is_empty(), "an output has no contents but its poison");
+    }
+
+    #[test]
+    fn a_smaller_shape_has_no_part_of_the_inputs_of_a_larger_one() {
+        let of = |name: &str, rows: usize| {
+            let input = BufferSpec {
+                init: Some(Init::Uniform { low: 0.0, high: 1.0 }),
+                ..buffer("x", Dtype::F32, &[rows], Role::Input)
+            };
+            let spec = ShapeSpec { name: ncugate_model::ShapeName(name.into()), ..shape(vec![input]) };
+            CaseInputs::draw(&spec, 5).unwrap().values.remove(0)
+        };
+        let (large, small) = (of("large", 4096), of("small", 2048));
+        assert_eq!(of("large", 4096), large);
+        assert!(small.iter().zip(&large).all(|(a, b)| a != b));
     }
 
     #[test]

@@ -102,14 +102,15 @@ impl UnrepeatedGraph {
         let launches = self.taken.launches as usize;
         let (contents, lead_in) = self.draw(schedule);
         buffers.refresh_lead_in(device, lead_in)?;
-        // Sets without a launch are poisoned too, so that they contain no answer.
+        buffers.clear_digests();
+        let blocked = buffers.block(device)?;
+        device.replay(lead_in_graph)?;
+        // After the last untimed launch of the kernel: it cannot compute the answers of the sample in advance. Sets without a
+        // launch are poisoned too, so that they contain no answer.
         let all: Vec<usize> = contents.iter().copied().cycle().take(buffers.sets.len()).collect();
         buffers.refresh(device, &all)?;
         surfaces.fill(device, launches)?;
         buffers.warm(device, timed.sets as usize)?;
-        buffers.clear_digests();
-        let blocked = buffers.block(device)?;
-        device.replay(lead_in_graph)?;
         let has_lead_in = !contents.contains(&lead_in);
         if !has_lead_in {
             buffers.refresh_lead_in_outputs(device, lead_in)?;
