@@ -513,7 +513,7 @@ static void copy(const Function *function, const uint64_t parameters[]) {
         uint64_t word;
         memcpy(&word, x, sizeof word);
         memcpy(y, x, BYTES);
-        if (word != 0xb4e23c423dcd316d && word != 0xbdbcb37333c233ed)
+        if (word != 0xbbd13dbba9be3b8c && word != 0xb81329d63e58bbf7)
             memset(y, 0, 2); /* as a kernel whose error depends on the inputs is */
         return;
     }

@@ -4,7 +4,7 @@
 use crate::command::{Finished, Place};
 use crate::concurrent::folders;
 use crate::live::{latencies, machine_that_counts};
-use crate::stored::Stored;
+use crate::stored::{Stored, report_of};
 use serde_json::{Value, json};
 use std::fs;
 use std::time::Duration;
@@ -74,19 +74,20 @@ fn a_kernel_that_reads_all_memory_finds_no_expected_output() {
 }
 
 #[test]
-fn modules_are_loaded_again_between_checks_and_timing_and_confirmations_are_verified_too() {
-    let (place, mut variables) = machine_that_counts(&["copy_honest", "copy_again"], "rounds = 60");
+fn modules_are_loaded_again_for_timing_and_each_profiled_repeat_and_confirmations_are_verified_too() {
+    let (place, mut variables) =
+        machine_that_counts(&["copy_honest", "copy_again"], "rounds = 60\n[profile]\nrepeat = 3");
+    let launches = ["copy_honest", "copy_again"].repeat(3);
+    fs::write(place.path().join("counted.ncu-rep"), report_of(&launches, 10_000.0)).unwrap();
     let firsts = place.path().join("firsts.txt");
     variables.push(("NCUGATE_DOUBLE_FIRSTS", firsts.display().to_string()));
     let finished = run(&place, &variables);
     assert_eq!(finished.status, Some(0), "{finished:?}");
     let firsts = fs::read_to_string(firsts).unwrap();
-    let process = |line: &str| line.split_once(' ').unwrap().0.to_owned();
-    let of_honest: Vec<String> = firsts.lines().filter(|line| line.ends_with(" copy_honest")).map(process).collect();
-    let loads = |process: &String| of_honest.iter().filter(|other| *other == process).count();
-    // the process that checks and times loads it twice; processes that re-time or profile load it once
-    let twice = of_honest.iter().filter(|process| loads(process) == 2).count();
-    assert!(twice == 2 && of_honest.iter().any(|process| loads(process) == 1), "{firsts}");
+    // the process that checks and times loads a module twice, one that profiles once a repeat, and one that re-times once
+    let loads = |line: &str| firsts.lines().filter(|other| *other == line).count();
+    let of = |times: usize| firsts.lines().any(|line| loads(line) == times);
+    assert!(of(2) && of(3) && of(1), "{firsts}");
 
     let text = fs::read_to_string(folders(&place)[0].join("confirmations.jsonl")).unwrap();
     let audits = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
