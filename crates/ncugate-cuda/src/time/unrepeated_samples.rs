@@ -110,7 +110,7 @@ impl UnrepeatedGraph {
         let all: Vec<usize> = contents.iter().copied().cycle().take(buffers.sets.len()).collect();
         buffers.refresh(device, &all)?;
         surfaces.fill(device, launches)?;
-        buffers.warm(device, timed.sets as usize)?;
+        buffers.warm_after_refill(device, timed.sets as usize)?;
         let has_lead_in = !contents.contains(&lead_in);
         if !has_lead_in {
             buffers.refresh_lead_in_outputs(device, lead_in)?;
