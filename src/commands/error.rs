@@ -128,6 +128,9 @@ pub enum CommandError {
     /// Commits cannot be bisected.
     #[error(transparent)]
     Bisect(BisectError),
+    /// A measurement ended early, and its records cannot be judged.
+    #[error(transparent)]
+    Unjudged(LiveError),
     /// A program was not profiled.
     #[error(transparent)]
     ProgramProfile(#[from] ProgramProfileError),
@@ -160,6 +163,7 @@ impl From<LiveError> for CommandError {
             LiveError::Campaign(error) => Self::Campaign(error),
             LiveError::Judge(error) => error.into(),
             LiveError::Store(error) => Self::Store(error),
+            unjudged @ LiveError::Unjudged { .. } => Self::Unjudged(unjudged),
         }
     }
 }
@@ -250,6 +254,7 @@ impl CommandError {
             | Self::Export(_)
             | Self::Base(_)
             | Self::ProgramProfile(_)
+            | Self::Unjudged(_)
             | Self::Calibration(_) => Outcome::Environment,
         }
     }

@@ -54,10 +54,17 @@ pub fn history(args: &HistoryArgs, invocation: &Invocation, out: &mut Output) ->
     }
     cache.prune();
     let mut history = History::new(runs, problems);
+    let mut is_empty = history.phases.is_empty() && history.problems.is_empty();
     if !names.is_empty() {
         let (chosen, missing) = history.of(&names);
         history = chosen;
+        is_empty = history.phases.is_empty() && history.problems.is_empty();
         history.problems.extend(missing.iter().map(|name| format!("phase '{name}' has no run").into()));
+    }
+    if is_empty {
+        // The page of an earlier call, or of another folder, stays.
+        history.problems.iter().for_each(|problem| warn(&format!("not judged: {}", logged(problem))));
+        return Err(no_run(&args.folders.profiles));
     }
     for phase in &mut history.phases {
         match Leaderboard::open(&args.folders.profiles, &phase.name) {
@@ -97,6 +104,17 @@ pub fn history(args: &HistoryArgs, invocation: &Invocation, out: &mut Output) ->
         warn(&format!("not judged: {}", logged(problem)));
     }
     Ok(Outcome::Passed)
+}
+
+/// A wrong name, or a folder without a run of the chosen phases.
+fn no_run(profiles: &Path) -> CommandError {
+    let folder = profiles.display();
+    CommandError::Usage(match profiles.exists() {
+        false => format!("no folder `{folder}`; name the folder of the runs with --profiles"),
+        true => format!(
+            "no run to show in `{folder}`; measure a phase with `ncugate run`, or name another folder with --profiles"
+        ),
+    })
 }
 
 fn problem(folder: &Path, error: &dyn std::fmt::Display) -> CleanText {

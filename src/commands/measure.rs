@@ -95,7 +95,16 @@ pub fn live(
         ncugate_judge::store::forget_search(journal);
     }
     let folder = args.folders.report(&phase.name, &session.measurements().run().manifest.run);
-    let judged = conclude_in(&folder, &session, RunSource::Live, &args.saying, invocation, out)?;
+    let (judged, ended) = match (conclude_in(&folder, &session, RunSource::Live, &args.saying, invocation, out), ended)
+    {
+        (Ok(judged), ended) => (judged, ended),
+        (Err(error), Ok(())) => return Err(error),
+        (Err(error), Err(cause)) => {
+            // The cause is the first error.
+            report_error(&cause.into());
+            return Err(error);
+        }
+    };
     let builds = session.measurements().run().builds.iter();
     let own: Vec<_> = builds.filter(|build| plan.candidates().any(|variant| variant.id == build.variant)).collect();
     let judged = if unbuilt(&own).is_some() { unmeasured(args, judged) } else { judged };

@@ -9,6 +9,7 @@ use crate::console::Output;
 use crate::exit::Outcome;
 use crate::invocation::Invocation;
 use ncugate_judge::PhaseRun;
+use ncugate_model::disk::is_same_file;
 use ncugate_report::kernels::{self, KernelFilter};
 use ncugate_report::write::replace;
 use ncugate_report::{RunSource, compare, show};
@@ -37,6 +38,10 @@ pub fn page(args: &PageArgs, invocation: &Invocation, out: &mut Output) -> Resul
         }
         out.machine().write_all(html.as_bytes())?;
         return Ok(Outcome::Passed);
+    }
+    if let Some(input) = args.paths.iter().find(|input| is_same_file(input, &path)) {
+        let input = input.display();
+        return Err(CommandError::Usage(format!("`{input}` is the report to read; name another file with --output")));
     }
     replace(&path, &html)?;
     writeln!(out, "page: {}", path.display())?;

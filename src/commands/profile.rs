@@ -5,6 +5,7 @@ use crate::cli::ProfileArgs;
 use crate::console::Output;
 use crate::exit::Outcome;
 use ncugate_campaign::ProgramProfile;
+use ncugate_report::write::prove_writable;
 use std::io::Write;
 use std::process::Command;
 use std::time::Duration;
@@ -14,6 +15,12 @@ pub fn profile(args: &ProfileArgs, out: &mut Output) -> Result<Outcome, CommandE
     let Some((program, arguments)) = args.program.split_first() else {
         return Err(CommandError::Usage("name a program".to_owned()));
     };
+    // The program can take hours.
+    args.output.parent().map_or(Ok(()), prove_writable)?;
+    if args.output.is_dir() {
+        let folder = args.output.display();
+        return Err(CommandError::Usage(format!("`{folder}` is a folder; name the report's file with --output")));
+    }
     let mut command = Command::new(program);
     command.args(arguments);
     signal::watch();

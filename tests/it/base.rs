@@ -357,3 +357,16 @@ fn an_interrupted_run_leaves_no_worktree_and_a_stale_one_is_replaced() {
     }
     repository.assert_clean();
 }
+
+#[test]
+fn a_run_that_cannot_start_leaves_no_folder() {
+    let mut repository = Repository::new("copy_honest");
+    repository.variables.push(("NCUGATE_DOUBLE_INIT", "100".to_owned()));
+    for more in [&[][..], &["--base", "HEAD"]] {
+        let finished = repository.run(more);
+        assert_eq!(finished.status, Some(3), "{finished:?}");
+        for folder in ["reports", "profiles"] {
+            assert!(!repository.place.path().join(folder).exists(), "{folder}: {more:?}");
+        }
+    }
+}

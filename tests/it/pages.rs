@@ -160,6 +160,51 @@ fn the_index_links_rendered_reports_and_lists_unjudged_runs() {
     assert!(summary.contains("](<reports/phase_d/") && summary.contains("| gate"), "{summary}");
 }
 
+#[test]
+fn a_folder_without_runs_leaves_the_index_of_runs_as_it_is() {
+    let place = Place::new();
+    copy(&root().join(RECORDING), &place.path().join("profiles/phase_d/h200"));
+    assert_eq!(place.run(&["history", "--summary", "summary.md"]).status, Some(0));
+    let index = || (read(&place.path().join("reports/index.html")), read(&place.path().join("summary.md")));
+    let before = index();
+    std::fs::create_dir_all(place.path().join("empty/phase_d")).unwrap();
+    place.write("other.toml", &read(&root().join("configs/softmax.toml")));
+    for (args, said) in [
+        (&["history", "--summary", "summary.md", "--profiles", "typo"][..], "no folder `typo`"),
+        (&["history", "--summary", "summary.md", "--profiles", "empty"], "no run to show in `empty`"),
+        (&["history", "--summary", "summary.md", "other.toml"], "phase 'softmax' has no run"),
+    ] {
+        let finished = place.run(args);
+        assert_eq!(finished.status, Some(2), "{finished:?}");
+        assert!(finished.stderr.contains(said), "{finished:?}");
+        assert!(index() == before, "{args:?} replaced the page");
+    }
+    assert_eq!(place.run(&["history", "--profiles", "typo", "--reports", "new"]).status, Some(2));
+    assert!(!place.path().join("new").exists(), "nothing is written");
+}
+
+#[test]
+fn a_report_is_not_replaced_by_its_own_page_or_table() {
+    let place = Place::new();
+    let report = zstd::decode_all(std::fs::File::open(captures::data("g12.ncu-rep.zst")).unwrap()).unwrap();
+    let path = place.path().join("x.ncu-rep");
+    std::fs::write(&path, &report).unwrap();
+    for args in [
+        &["page", "x.ncu-rep", "-o", "x.ncu-rep"][..],
+        &["page", "x.ncu-rep", "x.ncu-rep", "-o", "./x.ncu-rep"],
+        &["export", "x.ncu-rep", "--to", "csv", "-o", "x.ncu-rep"],
+        &["export", "*.ncu-rep", "--to", "perfetto", "-o", "x.ncu-rep"],
+    ] {
+        let finished = place.run(args);
+        assert_eq!(finished.status, Some(2), "{finished:?}");
+        assert!(
+            finished.stderr.contains("`x.ncu-rep` is the report to read") || args.contains(&"./x.ncu-rep"),
+            "{finished:?}"
+        );
+        assert!(std::fs::read(&path).unwrap() == report, "{args:?}");
+    }
+}
+
 /// The page links a report only where it is written, by a path from the page or from the summary.
 #[test]
 fn links_of_the_history_lead_to_pages() {

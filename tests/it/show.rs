@@ -140,6 +140,7 @@ fn one_launch_in_full_rules_and_session() {
     let session = text(&[&full1, "--session"]);
     assert!(session.contains("2025.3.1.0 (build 36398880) (public-release)"));
     assert!(session.contains("clock control"));
+    assert!(session.contains("not on the command line; ncu's default is kernel"), "{session}");
 }
 
 #[test]

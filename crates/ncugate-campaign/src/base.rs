@@ -70,6 +70,8 @@ pub struct BaseCheckout {
     /// The folder in the worktree that corresponds to the working directory.
     pub root: PathBuf,
     worktree: PathBuf,
+    /// The folder of profiles, if it did not exist before.
+    made: Option<PathBuf>,
     lock: Option<FileLock>,
 }
 
@@ -99,6 +101,7 @@ impl BaseCheckout {
         let short = commit.get(..12).unwrap_or(&commit);
         let (folder, name) = (profiles.join(FOLDER), format!("{phase}-{short}"));
         let failed = |source| BaseError::Folder { path: folder.clone(), source };
+        let made = (!profiles.exists()).then(|| profiles.to_owned());
         std::fs::create_dir_all(&folder).map_err(failed)?;
         let lock = match FileLock::take(&folder.join(format!("{name}.lock"))).map_err(failed)? {
             LockAttempt::Acquired(lock) => lock,
@@ -107,8 +110,14 @@ impl BaseCheckout {
             }
         };
         let worktree = folder.join(name);
-        let checkout =
-            Self { root: worktree.join(&inside), reference: reference.to_owned(), commit, worktree, lock: Some(lock) };
+        let checkout = Self {
+            root: worktree.join(&inside),
+            reference: reference.to_owned(),
+            commit,
+            worktree,
+            made,
+            lock: Some(lock),
+        };
         checkout.remove();
         let path = checkout.worktree.display().to_string();
         let add = ["worktree", "add", "--detach", "--force", &path, &checkout.commit];
@@ -130,6 +139,10 @@ impl Drop for BaseCheckout {
         if let Some(folder) = self.worktree.parent() {
             // The folder stays if another phase has files in it.
             let _ = std::fs::remove_dir(folder);
+        }
+        if let Some(profiles) = &self.made {
+            // The folder stays if a run is in it.
+            let _ = std::fs::remove_dir(profiles);
         }
     }
 }

@@ -413,7 +413,7 @@ fn reason(ran: &SessionOutcome, launched: bool) -> String {
     let missing = || match ran.report {
         Some(_) if launched => NcuFailure::Unverified { ending: ran.ending.to_string() },
         Some(_) => NcuFailure::Missing { ending: ran.ending.to_string() },
-        None => NcuFailure::NoKernelsProfiled,
+        None => NcuFailure::no_kernels(&ran.log),
     };
     ran.explain(&ran.failure.clone().unwrap_or_else(missing))
 }

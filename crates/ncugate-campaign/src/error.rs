@@ -88,14 +88,46 @@ pub enum CampaignError {
     /// The user asked to stop.
     #[error("interrupted; run again to continue")]
     Interrupted,
+    /// The user asked to stop a run that also failed.
+    #[error("{cause}; the run was also interrupted")]
+    FailedAndInterrupted { cause: Box<CampaignError> },
 }
 
 impl CampaignError {
+    /// The error of a stage during which the user asked to stop.
+    #[must_use]
+    pub fn interrupted(self) -> Self {
+        match self {
+            Self::Interrupted
+            | Self::Build(BuildError::Interrupted)
+            | Self::External(ExternalError::Interrupted)
+            | Self::Profile(ProfileError::Interrupted) => Self::Interrupted,
+            Self::FailedAndInterrupted { cause } => Self::FailedAndInterrupted { cause },
+            cause => Self::FailedAndInterrupted { cause: Box::new(cause) },
+        }
+    }
+
     /// The missing part, in a few words.
     pub fn lacking(&self) -> String {
         match self {
             Self::NoGpu { .. } => "no GPU was found".to_owned(),
             other => other.to_string().lines().next().unwrap_or("this machine cannot measure").to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interrupt_does_not_hide_the_error_of_a_stage() {
+        let full = || CampaignError::Io { what: "write a job", source: io::Error::other("no space left on device") };
+        let both = full().interrupted();
+        assert_eq!(both.to_string(), "cannot write a job: no space left on device; the run was also interrupted");
+        assert_eq!(both.interrupted().to_string().matches("interrupted").count(), 1, "stages contain each other");
+        for own in [CampaignError::from(BuildError::Interrupted), CampaignError::Interrupted] {
+            assert!(matches!(own.interrupted(), CampaignError::Interrupted));
         }
     }
 }

@@ -29,6 +29,19 @@ pub enum LiveError {
     /// A run cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The measurement ended early, and its records cannot be judged.
+    #[error("{cause}; the records until then cannot be judged: {error}")]
+    Unjudged { cause: Box<LiveError>, error: Box<LiveError> },
+}
+
+impl LiveError {
+    /// The error of the judgement after a measurement: second if the measurement failed too.
+    fn after(ended: Result<(), Self>, error: Self) -> Self {
+        match ended {
+            Ok(()) => error,
+            Err(cause) => Self::Unjudged { cause: Box::new(cause), error: Box::new(error) },
+        }
+    }
 }
 
 /// Whether an unfinished run of the same plan is continued.
@@ -88,9 +101,12 @@ impl<'a> LiveRun<'a> {
         let turn = self.turn();
         let early = self.early(&turn, &folder);
         let (mut writer, ended) = self.campaign(writer, earlier.as_deref(), (&turn, &early));
-        let mut session = self.session(&folder)?;
+        let ended = ended.map_err(LiveError::from);
+        let mut session = match self.session(&folder) {
+            Ok(session) => session,
+            Err(error) => return Err(LiveError::after(ended, error)),
+        };
         let ended = ended
-            .map_err(LiveError::from)
             .and_then(|()| self.confirm(&mut writer, &mut session, &early))
             .and_then(|()| self.deep_profile(&mut writer, &session, &early))
             .and_then(|()| self.seal(&mut writer));
@@ -99,7 +115,10 @@ impl<'a> LiveRun<'a> {
             // If this fails too, the error itself is sufficient.
             let _ = writer.stopped(&why.to_string());
         }
-        session.update(Arc::new(Run::load(&folder)?))?;
+        let run = Run::load(&folder).map_err(LiveError::from);
+        if let Err(error) = run.and_then(|run| Ok(session.update(Arc::new(run))?)) {
+            return Err(LiveError::after(ended, error));
+        }
         if ended.is_ok() {
             writer.judged(session.run_verdict())?;
         }
@@ -246,8 +265,9 @@ impl<'a> LiveRun<'a> {
             Err(LiveError::Campaign(CampaignError::Interrupted)) => RunState::Interrupted,
             Err(_) => RunState::Running,
         };
-        writer.finish(state, Timestamp::now())?;
-        ended
+        let finished = writer.finish(state, Timestamp::now());
+        ended?;
+        Ok(finished?)
     }
 
     /// Takes the deep profiles of the selected variant and of other requested ones, after all measurements.
@@ -278,5 +298,19 @@ impl<'a> LiveRun<'a> {
         }
         writer.warn(&format!("input files changed during the run; it began with {}", changed.join(", ")))?;
         Ok(writer.unseal()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_of_a_measurement_comes_before_that_of_its_judgement() {
+        let lost = || CampaignError::LaneLost;
+        let unread = || LiveError::from(CampaignError::Interrupted);
+        let both = LiveError::after(Err(lost().into()), unread()).to_string();
+        assert!(both.starts_with(&format!("{}; the records until then cannot be judged: ", lost())), "{both}");
+        assert_eq!(LiveError::after(Ok(()), unread()).to_string(), unread().to_string());
     }
 }

@@ -4,9 +4,11 @@ use super::error::CampaignError;
 use super::gpu_turn::{GpuTurn, GpuWait};
 use super::progress::Progress;
 use super::tools::device;
+use ncu_rep::{Report, ReportError};
 use ncugate_model::ComputeCapability;
 use ncugate_model::disk::{Durability, replace, scratch_folder};
 use ncugate_model::metric::{Catalogue, MetricError};
+use ncugate_model::number::counted;
 use ncugate_ncu::{Job, Knobs, LaunchSelection, Ncu, Processes, ProfileDetail, Runner};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -37,19 +39,32 @@ pub enum ProgramProfileError {
     /// ncu failed, or the program under it.
     #[error("no report: {reason}")]
     NoReport { reason: String },
-    #[error("cannot write {}", path.display())]
+    /// The program or ncu failed after launches were counted.
+    #[error("{reason}; the report has {} until then: {}", counted(*launches, "launch"), kept.display())]
+    Incomplete { reason: String, launches: usize, kept: PathBuf },
+    /// ncu's file is damaged, or of an unknown form.
+    #[error("{reason}; ncu's file is kept as {}", kept.display())]
+    Unreadable {
+        reason: String,
+        kept: PathBuf,
+        /// Why it cannot be read.
+        source: ReportError,
+    },
+    #[error("cannot write {}; ncu's report is kept as {}", path.display(), kept.display())]
     Write {
         path: PathBuf,
+        kept: PathBuf,
         /// The I/O error.
         source: std::io::Error,
     },
 }
 
 impl ProgramProfile<'_> {
-    /// Waits for the GPU, runs the program, and writes the report.
+    /// Waits for the GPU, runs the program, and writes the report. The report of a program that failed is kept too, but
+    /// does not replace an earlier one.
     ///
     /// # Errors
-    /// There is no GPU or ncu, a metric is unknown, or ncu gives no report.
+    /// There is no GPU or ncu, a metric is unknown, the program failed, or ncu gives no report.
     pub fn take(&self, wait: GpuWait, progress: &(dyn Progress + Sync)) -> Result<(), ProgramProfileError> {
         let device = device()?.map_err(|reason| CampaignError::NoGpu { reason })?;
         let metrics = counters(self.metrics, device.compute_capability)?;
@@ -61,8 +76,10 @@ impl ProgramProfile<'_> {
         let place = scratch.join(format!("program-{}", std::process::id()));
         std::fs::create_dir(&place).map_err(io)?;
         let taken = self.run(&ncu, &metrics, (&place, &scratch));
-        // The folder was created above; leftovers do no harm.
-        let _ = std::fs::remove_dir_all(&place);
+        if !matches!(taken, Err(ProgramProfileError::Write { .. })) {
+            // The folder was created above; leftovers do no harm.
+            let _ = std::fs::remove_dir_all(&place);
+        }
         taken
     }
 
@@ -91,15 +108,51 @@ impl ProgramProfile<'_> {
         };
         let no_report = |reason: String| ProgramProfileError::NoReport { reason };
         let ran = runner.run(&job).map_err(|error| no_report(error.to_string()))?;
-        let report = match (&ran.failure, &ran.report) {
-            (Some(failure), _) => return Err(no_report(ran.explain(failure))),
-            (None, None) => return Err(no_report(format!("ncu {} without writing one", ran.ending))),
-            (None, Some(report)) => report,
+        let failure = ran.failure.as_ref().map(|failure| ran.explain(failure));
+        let Some(report) = &ran.report else {
+            return Err(no_report(failure.unwrap_or_else(|| format!("ncu {} without writing one", ran.ending))));
         };
-        let failed = |source| ProgramProfileError::Write { path: self.output.to_owned(), source };
-        let bytes = std::fs::read(report).map_err(failed)?;
-        replace(self.output, &bytes, Durability::Synced).map_err(failed)
+        let launches = Report::open(report).map(|report| report.launches().len());
+        match (failure, launches) {
+            (None, Ok(1..)) => self.keep(report, self.output),
+            (failure, Ok(0)) => {
+                Err(no_report(failure.unwrap_or_else(|| format!("ncu {}, and its report has no launch", ran.ending))))
+            }
+            (Some(reason), Ok(launches)) => {
+                let kept = unused(self.output);
+                self.keep(report, &kept)?;
+                Err(ProgramProfileError::Incomplete { reason, launches, kept })
+            }
+            (failure, Err(source)) => {
+                let kept = unused(self.output);
+                self.keep(report, &kept)?;
+                let reason = failure.unwrap_or_else(|| "the report cannot be read".to_owned());
+                Err(ProgramProfileError::Unreadable { reason, kept, source })
+            }
+        }
     }
+
+    fn keep(&self, report: &Path, output: &Path) -> Result<(), ProgramProfileError> {
+        let bytes = std::fs::read(report);
+        bytes
+            .and_then(|bytes| replace(output, &bytes, Durability::Synced))
+            .map_err(|source| ProgramProfileError::Write { path: output.to_owned(), kept: report.to_owned(), source })
+    }
+}
+
+/// The path, or if it is in use the first of `<stem>-1.<extension>`, `<stem>-2.<extension>`, ... that is not.
+fn unused(path: &Path) -> PathBuf {
+    let is_unused = |path: &PathBuf| path.symlink_metadata().is_err();
+    let numbered = |number: u32| {
+        let mut name = path.file_stem().unwrap_or_default().to_owned();
+        name.push(format!("-{number}"));
+        if let Some(extension) = path.extension() {
+            name.push(".");
+            name.push(extension);
+        }
+        path.with_file_name(name)
+    };
+    std::iter::once(path.to_owned()).chain((1..).map(numbered)).find(is_unused).unwrap_or_else(|| path.to_owned())
 }
 
 /// ncu's names of metrics, each once.

@@ -60,8 +60,9 @@ impl Campaign<'_> {
             Err(CampaignError::Interrupted) => RunState::Interrupted,
             Err(_) => RunState::Running,
         };
-        self.writer.finish(state, Timestamp::now())?;
-        outcome
+        let finished = self.writer.finish(state, Timestamp::now());
+        outcome?;
+        Ok(finished?)
     }
 
     fn stages(&mut self, earlier: Option<&Run>) -> Result<(), CampaignError> {
@@ -94,11 +95,13 @@ impl Campaign<'_> {
     ) -> Result<T, CampaignError> {
         let started = Instant::now();
         let outcome = work(self);
-        self.writer.spent(stage, started.elapsed().as_secs_f64())?;
-        if process::interrupted() {
-            return Err(CampaignError::Interrupted);
+        let spent = self.writer.spent(stage, started.elapsed().as_secs_f64());
+        match outcome {
+            Err(cause) if process::interrupted() => Err(cause.interrupted()),
+            Err(cause) => Err(cause),
+            Ok(_) if process::interrupted() => Err(CampaignError::Interrupted),
+            Ok(value) => spent.map(|()| value).map_err(CampaignError::from),
         }
-        outcome
     }
 
     fn build(&mut self) -> Result<Vec<BuildRecord>, CampaignError> {

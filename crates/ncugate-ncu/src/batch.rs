@@ -314,7 +314,7 @@ impl BatchAttempt {
         Some(told.unwrap_or_else(|| match self.ran.report {
             Some(_) if self.unverified => NcuFailure::Unverified { ending: self.ran.ending.to_string() },
             Some(_) => NcuFailure::Missing { ending: self.ran.ending.to_string() },
-            None => NcuFailure::NoKernelsProfiled,
+            None => NcuFailure::no_kernels(&self.ran.log),
         }))
     }
 
@@ -415,7 +415,7 @@ fn without_unknown(metrics: &mut Vec<NcuMetric>, failure: &NcuFailure) -> Result
         }
         NcuFailure::NotStarted { .. }
         | NcuFailure::Permission
-        | NcuFailure::NoKernelsProfiled
+        | NcuFailure::NoKernelsProfiled { .. }
         | NcuFailure::DriverResourceUnavailable
         | NcuFailure::Lock { .. }
         | NcuFailure::DriverIncompatible

@@ -7,7 +7,13 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Number of log lines that are worth showing.
-const LAST_LINES: usize = 6;
+const SHOWN_LINES: usize = 6;
+/// Maximum length of a shown line, in characters.
+const LONGEST_LINE: usize = 300;
+/// Errors of ncu that follow from another one, or from the end of the target.
+const CONSEQUENCES: [&str; 2] = ["The application returned an error code", "An error occurred while trying to profile"];
+/// Warnings of ncu that are no hint: the failure itself, and a note of every session.
+const NO_HINTS: [&str; 2] = ["No kernels were profiled", "Note: Running with unmodified GPU clocks"];
 
 /// Why a session has no launches, or only some of them.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
@@ -26,8 +32,15 @@ pub enum NcuFailure {
     )]
     Permission,
     /// ncu followed the target to its end and saw no matching launch; its exit status was 0.
-    #[error("no kernels were profiled: the program launched none, or none matched the kernel filter and NVTX range")]
-    NoKernelsProfiled,
+    #[error(
+        "no kernels were profiled: the program launched none, or none matched the kernel filter and NVTX range{}",
+        if hints.is_empty() { String::new() } else { format!("; ncu says: {}", hints.join(" | ")) }
+    )]
+    NoKernelsProfiled {
+        /// ncu's other warnings, and the kernels that it saw.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        hints: Vec<String>,
+    },
     /// A metric name that this chip or this ncu does not know.
     #[error(
         "unknown metric `{name}`; list the names of this chip with `ncu --query-metrics`, and add the suffix (.avg, .sum)"
@@ -66,7 +79,7 @@ pub enum NcuFailure {
     #[error("ncu ran out of memory to save device memory between passes; use smaller shapes or fewer metrics")]
     OutOfMemory,
     /// The program ended with this status, and ncu passed it on.
-    #[error("the profiled program exited with status {status}{}", if *status == 11 { " (or SIGSEGV)" } else { "" })]
+    #[error("the profiled program exited with status {status}{}", signal_of(*status))]
     TargetExit {
         /// Its status, or the signal that ended it.
         status: i32,
@@ -118,7 +131,7 @@ impl NcuFailure {
             | Self::DriverResourceUnavailable
             | Self::DriverIncompatible
             | Self::UnknownGpu => true,
-            Self::NoKernelsProfiled
+            Self::NoKernelsProfiled { .. }
             | Self::UnknownMetric { .. }
             | Self::Lock { .. }
             | Self::UnableToWrite { .. }
@@ -176,15 +189,21 @@ impl NcuFailure {
             Some(Self::UnableToWrite { file: word(rest) })
         } else if says("bad allocation") || says("ContextSaveFailed") {
             Some(Self::OutOfMemory)
-        } else if let Some(rest) =
-            after(printed, "The application returned an error code (").filter(|_| !says("==ERROR== Failed to profile"))
-        {
+        } else if causes(printed).next().is_some() {
+            // ncu's own error comes before the end of the target, which follows from it.
+            None
+        } else if let Some(rest) = after(printed, "The application returned an error code (") {
             Some(Self::TargetExit { status: rest.split(')').next()?.parse().ok()? })
-        } else if says("No kernels were profiled") && !says("==ERROR== Failed to") {
-            Some(Self::NoKernelsProfiled)
+        } else if says("No kernels were profiled") {
+            Some(Self::no_kernels(printed))
         } else {
             None
         }
+    }
+
+    /// No launch was profiled, with the hints in what ncu printed.
+    pub fn no_kernels(printed: &str) -> Self {
+        Self::NoKernelsProfiled { hints: hints(printed) }
     }
 
     pub fn reach(&self) -> FailureScope {
@@ -197,7 +216,7 @@ impl NcuFailure {
             | Self::UnknownGpu
             | Self::UnableToWrite { .. } => FailureScope::Environment,
             Self::UnknownMetric { .. } => FailureScope::Group,
-            Self::NoKernelsProfiled
+            Self::NoKernelsProfiled { .. }
             | Self::OutOfMemory
             | Self::TargetExit { .. }
             | Self::Timeout
@@ -246,13 +265,57 @@ fn metric_of_expression(text: &str) -> String {
 
 /// The printed errors, or else the last lines.
 fn telling_lines(printed: &str) -> Vec<String> {
+    let shown = |line: &str| text::clip(line, LONGEST_LINE);
+    let found: Vec<String> = causes(printed).take(SHOWN_LINES).map(shown).collect();
+    if !found.is_empty() {
+        return found;
+    }
     let lines: Vec<&str> = printed.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let errors: Vec<&str> = lines.iter().filter_map(|line| line.strip_prefix("==ERROR== ")).collect();
-    let shown = if errors.is_empty() { &lines } else { &errors };
-    if shown.is_empty() {
+    if lines.is_empty() {
         return vec!["it printed nothing".to_owned()];
     }
-    shown[shown.len().saturating_sub(LAST_LINES)..].iter().map(|line| text::line(line)).collect()
+    lines[lines.len().saturating_sub(SHOWN_LINES)..].iter().copied().map(shown).collect()
+}
+
+/// ncu's errors that do not follow from another one, in order.
+fn causes(printed: &str) -> impl Iterator<Item = &str> {
+    let errors = printed.lines().filter_map(|line| line.trim().strip_prefix("==ERROR== "));
+    errors.filter(|error| !CONSEQUENCES.iter().any(|known| error.starts_with(known)))
+}
+
+/// What ncu says about launches that it did not profile: its warnings, and the kernels that it saw.
+fn hints(printed: &str) -> Vec<String> {
+    let warnings = printed.lines().filter_map(|line| line.trim().strip_prefix("==WARNING== "));
+    let telling = warnings.filter(|warning| !NO_HINTS.iter().any(|known| warning.starts_with(known)));
+    let mut hints: Vec<String> = telling.take(SHOWN_LINES).map(|line| text::clip(line, LONGEST_LINE)).collect();
+    let listed = printed.lines().map(str::trim).skip_while(|line| *line != "Available Kernels:").skip(1);
+    let name = |line| numbered(line).map(|name| format!("`{}`", text::clip(name, LONGEST_LINE)));
+    let kernels: Vec<String> = listed.map_while(name).collect();
+    if !kernels.is_empty() {
+        let (shown, left) = kernels.split_at(kernels.len().min(SHOWN_LINES));
+        let more = if left.is_empty() { String::new() } else { format!(" and {} more", left.len()) };
+        hints.push(format!("available kernels: {}{more}", shown.join(", ")));
+    }
+    hints
+}
+
+/// The text after `1. `.
+fn numbered(line: &str) -> Option<&str> {
+    let (number, text) = line.split_once(". ")?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then_some(text)
+}
+
+/// ncu passes on a signal as if it were a status.
+const fn signal_of(status: i32) -> &'static str {
+    match status {
+        6 => " (or SIGABRT)",
+        8 => " (or SIGFPE)",
+        9 => " (or SIGKILL)",
+        11 => " (or SIGSEGV)",
+        15 => " (or SIGTERM)",
+        _ => "",
+    }
 }
 
 #[cfg(test)]
@@ -277,12 +340,14 @@ mod tests {
             "crash" => include_str!("../../../tests/data/ncu/crash.txt"),
             _ => include_str!("../../../tests/data/ncu/unknown-metric.txt"),
         };
-        assert!(matches!(of(0, real("no-kernels")), NoKernelsProfiled));
-        assert!(matches!(of(0, real("no-match")), NoKernelsProfiled));
+        assert!(matches!(of(0, real("no-kernels")), NoKernelsProfiled { .. }));
+        assert!(matches!(of(0, real("no-match")), NoKernelsProfiled { .. }));
         assert!(matches!(of(3, real("target-exit")), TargetExit { .. }));
         assert!(matches!(of(6, real("target-abort")), TargetExit { .. }));
+        assert!(of(6, real("target-abort")).to_string().ends_with("exited with status 6 (or SIGABRT)"));
         assert!(matches!(of(1, real("unwritable")), UnableToWrite { .. }));
         assert_eq!(of(9, real("crash")).reach(), FailureScope::Batch);
+        assert!(of(9, real("crash")).to_string().ends_with("An error was reported by the driver: | LaunchFailed"));
         // For ncu, a metric that this chip lacks is not a failure: its value is missing, and gates notice that.
         assert_eq!(NcuFailure::diagnose(ProcessExit::Completed, real("unknown-metric")), None);
     }
@@ -306,12 +371,42 @@ mod tests {
             device 0. To find out supported GPUs refer --list-chips option.\n==PROF== Disconnected from process 41\n\
             ==WARNING== No kernels were profiled.\n";
         assert_eq!((of(0, text), UnknownGpu.reach()), (UnknownGpu, FailureScope::Environment));
-        assert!(UnknownGpu.denies_counters() && !NoKernelsProfiled.denies_counters());
+        assert!(UnknownGpu.denies_counters() && !NcuFailure::no_kernels("").denies_counters());
     }
 
     #[test]
     fn no_kernels_profiled_is_a_failure_although_the_status_is_0() {
-        assert_eq!(of(0, "==WARNING== No kernels were profiled.\n"), NoKernelsProfiled);
+        assert_eq!(of(0, "==WARNING== No kernels were profiled.\n"), NcuFailure::no_kernels(""));
+    }
+
+    #[test]
+    fn hints_of_ncu_are_passed_on_bounded_and_clean() {
+        let text = of(0, include_str!("../../../tests/data/ncu/no-match.txt")).to_string();
+        assert!(text.contains("requires the --target-processes all option"), "{text}");
+        assert!(text.ends_with("available kernels: `scale`") && !text.contains("unmodified GPU clocks"), "{text}");
+        let names: String = (1..=40).map(|n| format!("{n}. k\u{1b}[31m{n}{}\n", "x".repeat(5_000))).collect();
+        let warnings = "==WARNING== an expression matches only push/pop ranges\n".repeat(30);
+        let printed = format!("==WARNING== No kernels were profiled.\n{warnings}Available Kernels:\n{names}\n41. no\n");
+        let text = of(0, &printed).to_string();
+        assert!(text.contains("matches only push/pop ranges") && text.ends_with(" and 34 more"), "{text}");
+        assert!(text.len() < 5_000 && !text.contains('\u{1b}'), "{text}");
+        let recorded: NcuFailure = serde_json::from_str(r#"{"kind":"no_kernels_profiled"}"#).unwrap();
+        assert_eq!(recorded, NcuFailure::no_kernels(""), "as older runs have it");
+    }
+
+    #[test]
+    fn the_first_error_of_ncu_is_the_cause_and_not_the_end_of_the_target() {
+        let failed = "==ERROR== Nsight Compute failed to connect to the CUDA driver (stub libcuda.so[.1] on path?).\n";
+        let ended = "==ERROR== The application returned an error code (1).\n==WARNING== No kernels were profiled.\n";
+        for (status, text) in
+            [(1, format!("{failed}{ended}")), (0, format!("{failed}==WARNING== No kernels were profiled.\n"))]
+        {
+            let said = of(status, &text).to_string();
+            assert!(said.contains(": Nsight Compute failed to connect to the CUDA driver"), "{said}");
+            assert!(!said.contains("application") && !said.contains("launched none"), "{said}");
+        }
+        let many: String = (0..20).map(|n| format!("==ERROR== error {n}\n")).collect();
+        assert!(of(1, &many).to_string().contains(": error 0 | error 1 | "), "the first errors are shown");
     }
 
     #[test]

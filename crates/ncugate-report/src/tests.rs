@@ -382,7 +382,7 @@ fn pages() {
     pages.extend([("p6", 6), ("p90", 90), ("p1000", 1_000), ("p10000", 10_000)].map(|(n, v)| (n, Fixture::new(v))));
     for (name, fixture) in pages {
         let folder = folder.join(name);
-        write::prove_writable(&folder).unwrap();
+        std::fs::create_dir_all(&folder).unwrap();
         let started = std::time::Instant::now();
         let report = fixture.report();
         write::write(&report, &folder).unwrap();
@@ -403,7 +403,7 @@ fn pages() {
     for (name, fixture) in [("", Fixture::new(90)), ("-hostile", hostile())] {
         for (kind, page) in [("compare", compared(&fixture)), ("index", indexed(&fixture))] {
             let folder = folder.join(format!("{kind}{name}"));
-            write::prove_writable(&folder).unwrap();
+            std::fs::create_dir_all(&folder).unwrap();
             std::fs::write(folder.join("report.html"), page).unwrap();
         }
     }

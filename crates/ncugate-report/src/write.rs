@@ -17,10 +17,11 @@ pub struct ReportFiles {
     pub page: PathBuf,
 }
 
-/// Creates the folder and checks that it is writable, before anything is measured.
+/// Checks before anything is measured that the folder is writable or can be created. Creates nothing that stays.
 pub fn prove_writable(folder: &Path) -> Result<(), WriteError> {
-    fs::create_dir_all(folder).map_err(|source| disk(folder, source))?;
-    let probe = folder.join(format!(".ncugate-probe-{}", std::process::id()));
+    let is_there = |folder: &&Path| folder.symlink_metadata().is_ok();
+    let nearest = folder.ancestors().find(is_there).unwrap_or(Path::new(""));
+    let probe = nearest.join(format!(".ncugate-probe-{}", std::process::id()));
     fs::write(&probe, b"ncugate").map_err(|source| disk(folder, source))?;
     fs::remove_file(&probe).map_err(|source| disk(&probe, source))
 }
@@ -83,7 +84,7 @@ mod tests {
         let error = prove_writable(&file.join("sub")).unwrap_err().to_string();
         assert!(error.contains("taken") && error.contains("choose another folder"), "{error}");
         prove_writable(&folder.path().join("new/deep")).unwrap();
-        assert_eq!(fs::read_dir(folder.path().join("new/deep")).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left behind");
     }
 
     #[test]

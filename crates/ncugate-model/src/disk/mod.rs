@@ -9,6 +9,6 @@ mod turn;
 
 pub use lock::{FileLock, LockAttempt, LockOwner};
 pub use private::{private_folder, user};
-pub use replace::{Durability, replace, replace_with};
+pub use replace::{Durability, is_same_file, replace, replace_with};
 pub use scratch::scratch_folder;
 pub use turn::{Turn, TurnOutcome};

@@ -1,8 +1,12 @@
 //! Atomic writes: a file is written to a temporary path and then renamed, so that no reader sees a partial file.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+
+/// Folders whose entries are devices, or the open files of a process.
+const DEVICES: [&str; 4] = ["/dev", "/dev/fd", "/proc/self/fd", "/dev/pts"];
 
 /// The failure that a write has to survive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +26,14 @@ pub fn replace(path: &Path, bytes: &[u8], durability: Durability) -> io::Result<
     replace_with(path, durability, |file| file.write_all(bytes), |error| error)
 }
 
-/// Writes a file with the output of `write`, in an existing folder. `failed` converts system errors.
+/// Whether both paths lead to the same file.
+pub fn is_same_file(one: &Path, other: &Path) -> bool {
+    let identity = |path: &Path| path.metadata().map(|about| (about.dev(), about.ino())).ok();
+    identity(one).is_some_and(|file| identity(other) == Some(file))
+}
+
+/// Writes a file with the output of `write`, in an existing folder. `failed` converts system errors. A device is written,
+/// not replaced: a rename would remove it for the whole machine.
 ///
 /// # Errors
 /// Those of `write` and of the system; the file is unchanged.
@@ -32,6 +43,11 @@ pub fn replace_with<E>(
     write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
     failed: impl Fn(io::Error) -> E,
 ) -> Result<(), E> {
+    if is_device(path) {
+        let mut file = BufWriter::new(OpenOptions::new().write(true).open(path).map_err(&failed)?);
+        write(&mut file)?;
+        return file.flush().map_err(&failed);
+    }
     let draft = draft(path);
     let written = (|| {
         let mut file = BufWriter::new(File::create(&draft).map_err(&failed)?);
@@ -50,6 +66,11 @@ pub fn replace_with<E>(
     written
 }
 
+fn is_device(path: &Path) -> bool {
+    let is_device_file = path.symlink_metadata().is_ok_and(|about| about.file_type().is_char_device());
+    is_device_file || path.parent().is_some_and(|folder| DEVICES.iter().any(|known| folder == Path::new(known)))
+}
+
 /// The temporary path: in the same folder, under a name that no other thread or process uses.
 fn draft(path: &Path) -> PathBuf {
     use std::sync::atomic::{AtomicU64, Ordering};
@@ -63,6 +84,16 @@ fn draft(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_device_is_written_and_not_replaced() {
+        for device in ["/dev/null", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"] {
+            assert!(is_device(Path::new(device)), "{device}");
+        }
+        assert!(!is_device(Path::new("/dev/shm/page.html")) && !is_device(Path::new("page.html")));
+        replace(Path::new("/dev/null"), b"one", Durability::Cached).unwrap();
+        assert!(fs::symlink_metadata("/dev/null").unwrap().file_type().is_char_device());
+    }
 
     #[test]
     fn a_writer_that_fails_leaves_the_file_as_it_was_and_no_draft() {

@@ -153,6 +153,9 @@ pub enum ShowError {
     Frame(#[from] FrameError),
     #[error(transparent)]
     Export(#[from] ExportError),
+    /// The output would replace a report that is read.
+    #[error("`{}` is the report to read; name another file with --output", path.display())]
+    OutputIsInput { path: PathBuf },
     /// The output cannot be written.
     #[error("cannot write `{}`", path.display())]
     Write {
@@ -168,7 +171,7 @@ impl ShowError {
     pub const fn is_usage(&self) -> bool {
         match self {
             Self::NoReport { .. } | Self::Pattern(_) | Self::NoMetric { .. } | Self::NoLaunch { .. } => true,
-            Self::MissingMetric(_) | Self::NotByLine { .. } => true,
+            Self::MissingMetric(_) | Self::NotByLine { .. } | Self::OutputIsInput { .. } => true,
             Self::NoPageOfCsv { .. } | Self::NotInCsv { .. } => true,
             Self::Kernels(KernelsError::NoLaunch { .. }) => true,
             Self::Kernels(KernelsError::Damaged { .. }) => false,
@@ -212,6 +215,11 @@ fn source_files(report: &ncu_rep::Report, launch: u32) -> Vec<SourceFile<'_>> {
 
 fn show_all(request: &ShowRequest, out: &mut Pipe<'_>) -> Result<(), ShowError> {
     let inputs = input::open(&request.reports)?;
+    if let ShowContent::Export { output, .. } | ShowContent::Trace { output } = &request.shown
+        && inputs.iter().any(|input| disk::is_same_file(Path::new(&input.name), output))
+    {
+        return Err(ShowError::OutputIsInput { path: output.clone() });
+    }
     let captures: Vec<Capture<'_>> = inputs.iter().map(Input::capture).collect();
     let filter = LaunchFilter {
         kernel: request.kernel.clone(),

@@ -109,6 +109,10 @@ pub(super) fn session(inputs: &[Input], out: &mut String) -> Result<(), FrameErr
     Ok(())
 }
 
+/// ncu's defaults for options that are not on its command line.
+const DEFAULT_CLOCKS: &str = "not on the command line; ncu's default is base: durations are at the base clock";
+const DEFAULT_REPLAY: &str = "not on the command line; ncu's default is kernel";
+
 fn session_facts(session: &Session, fact: &mut impl FnMut(&str, String)) {
     fact("command line", session.command_line.clone());
     let created = session.created.and_then(|seconds| i64::try_from(seconds).ok());
@@ -118,8 +122,8 @@ fn session_facts(session: &Session, fact: &mut impl FnMut(&str, String)) {
         fact(&version.provider, version.version.clone());
     }
     fact("driver", session.driver.map(|driver| format!("{driver:.2}")).unwrap_or_default());
-    fact("clock control", session.clock_control().unwrap_or("not on the command line").to_owned());
-    fact("replay mode", session.replay_mode().unwrap_or("not on the command line").to_owned());
+    fact("clock control", session.clock_control().unwrap_or(DEFAULT_CLOCKS).to_owned());
+    fact("replay mode", session.replay_mode().unwrap_or(DEFAULT_REPLAY).to_owned());
     fact("target", system(&session.target));
     if session.host != session.target {
         fact("host", system(&session.host));
