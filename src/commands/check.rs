@@ -188,7 +188,7 @@ fn one(
     let (text, built) = static_check::builds(&plan, &builds, &arch.to_string());
     found.take_builds(&plan, &builds);
     write!(out, "{text}")?;
-    for sentence in out_of_reach(&phase, &plan, target) {
+    for sentence in out_of_reach(&phase, &plan, None, target) {
         writeln!(out, "  {sentence}")?;
         found.notes.push(sentence);
     }

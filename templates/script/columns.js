@@ -46,7 +46,7 @@ function makeColumns() {
     title: "Variant",
     cls: "name",
     value: (v) => v.id,
-    show: (v) => (state.all || nameless(v) ? bdi(v.id, v.id) : ""),
+    show: (v) => bdi(v.id, v.id),
   };
   const correct = {
     key: "correct",

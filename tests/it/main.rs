@@ -62,6 +62,7 @@ mod sanitized;
 mod search;
 mod show;
 mod sources;
+mod statements;
 mod status;
 mod steps;
 mod stored;

@@ -216,6 +216,12 @@ fn a_staged_plan_selects_its_last_accepted_stage_and_an_early_end_is_not_its_end
     assert_eq!(skipped.status, Some(1), "{skipped:?}");
     says_first(&texts, "1 of 2 stages kept; 'b' is the first that was not (1.1× measured, 1.5× to 2× expected)");
     assert!(texts[1].contains("| large | THREADS=128 |"), "{}", texts[1]);
+    // the gain is over the first kept stage, not over a rejected one
+    let rejected =
+        "[[stage]]\nname = \"zero\"\nvariant = \"THREADS=128\"\non_failure = \"skip\"\nrequire = ['registers <= 1']\n";
+    let (_, texts) =
+        judged(&place, &run, &(rejected.to_owned() + &plan("THREADS=128", "THREADS=64", "1.05", "revert")));
+    says_first(&texts, "2 of 3 stages kept, 1.1× over 'a'; 'zero' is the first that was not");
     // kept: the goal applies to the kept stage and passes
     let (kept, texts) = judged(&place, &run, &plan("THREADS=128", "THREADS=64", "1.05", "revert"));
     assert_eq!(kept.status, Some(0), "{kept:?}");
@@ -299,7 +305,7 @@ fn numbers_are_written_with_the_digits_in_which_they_differ() {
     let (failed, texts) = judged(&place, &run, &gate("g", "latency_p50 <= 29.65 us"));
     assert_eq!(failed.status, Some(1), "{failed:?}");
     assert!(texts[0].contains("29.651 µs, needs <= 29.65 µs"), "{}", texts[0]);
-    assert!(texts[1].contains("| 29.651 µs, difference +0.0004 µs to +0.002 µs"), "{}", texts[1]);
+    assert!(texts[1].contains("| 29.651 µs, difference from the limit +0.0004 µs to +0.002 µs"), "{}", texts[1]);
 }
 
 #[test]

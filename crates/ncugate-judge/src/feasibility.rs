@@ -1,23 +1,35 @@
-//! Finds gates that no variant can pass because of its grid. The configuration alone decides this.
+//! Finds gates that no variant can pass because of its grid or its theoretical occupancy.
 
 use super::TargetGpu;
+use super::occupancy_ceiling::{THEORETICAL, lower_limit, only_launch, per_percent};
+use crate::frame::Quantities;
 use indexmap::IndexMap;
-use ncugate_model::expr::{Comparison, Form, NodeKind, Reference};
 use ncugate_model::number::{counted, short};
 use ncugate_model::occupancy::{Chip, SCHEDULERS, WARP};
 use ncugate_model::{Level, ShapeName};
 use ncugate_phase::config::{Gate, Phase};
-use ncugate_phase::plan::{KernelLaunch, Method, Plan};
+use ncugate_phase::plan::{KernelLaunch, Plan, Variant};
 
-/// A limit that no candidate can reach, because of its grid.
+/// What limits the resident warps of a launch.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum OccupancyLimit {
+    /// Its number of blocks.
+    Grid,
+    /// Registers, shared memory or block size; theoretical occupancy in percent.
+    Resources(f64),
+}
+
+/// A limit that no candidate can reach.
 #[derive(Debug, Clone, Copy)]
 pub struct UnreachableLimit<'a> {
     pub gate: &'a Gate,
     pub shape: &'a ShapeName,
     pub metric: &'a str,
     pub limit: f64,
-    /// The largest value that the best candidate's grid allows.
+    /// The largest value that the best candidate allows.
     pub most: f64,
+    /// Why it allows no more.
+    pub cause: OccupancyLimit,
     /// Blocks of that grid.
     pub blocks: u64,
     /// Warps of one of its blocks.
@@ -28,22 +40,29 @@ pub struct UnreachableLimit<'a> {
     capacity: u32,
 }
 
-/// Gates, with a shape each, whose limit no candidate's grid can reach on that GPU. Returns nothing if the number of
-/// multiprocessors is unknown, and skips commands, whose grids are unknown.
+/// Gates, with a shape each, whose limit no candidate can reach on that GPU. `measured` gives the theoretical occupancy
+/// of built variants. Returns nothing if the number of multiprocessors is unknown, and skips commands, whose grids are
+/// unknown.
 ///
 /// A grid of G blocks puts at most ceil(G / multiprocessors) blocks on one multiprocessor at a time, so its warps are
 /// at most that number times a block's warps.
-pub fn unreachable_limits<'a>(phase: &'a Phase, plan: &Plan, target: TargetGpu) -> Vec<UnreachableLimit<'a>> {
+pub fn unreachable_limits<'a>(
+    phase: &'a Phase,
+    plan: &Plan,
+    measured: Option<&Quantities>,
+    target: TargetGpu,
+) -> Vec<UnreachableLimit<'a>> {
     let (Some(chip), Some(sms)) = (Chip::of(target.capability), target.sms) else { return Vec::new() };
     let tiers = phase.gate_plan.tiers.iter().flat_map(|tier| &tier.gates);
     let cases = phase.gates.iter().chain(tiers).flat_map(|gate| gate.shapes.iter().map(move |shape| (gate, shape)));
-    cases.filter_map(|(gate, shape)| unreachable(gate, shape, plan, &chip, sms)).collect()
+    let reach = Reach { plan, measured, chip: &chip, sms };
+    cases.filter_map(|(gate, shape)| reach.unreachable(gate, shape)).collect()
 }
 
 /// A sentence for each metric and shape with unreachable limits.
-pub fn out_of_reach(phase: &Phase, plan: &Plan, target: TargetGpu) -> Vec<String> {
+pub fn out_of_reach(phase: &Phase, plan: &Plan, measured: Option<&Quantities>, target: TargetGpu) -> Vec<String> {
     let mut found: IndexMap<(&str, &ShapeName), Vec<UnreachableLimit<'_>>> = IndexMap::new();
-    for limit in unreachable_limits(phase, plan, target) {
+    for limit in unreachable_limits(phase, plan, measured, target) {
         found.entry((limit.metric, limit.shape)).or_default().push(limit);
     }
     found.values().filter_map(|limits| sentence(limits)).collect()
@@ -61,48 +80,80 @@ fn sentence(limits: &[UnreachableLimit<'_>]) -> Option<String> {
         0 => String::new(),
         others => format!(" ({} up to {})", counted(others, "more gate"), short(most)),
     };
-    let UnreachableLimit { gate, shape, metric, limit, most, blocks, warps, sms, capacity } = first;
+    let UnreachableLimit { gate, shape, metric, limit, most, cause, blocks, warps, sms, capacity } = first;
+    let why = match cause {
+        OccupancyLimit::Grid => format!(
+            "{blocks} blocks of {warps} warps on {sms} SMs are at most {} per SM of {capacity}",
+            counted(blocks.div_ceil(u64::from(*sms)) as usize * *warps as usize, "warp"),
+        ),
+        OccupancyLimit::Resources(percent) => {
+            format!("registers, shared memory and block size allow a theoretical occupancy of {} %", short(*percent))
+        }
+    };
     Some(format!(
-        "{level} gate '{}' requires {metric} of {} at '{shape}'{more}, but no variant can have more than {}: {blocks} blocks of \
-         {warps} warps on {sms} SMs are at most {} per SM of {capacity}",
+        "{level} gate '{}' requires {metric} of {} at '{shape}'{more}, but no variant can have more than {}: {why}",
         gate.name,
         short(*limit),
         short(*most),
-        counted(blocks.div_ceil(u64::from(*sms)) as usize * *warps as usize, "warp"),
     ))
 }
 
-fn unreachable<'a>(
-    gate: &'a Gate,
-    shape: &'a ShapeName,
-    plan: &Plan,
-    chip: &Chip,
+/// What the candidates of a plan can reach on a GPU.
+struct Reach<'r> {
+    plan: &'r Plan,
+    measured: Option<&'r Quantities>,
+    chip: &'r Chip,
     sms: u32,
-) -> Option<UnreachableLimit<'a>> {
-    let (metric, limit) = least(gate)?;
-    let launches: Vec<&KernelLaunch> = plan
-        .candidates()
-        .map(|variant| match &variant.method {
-            Method::Kernel(kernel) => kernel.program(shape)?.single(),
-            Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
-        })
-        .collect::<Option<_>>()?;
-    let (most, launch) = launches
-        .into_iter()
-        .filter_map(|launch| Some((bound(metric, launch, chip, sms)?, launch)))
-        .max_by(|a, b| a.0.total_cmp(&b.0).then(a.1.blocks().cmp(&b.1.blocks())))?;
-    let (blocks, warps) = (launch.blocks(), launch.threads().div_ceil(WARP));
-    let capacity = chip.warps;
-    (most < limit).then_some(UnreachableLimit { gate, shape, metric, limit, most, blocks, warps, sms, capacity })
 }
 
-/// The metric and the lower limit of a gate that requires only that.
-fn least(gate: &Gate) -> Option<(&str, f64)> {
-    let Form::Compare { left, comparison, right } = gate.require.form() else { return None };
-    let NodeKind::Read(Reference::Quantity(quantity)) = &left.kind else { return None };
-    let is_least = matches!(comparison, Comparison::Greater | Comparison::GreaterOrEqual);
-    let own = Reference::Quantity(quantity.clone()).own().is_some();
-    (is_least && own).then_some((quantity.name.as_str(), right.number()?))
+impl Reach<'_> {
+    fn unreachable<'a>(&self, gate: &'a Gate, shape: &'a ShapeName) -> Option<UnreachableLimit<'a>> {
+        let (metric, limit) = lower_limit(gate)?;
+        let launches: Vec<(&Variant, &KernelLaunch)> = self
+            .plan
+            .candidates()
+            .filter(|variant| variant.left_out_at(shape).is_none())
+            .map(|variant| Some((variant, only_launch(variant, shape)?)))
+            .collect::<Option<_>>()?;
+        let most = |(variant, launch): (&Variant, &'_ KernelLaunch)| {
+            let (most, cause) = self.most(metric, variant, shape, launch)?;
+            Some((most, cause, launch.blocks(), launch.threads().div_ceil(WARP)))
+        };
+        let most = launches.into_iter().filter_map(most).max_by(|a, b| a.0.total_cmp(&b.0).then(a.2.cmp(&b.2)));
+        let (most, cause, blocks, warps) = most?;
+        let (sms, capacity) = (self.sms, self.chip.warps);
+        (most < limit).then_some(UnreachableLimit {
+            gate,
+            shape,
+            metric,
+            limit,
+            most,
+            cause,
+            blocks,
+            warps,
+            sms,
+            capacity,
+        })
+    }
+
+    /// The largest value of a metric that a launch allows; `None` for metrics without a bound.
+    fn most(
+        &self,
+        metric: &str,
+        variant: &Variant,
+        shape: &ShapeName,
+        launch: &KernelLaunch,
+    ) -> Option<(f64, OccupancyLimit)> {
+        let grid = bound(metric, launch, self.chip, self.sms);
+        let percent = self.measured.and_then(|table| table.read(&variant.id, shape, THEORETICAL).value());
+        let resources = percent.and_then(|percent| Some((percent * per_percent(metric, self.chip)?, percent)));
+        match (grid, resources) {
+            (Some(grid), Some((most, percent))) if most < grid => Some((most, OccupancyLimit::Resources(percent))),
+            (None, Some((most, percent))) => Some((most, OccupancyLimit::Resources(percent))),
+            (Some(grid), _) => Some((grid, OccupancyLimit::Grid)),
+            (None, None) => None,
+        }
+    }
 }
 
 /// Concurrent blocks on the fullest multiprocessor, limited only by the grid.
@@ -133,7 +184,7 @@ mod tests {
         let phase =
             load(Path::new(config), &root(), jiff::civil::date(2026, 6, 15)).map_err(|e| e.render(false)).unwrap();
         let plan = unroll(&phase).unwrap();
-        out_of_reach(&phase, &plan, TargetGpu { capability: (9, 0).into(), sms })
+        out_of_reach(&phase, &plan, None, TargetGpu { capability: (9, 0).into(), sms })
     }
 
     /// 128 blocks of 8 warps on 132 multiprocessors of 64 warps: 12.5 %.
@@ -145,6 +196,34 @@ mod tests {
         assert!(first.contains("128 blocks of 8 warps on 132 SMs are at most 8 warps per SM of 64"), "{first}");
         assert!(of("configs/phase_d.toml", None).is_empty(), "another chip may have fewer multiprocessors");
         assert!(of("configs/phase_d.toml", Some(16)).iter().all(|sentence| !sentence.contains("achieved_occupancy")));
+    }
+
+    /// One block of 4 warps on each of 64 multiprocessors is 6.25 %; on one multiprocessor 2 blocks of 8 are resident at
+    /// 12.5 %.
+    #[test]
+    fn theoretical_occupancy_limits_what_the_grid_allows() {
+        let phase = load(Path::new("configs/v3_report.toml"), &root(), jiff::civil::date(2026, 6, 15));
+        let phase = phase.map_err(|e| e.render(false)).unwrap();
+        let plan = unroll(&phase).unwrap();
+        let rows = plan
+            .variants
+            .iter()
+            .flat_map(|v| phase.workload.shapes.iter().map(|shape| (v.id.clone(), shape.name.clone())));
+        let mut table = Quantities::new(rows.collect::<Vec<_>>());
+        let cells = table.rows().map(|_| ncugate_model::Cell::Value(12.5)).collect();
+        table.set_column("theoretical_occupancy", cells);
+        let of = |sms| {
+            let target = TargetGpu { capability: (9, 0).into(), sms: Some(sms) };
+            let found = out_of_reach(&phase, &plan, Some(&table), target);
+            found
+                .into_iter()
+                .find(|line| line.contains("achieved_occupancy") && line.contains("'batches_causal0_bfloat0'"))
+        };
+        let wide = of(132).unwrap();
+        assert!(wide.contains("more than 6.25: 64 blocks of 4 warps on 132 SMs"), "{wide}");
+        let narrow = of(8).unwrap();
+        assert!(narrow.contains("required gate 'occupancy'") && narrow.contains("more than 12.5"), "{narrow}");
+        assert!(narrow.ends_with("allow a theoretical occupancy of 12.5 %"), "{narrow}");
     }
 
     #[test]

@@ -136,8 +136,14 @@ impl GateResult {
             .filter(|(at, case)| Some(*at) != self.deciding && case.outcome.verdict == Verdict::Inconclusive);
         let (own, others): (Vec<&Case>, Vec<&Case>) =
             open.map(|(_, case)| case).partition(|case| case.variant == deciding.variant);
-        let mut parts: Vec<String> =
-            own.iter().take(UNDECIDED).map(|case| format!("inconclusive at {}", said(case))).collect();
+        let (same, own): (Vec<&Case>, Vec<&Case>) =
+            own.into_iter().partition(|case| self.reason_of(case) == self.reason_of(deciding));
+        let mut parts: Vec<String> = Vec::new();
+        if !same.is_empty() {
+            let shapes: Vec<&str> = same.iter().map(|case| case.shape.0.as_str()).collect();
+            parts.push(format!("inconclusive for the same reason at {}", shapes.join(", ")));
+        }
+        parts.extend(own.iter().take(UNDECIDED).map(|case| format!("inconclusive at {}", said(case))));
         if own.len() > UNDECIDED {
             parts.push(format!("and inconclusive at {} more shapes", own.len() - UNDECIDED));
         }

@@ -4,6 +4,7 @@ use super::bound_gate::BoundGate;
 use super::context::{Context, EvalContext, ProofPolicy};
 use super::evaluator::{Candidates, GateEvaluator};
 use super::joint_feasibility::JointFeasibility;
+use super::occupancy_ceiling::exceeded;
 use super::pending_gate::{PendingGate, unknown};
 use super::results::GateResult;
 use super::scope::ScopeRule;
@@ -87,6 +88,8 @@ fn is_failure(gate: &GateResult) -> bool {
 /// Judges the gates that build and launch alone decide, before anything runs, and gives the missing values of the
 /// others. `refused` are the variants that cannot be built or launched.
 ///
+/// Theoretical occupancy fails a gate on measured occupancy that exceeds it; it never passes one.
+///
 /// A gate on the selected variant is checked for every candidate: if no candidate can hold it, neither can the
 /// selected one. All such gates are then checked together, because the selected variant must hold each of them. Two
 /// gates that only different candidates hold cannot both pass.
@@ -106,7 +109,10 @@ pub fn static_check(
     for gate in &phase.gates {
         let bound = BoundGate::new(gate, &context, None);
         match unknown(&bound, &context) {
-            Some(reason) => found.unjudged.push(PendingGate { name: gate.name.clone(), reason }),
+            Some(reason) => match exceeded(gate, &evaluator, &candidates, &mut together) {
+                Some(verdict) => found.judged.push(verdict.result),
+                None => found.unjudged.push(PendingGate { name: gate.name.clone(), reason }),
+            },
             None => {
                 together.add_gate(&bound);
                 let rule = ScopeRule::of(&gate.on).before_measuring();
@@ -118,8 +124,11 @@ pub fn static_check(
     let required = tiers.iter().rposition(|tier| tier.required).map_or(0, |last| last + 1);
     for gate in tiers.iter().take(required).flat_map(|tier| &tier.gates) {
         let bound = BoundGate::new(gate, &context, None);
-        if unknown(&bound, &context).is_none() {
-            together.add_gate(&bound);
+        match unknown(&bound, &context) {
+            None => together.add_gate(&bound),
+            Some(_) => {
+                exceeded(gate, &evaluator, &candidates, &mut together);
+            }
         }
     }
     found.impossible = together.impossible("no variant can meet all required gates");

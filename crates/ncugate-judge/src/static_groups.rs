@@ -5,6 +5,7 @@ use super::context::EvalContext;
 use super::evaluator::{Candidates, GateEvaluator};
 use super::gate_verdict::GateVerdict;
 use super::joint_feasibility::JointFeasibility;
+use super::occupancy_ceiling::exceeded;
 use super::pending_gate::{PendingGate, unknown};
 use super::results::GateResult;
 use super::scope::ScopeRule;
@@ -115,13 +116,20 @@ impl Groups<'_, '_> {
         let mut group = StaticGroup { kind, name, required: false, judged, unjudged, impossible: None };
         for gate in gates {
             let bound = BoundGate::new(gate, self.context(), None);
-            if let Some(reason) = unknown(&bound, self.context()) {
-                group.unjudged.push(PendingGate { name: gate.name.clone(), reason });
-                continue;
-            }
-            together.add_gate(&bound);
-            let rule = ScopeRule::of(&gate.on).before_measuring();
-            let verdict: GateVerdict = self.evaluator.bound(&bound, rule, &candidates, None);
+            let verdict: GateVerdict = match unknown(&bound, self.context()) {
+                Some(reason) => match exceeded(gate, self.evaluator, &candidates, &mut together) {
+                    Some(verdict) => verdict,
+                    None => {
+                        group.unjudged.push(PendingGate { name: gate.name.clone(), reason });
+                        continue;
+                    }
+                },
+                None => {
+                    together.add_gate(&bound);
+                    let rule = ScopeRule::of(&gate.on).before_measuring();
+                    self.evaluator.bound(&bound, rule, &candidates, None)
+                }
+            };
             let is_needed = needs == RequiredGates::All || verdict.is_required();
             if verdict.effect == Verdict::Fail && is_needed && group.impossible.is_none() {
                 group.impossible = Some(format!("gate '{}': {}", verdict.result.name, verdict.result.reason));

@@ -77,7 +77,7 @@ pub use metric_id::MetricId;
 pub use mutant::{MutantKind, MutantOutcome, MutantTable};
 pub use ncu_metric::is_ncu_metric;
 pub use ncugate_stats as stats;
-pub use nearest::nearest;
+pub use nearest::{is_near, nearest};
 pub use null_test::NullTest;
 pub use number::CleanText;
 pub use profile_record::{DeepProfile, MAX_REPORT, ProfileOutcome, ProfileRecord, ProfiledOutputs};

@@ -139,9 +139,9 @@ fn findings(inputs: &ReportInputs<'_>, used: &InUse) -> Vec<FindingRow> {
     rows
 }
 
-/// Gates that no variant of the phase can pass on the GPU of the run because of its grid.
+/// Gates that no variant of the phase can pass on the GPU of the run.
 fn unreachable_gates(inputs: &ReportInputs<'_>) -> Vec<String> {
     let gpu = inputs.run.manifest.fingerprint.gpu.as_ref();
     let target = gpu.map(|gpu| TargetGpu { capability: gpu.compute_capability, sms: Some(gpu.sms) });
-    target.map_or_else(Vec::new, |target| out_of_reach(inputs.phase, inputs.plan, target))
+    target.map_or_else(Vec::new, |target| out_of_reach(inputs.phase, inputs.plan, Some(inputs.quantities), target))
 }

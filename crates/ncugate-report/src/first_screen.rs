@@ -38,10 +38,14 @@ pub struct ShapeChoice {
     pub origin: Option<SampleOrigin>,
     /// `2.92× slower than sdpa_flash`; none without a value to compare with.
     pub against: Option<CleanText>,
-    /// The selected variant, if it is not launched at the shape; then the row is about the best one that is.
+    /// The selected variant or the fallback, if it is not launched at the shape; then the row is about the best one that
+    /// is.
     pub not_launched: Option<CleanText>,
-    /// Compiler flags of a kernel, `file:function`, or a command line; the id if it has none of them.
-    pub flags: CleanText,
+    /// Whether the phase falls back: then the selected variant is rejected.
+    pub falls_back: bool,
+    /// Compiler flags of a kernel, `file:function`, or a command line; the id if it has none of them. None if the variant
+    /// was not measured here.
+    pub flags: Option<CleanText>,
 }
 
 /// Whether the variant of a row is recommended.
@@ -59,6 +63,8 @@ pub enum Recommendation {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NextExperiment {
     pub advice: CleanText,
+    /// The rejected variant that it is about, if the phase falls back to another one.
+    pub rejected: Option<CleanText>,
     /// Title of the finding behind it, its bound and its confidence.
     pub cause: Option<StepCause>,
 }
@@ -74,9 +80,9 @@ pub struct StepCause {
 impl NextExperiment {
     /// `Make smaller tiles. (The grid gives each multiprocessor few warps: could save at most 35 % of the time; low confidence)`
     pub fn text(&self) -> String {
-        self.cause
-            .as_ref()
-            .map_or_else(|| self.advice.to_string(), |cause| format!("{} ({})", self.advice, cause.text()))
+        let about = self.rejected.as_ref().map(|rejected| format!("for the rejected {rejected}"));
+        let notes: Vec<String> = about.into_iter().chain(self.cause.as_ref().map(StepCause::text)).collect();
+        if notes.is_empty() { self.advice.to_string() } else { format!("{} ({})", self.advice, notes.join(": ")) }
     }
 }
 
@@ -95,6 +101,7 @@ impl ShapeChoice {
             (_, Some(_)) => "best",
             (Recommendation::Recommended, None) => "use",
             (Recommendation::Losing, None) => "passing",
+            (Recommendation::NotRecommended, None) if self.falls_back => "fallback",
             (Recommendation::NotRecommended, None) => "selected",
         }
     }
@@ -107,7 +114,10 @@ impl ShapeChoice {
             Some(SampleOrigin::Confirmation) | None => "",
         };
         let not_launched = self.not_launched.as_ref();
-        let selected = not_launched.map_or_else(String::new, |id| format!("; the selected {id} is not launched there"));
+        let selected = not_launched.map_or_else(String::new, |id| match self.falls_back {
+            true => "; the fallback is not launched there".to_owned(),
+            false => format!("; the selected {id} is not launched there"),
+        });
         format!("{}{origin}{against}{selected}", self.value)
     }
 }
@@ -115,7 +125,7 @@ impl ShapeChoice {
 impl FirstScreen {
     /// The first screen of a report whose other parts are complete.
     pub fn new(inputs: &ReportInputs<'_>, report: &RunReport) -> Self {
-        Self { shapes: shapes(inputs, report), next: next(report), notes: notes(report) }
+        Self { shapes: shapes(inputs, report), next: next(inputs, report), notes: notes(report) }
     }
 
     /// Whether the variants of all shapes are recommended.
@@ -156,7 +166,7 @@ fn shapes(inputs: &ReportInputs<'_>, report: &RunReport) -> Vec<ShapeChoice> {
             None => SampleOrigin::Sweep,
         };
         let row = report.variants.iter().find(|row| row.id == variant.0)?;
-        let flags = if row.build.command.is_empty() { row.id.clone() } else { row.build.command.clone() };
+        let flags = || if row.build.command.is_empty() { row.id.clone() } else { row.build.command.clone() };
         Some(ShapeChoice {
             shape: used_here.shape.clone(),
             variant: variant.0.clone(),
@@ -165,21 +175,25 @@ fn shapes(inputs: &ReportInputs<'_>, report: &RunReport) -> Vec<ShapeChoice> {
             origin: value.and_then(|_| Catalogue::embedded().latency(&metric.name)).map(|_| origin),
             against: compared.map(|(other, change)| compared_words(metric, &change, &other).into()),
             not_launched: used_here.not_launched.clone(),
-            flags,
+            falls_back: used.basis == UseBasis::Fallback,
+            flags: value.map(|_| flags()),
         })
     };
     used.shapes.iter().filter_map(of).collect()
 }
 
 /// The advice of the costliest cause at the objective's shape, as in `ncugate explain`; else the outcome of the rules.
-fn next(report: &RunReport) -> Option<NextExperiment> {
+fn next(inputs: &ReportInputs<'_>, report: &RunReport) -> Option<NextExperiment> {
     let place = report.diagnosis.first()?;
+    let shown = banner_variant(inputs.judgement);
+    let is_rejected = report.in_use.basis == UseBasis::Fallback && shown.is_some_and(|id| id.0 != place.variant);
+    let rejected = is_rejected.then(|| place.variant.clone());
     let is_here = |row: &&FindingRow| (&row.variant, &row.shape) == (&place.variant, &place.shape);
     let cause = report.findings.iter().filter(is_here).find(|row| row.is_cause());
     if let Some(row) = cause.filter(|row| !row.advice.is_empty()) {
         let saving = row.saving.as_ref().map(|saving| saving.words.clone());
         let cause = StepCause { title: row.heading(), saving, confidence: row.confidence };
-        return Some(NextExperiment { advice: row.advice.clone(), cause: Some(cause) });
+        return Some(NextExperiment { advice: row.advice.clone(), rejected, cause: Some(cause) });
     }
     let advice = match (&place.not_asked, place.outcome) {
         (Some(lacks), DiagnosisOutcome::NotJudged) => {
@@ -191,7 +205,7 @@ fn next(report: &RunReport) -> Option<NextExperiment> {
         }
         _ => place.sentence.clone(),
     };
-    (!advice.is_empty()).then_some(NextExperiment { advice, cause: None })
+    (!advice.is_empty()).then_some(NextExperiment { advice, rejected, cause: None })
 }
 
 fn notes(report: &RunReport) -> Vec<CleanText> {

@@ -5,12 +5,12 @@ use super::model::{Conclusion, Fact, Headline, MetricColumn, ObjectiveRow};
 use super::number::Number;
 use super::{in_use, number, selected_times, text};
 use ncugate_judge::{
-    Correctness, FallbackResult, GateResult, Judgement, StageResult, TargetGpu, UnreachableLimit, VariantResult,
-    unreachable_limits,
+    Correctness, FallbackResult, GateResult, Judgement, OccupancyLimit, StageResult, TargetGpu, UnreachableLimit,
+    VariantResult, unreachable_limits,
 };
 use ncugate_model::expr::{Comparison, Reference};
 use ncugate_model::metric::{Catalogue, ShownIn};
-use ncugate_model::{CleanText, Level, VariantId, Verdict};
+use ncugate_model::{CleanText, Level, ShapeName, VariantId, Verdict};
 use std::collections::HashSet;
 
 pub fn headline(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Headline {
@@ -49,7 +49,9 @@ fn reason(inputs: &ReportInputs<'_>) -> String {
         }
         (Verdict::Pass, _) if fallback.is_none() => {
             let words = judgement.reason.trim_end_matches('.');
-            closest(&required).map_or_else(|| words.to_owned(), |gate| format!("{words}; the closest is {gate}"))
+            let closest = closest(inputs, &required).map(|gate| format!("; the closest is {gate}")).unwrap_or_default();
+            let failing = failing_advice(judgement).map(|failing| format!("; {failing}")).unwrap_or_default();
+            format!("{words}{closest}{failing}")
         }
         (Verdict::Fail, Some(worst)) if goes => {
             let first = unreachable(inputs, &failed).unwrap_or_else(|| failure(worst));
@@ -70,18 +72,21 @@ fn reason(inputs: &ReportInputs<'_>) -> String {
 fn unreachable(inputs: &ReportInputs<'_>, failed: &[&GateResult]) -> Option<String> {
     let gpu = inputs.run.manifest.fingerprint.gpu.as_ref()?;
     let target = TargetGpu { capability: gpu.compute_capability, sms: Some(gpu.sms) };
-    let limits = unreachable_limits(inputs.phase, inputs.plan, target);
+    let limits = unreachable_limits(inputs.phase, inputs.plan, Some(inputs.quantities), target);
     let is_failed = |limit: &&UnreachableLimit<'_>| {
         failed.iter().any(|gate| (gate.line, &gate.name) == (limit.gate.line, &limit.gate.name))
     };
-    let UnreachableLimit { shape, metric, limit, most, blocks, warps, sms, .. } = limits.iter().find(is_failed)?;
+    let UnreachableLimit { shape, metric, limit, most, cause, blocks, warps, sms, .. } =
+        limits.iter().find(is_failed)?;
     let known = Catalogue::embedded().get(metric);
     let (title, unit) = known.map_or((*metric, ""), |known| (&known.title, &known.unit));
     let (limit, most) = (number::limit(*limit, unit), number::limit(*most, unit));
     let title = text::inside(title);
-    Some(format!(
-        "no variant can reach {limit} {title} at {shape}: {blocks} blocks of {warps} warps on {sms} SMs give at most {most}"
-    ))
+    let why = match cause {
+        OccupancyLimit::Grid => format!("{blocks} blocks of {warps} warps on {sms} SMs give at most {most}"),
+        OccupancyLimit::Resources(_) => format!("registers, shared memory and block size allow at most {most}"),
+    };
+    Some(format!("no variant can reach {limit} {title} at {shape}: {why}"))
 }
 
 /// `required gate 'registers' fails: 96 registers/thread, needs at most 64 registers/thread (A=1 at mission)`
@@ -106,8 +111,37 @@ fn replacement(inputs: &ReportInputs<'_>, fallback: &FallbackResult) -> String {
     format!("the fallback{name} passes its {}{compared}", number::counted(gates, "gate"))
 }
 
+/// `advisory gate 'a' fails`, `3 advisory gates fail, first 'a'`; none if all hold.
+fn failing_advice(judgement: &Judgement) -> Option<String> {
+    let is_failing =
+        |gate: &&GateResult| gate.level == Level::Advisory && gate.verdict == Verdict::Fail && gate.waived.is_none();
+    let failing: Vec<&GateResult> = judgement.gates.iter().filter(is_failing).collect();
+    match failing.as_slice() {
+        [] => None,
+        [only] => Some(format!("advisory gate '{}' fails", only.name)),
+        [first, ..] => {
+            Some(format!("{} fail, first '{}'", number::counted(failing.len(), "advisory gate"), first.name))
+        }
+    }
+}
+
+/// ` at 12 of 16 shapes`, if a gate judges fewer shapes than were timed.
+fn covered(inputs: &ReportInputs<'_>, gate: &GateResult) -> String {
+    let metric = &inputs.phase.objective.metric;
+    let is_timed = |shape: &&ShapeName| {
+        inputs.plan.candidates().any(|v| inputs.quantities.read(&v.id, shape, metric).value().is_some())
+    };
+    let judged: HashSet<&ShapeName> = gate.cases.iter().map(|case| &case.shape).filter(is_timed).collect();
+    let timed = inputs.phase.workload.shapes.iter().map(|shape| &shape.name).filter(is_timed).count();
+    if judged.is_empty() || judged.len() >= timed {
+        String::new()
+    } else {
+        format!(" at {} of {timed} shapes", judged.len())
+    }
+}
+
 /// The passing gate with the smallest margin.
-fn closest(required: &[&GateResult]) -> Option<String> {
+fn closest(inputs: &ReportInputs<'_>, required: &[&GateResult]) -> Option<String> {
     let room = |gate: &&&GateResult| {
         // a yes/no condition and an exact number have no distance
         let ordered = gate.require.comparison().is_some_and(Comparison::is_order);
@@ -122,17 +156,26 @@ fn closest(required: &[&GateResult]) -> Option<String> {
     let held = required.iter().filter(|gate| gate.verdict == Verdict::Pass);
     let (_, gate) = held.filter_map(|gate| Some((room(&gate)?, gate))).min_by(|a, b| a.0.total_cmp(&b.0))?;
     let (measured, limit) = gate.deciding_case().and_then(|c| c.outcome.measured.zip(c.outcome.limit))?;
-    Some(format!("'{}' ({})", gate.name, number::related(measured, ", limit ", limit, &gate.unit)))
+    Some(format!(
+        "'{}'{} ({})",
+        gate.name,
+        covered(inputs, gate),
+        number::related(measured, ", limit ", limit, &gate.unit)
+    ))
 }
 
 /// `2 of 6 stages kept; 'double_buffering' is the first that was not (1.014× against 1.1× to 1.15× expected).`
 fn stages(judgement: &Judgement) -> Option<String> {
-    let kept = judgement.stages.iter().filter(|stage| stage.accepted).count();
-    let first = judgement.stages.first()?;
-    let gain = judgement.stages.iter().filter(|stage| stage.accepted).filter_map(|stage| stage.cumulative).next_back();
-    let gain = gain.filter(|gain| *gain != 1.0);
-    let gain =
-        gain.map_or_else(String::new, |gain| format!(", {} over '{}'", number::in_sentence(gain, "x"), first.name));
+    if judgement.stages.is_empty() {
+        return None;
+    }
+    let accepted: Vec<&StageResult> = judgement.stages.iter().filter(|stage| stage.accepted).collect();
+    let kept = accepted.len();
+    // cumulative speedups are over the first kept stage
+    let gain = accepted.first().zip(accepted.iter().filter_map(|stage| stage.cumulative).next_back());
+    let gain = gain.filter(|(_, gain)| *gain != 1.0).map_or_else(String::new, |(first, gain)| {
+        format!(", {} over '{}'", number::in_sentence(gain, "x"), first.name)
+    });
     let lost = judgement.stages.iter().find(|stage| !stage.accepted).map_or_else(String::new, |stage| {
         let measured = stage.measured.map(|gain| format!("{} measured", number::in_sentence(gain, "x")));
         let expected = stage.expected.map(|(low, high)| {
@@ -194,21 +237,45 @@ fn scope(inputs: &ReportInputs<'_>) -> String {
         );
     }
     format!(
-        "{} on {}, {} proven correct over {}; {}",
+        "{} on {}, {} proven correct over {}; {}{}",
         number::counted(gates(inputs.judgement), "gate"),
         number::counted(candidates.len(), "variant"),
         number::plain(proven as f64),
         number::counted(inputs.run.checks.len(), "check"),
         number::counted(inputs.plan.baselines().count(), "baseline"),
+        kinds_of_gates(inputs.judgement),
     )
 }
 
-/// Number of judged gates: those of the phase, its tiers, its stages and its fallback.
+/// Numbers of gates of the phase, its tiers, its stages and its fallback.
+fn gates_by_owner(judgement: &Judgement) -> [(&'static str, usize); 4] {
+    [
+        ("of the phase", judgement.gates.len()),
+        ("of tiers", judgement.tiers.iter().map(|tier| tier.gates.len()).sum()),
+        ("of stages", judgement.stages.iter().map(|stage| stage.gates.len()).sum()),
+        ("of the fallback", judgement.fallback.iter().map(|fallback| fallback.gates.len()).sum()),
+    ]
+}
+
+/// Number of judged gates.
 fn gates(judgement: &Judgement) -> usize {
-    let tiers = judgement.tiers.iter().map(|tier| tier.gates.len());
-    let stages = judgement.stages.iter().map(|stage| stage.gates.len());
-    let fallback = judgement.fallback.iter().map(|fallback| fallback.gates.len());
-    judgement.gates.len() + tiers.chain(stages).chain(fallback).sum::<usize>()
+    gates_by_owner(judgement).iter().map(|(_, count)| count).sum()
+}
+
+/// `; gates: 12 of the phase (8 required), 6 of tiers`; empty if all gates are required ones of the phase.
+fn kinds_of_gates(judgement: &Judgement) -> String {
+    let required = judgement.gates.iter().filter(|gate| gate.level == Level::Required).count();
+    if required == gates(judgement) {
+        return String::new();
+    }
+    let owners = gates_by_owner(judgement).into_iter().enumerate().filter(|(_, (_, count))| *count > 0);
+    let parts: Vec<String> = owners
+        .map(|(at, (owner, count))| match at {
+            0 => format!("{count} {owner} ({required} required)"),
+            _ => format!("{count} {owner}"),
+        })
+        .collect();
+    format!("; gates: {}", parts.join(", "))
 }
 
 fn tier(inputs: &ReportInputs<'_>) -> Option<String> {

@@ -11,6 +11,7 @@ use super::run_report::RunReport;
 use super::{page, text};
 use crate::chart::ChartTable;
 use crate::chart::svg::{self, Setting};
+use crate::history::shape_comparison;
 use indexmap::IndexSet;
 use ncugate_model::{CleanText, Verdict};
 use serde::Serialize;
@@ -44,6 +45,8 @@ pub fn html(report: &RunReport) -> Result<String, RenderError> {
         tone: report.headline.conclusion.tone(),
         report,
         recommends: report.first_screen.recommends(),
+        has_rate: report.times.iter().any(|row| row.ours.rate.is_some()),
+        has_fastest: shape_comparison::has_other_fastest(&report.times),
         origin: text::sentence(&report.source.sentence),
         notes_title: report.first_screen.notes_title(),
         objective: report.objective.as_ref().map_or("", |objective| objective.title.as_str()),
@@ -64,6 +67,10 @@ struct Context<'a> {
     report: &'a RunReport,
     /// Whether the variants of the first screen are recommended.
     recommends: bool,
+    /// Whether times by shape have a throughput.
+    has_rate: bool,
+    /// Whether another baseline than the first is the fastest at some shape.
+    has_fastest: bool,
     /// Where and when the run was measured.
     origin: String,
     notes_title: Option<String>,

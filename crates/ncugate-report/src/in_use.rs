@@ -8,7 +8,7 @@ use ncugate_judge::frame::Quantities;
 use ncugate_judge::{Correctness, GateResult, Judgement};
 use ncugate_model::expr::Owner;
 use ncugate_model::metric::Catalogue;
-use ncugate_model::{Better, CleanText, Level, Scope, ShapeName, VariantId, Verdict};
+use ncugate_model::{Better, CleanText, Level, Scope, ShapeName, VariantId, Verdict, glob};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::Plan;
 use schemars::JsonSchema;
@@ -59,11 +59,13 @@ pub struct ShapeUse {
     pub value: Option<Number>,
     /// Required gates that judged its time at this shape and that it passes.
     pub judged_by: Vec<CleanText>,
-    /// The best proven candidate here; not judged by any gate unless it is the one to use.
+    /// The best proven candidate here; not judged by any gate unless it is the one to use. If the fallback is not launched
+    /// here, the best of the variants that its glob names.
     pub best: Option<CleanText>,
     /// Value of the best in the sweep; of the one to use its own.
     pub best_value: Option<Number>,
-    /// The selected variant, if its `where` excludes the shape and no gate chose another one: `best` is launched here.
+    /// The selected variant or the fallback, if its `where` excludes the shape and no gate chose another one: `best` is
+    /// launched here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_launched: Option<CleanText>,
 }
@@ -232,12 +234,15 @@ impl<'a> Chooser<'a> {
     fn at(&self, shape: &ncugate_phase::config::Shape, basis: UseBasis, default: Option<&'a VariantId>) -> ShapeUse {
         let name = &shape.name;
         let (chosen, judged) = self.chosen(name, basis, default);
-        let candidates = self.plan.candidates().map(|v| &v.id).filter(|id| self.is_proven(id));
-        let best = self.best(candidates, name);
-        let selected = self.judgement.selected.as_ref().map(|selected| &selected.variant);
-        let not_launched = selected.filter(|id| {
-            basis != UseBasis::Fallback && chosen.is_none() && best.is_some() && !self.is_launched(id, name)
+        let candidates = || self.plan.candidates().map(|v| &v.id).filter(|id| self.is_proven(id));
+        let fallback = self.phase.gate_plan.fallback.as_ref();
+        let own = fallback.filter(|_| basis == UseBasis::Fallback && chosen.is_none()).and_then(|fallback| {
+            let fallbacks = glob(&fallback.variant).ok()?;
+            self.best(candidates().filter(|id| fallbacks.is_match(&id.0)), name)
         });
+        let best = own.or_else(|| self.best(candidates(), name));
+        let not_launched = banner_variant(self.judgement)
+            .filter(|id| chosen.is_none() && best.is_some() && !self.is_launched(id, name));
         ShapeUse {
             shape: name.0.clone(),
             dimensions: shape.dims.iter().cloned().collect(),

@@ -77,7 +77,7 @@ pub struct RunReport {
     pub deltas: Vec<Delta>,
     /// The objective at every shape, compared with a stored run, else with the first baseline.
     pub shape_deltas: Vec<ShapeDelta>,
-    /// Re-timed latencies at every shape, beside those of the baselines.
+    /// Latencies at every shape, beside those of the baselines.
     pub times: Vec<ShapeComparison>,
     /// Effects of the parameters on the gated metrics, strongest first.
     pub effects: Vec<ParameterEffects>,

@@ -194,7 +194,7 @@ pub fn words(report: &SweepReport, columns: usize) -> String {
     }
     let _ = writeln!(
         out,
-        "\nfront over {}: {} of {}",
+        "\nfront over {}: {} of {}, without differences that noise explains",
         front.objectives.join(", "),
         front.front.len(),
         front.front.len() + front.beaten

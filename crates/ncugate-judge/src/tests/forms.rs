@@ -312,6 +312,41 @@ fn gates_on_build_and_launch_are_judged_without_a_gpu() {
 }
 
 #[test]
+fn theoretical_occupancy_fails_gates_on_more_and_passes_none() {
+    let text = [
+        named("more", "achieved_occupancy >= 50"),
+        named("warps", "active_warps > 3"),
+        named("eligible", "eligible_warps >= 2.7"),
+        named("less", "achieved_occupancy >= 10"),
+        named("most", "achieved_occupancy <= 5"),
+        named("both", "achieved_occupancy >= 50 and registers <= 64"),
+    ];
+    let tier = "[[tier]]\nname = \"t\"\nrequired = true\nrequire = ['achieved_occupancy >= 20']\n";
+    let mut fixture = Fixture::new(&(text.concat() + tier));
+    let context = Context::new(Some(ComputeCapability::new(9, 0)), TODAY);
+    let told = |fixture: &Fixture| static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &none(), &context);
+    fixture.set("registers", |_, _| 64.0);
+    assert_eq!(shown(&told(&fixture)).0, [], "unknown occupancy bounds nothing");
+    fixture.set("theoretical_occupancy", |_, _| f64::NAN);
+    assert_eq!(shown(&told(&fixture)).0, []);
+    // 16.7 % of 64 warps are 10.7 of an SM and 2.67 of a scheduler
+    fixture.set("theoretical_occupancy", |_, _| 16.7);
+    let found = told(&fixture);
+    assert_eq!(shown(&found).0, [("more", FAIL), ("warps", FAIL), ("eligible", FAIL)]);
+    assert_eq!(shown(&found).1, ["less", "most", "both"].map(|name| (name, "measured on a GPU")));
+    let more = &found.judged[0];
+    assert_eq!(more.require.text(), "achieved_occupancy >= 50");
+    assert!(more.reason.contains("theoretical_occupancy") && more.reason.contains("16.7"), "{}", more.reason);
+    assert!(found.groups[0].impossible.as_ref().is_some_and(|why| why.contains("16.7")), "{:?}", found.groups[0]);
+    assert_eq!(found.verdict(), FAIL);
+    // one candidate can reach all limits, and at 20 % none can reach 50 % and 2.7 warps together
+    fixture.set("theoretical_occupancy", |v, _| if v == 2 { 50.0 } else { 16.7 });
+    let found = told(&fixture);
+    assert_eq!((shown(&found).0, found.verdict()), (vec![], PASS));
+    assert!(found.narrow.iter().any(|line| line.starts_with("only 1 of 4 candidates can pass 'more'")), "{found:?}");
+}
+
+#[test]
 fn a_kernel_baseline_is_compared_with_before_anything_runs() {
     let kernel = "[[baseline]]\nname = \"good\"\nparams = { REGCAP = 64, THREADS = 32 }\n";
     let text = [

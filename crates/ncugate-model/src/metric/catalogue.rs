@@ -158,9 +158,13 @@ impl Catalogue {
         self.metrics.iter().map(|m| m.name.as_str())
     }
 
-    /// The most similar name, as a suggestion.
+    /// The most similar name, as a suggestion. For a single word, the leading metric that ends with it comes first:
+    /// `achieved_occupancy` for `occupency`.
     pub fn nearest(&self, name: &str) -> Option<&str> {
-        crate::nearest(name, self.names())
+        let last = |metric: &'_ str| metric.rsplit('_').next().is_some_and(|word| crate::is_near(name, word));
+        let leading = self.shown(ShownIn::Headline).chain(self.shown(ShownIn::Lead));
+        let by_word = leading.filter(|_| !name.contains(['_', '.'])).find(|metric| last(metric));
+        by_word.or_else(|| crate::nearest(name, self.names()))
     }
 
     /// Whether a gate can name it: a logical metric or an ncu metric.

@@ -254,6 +254,7 @@ pub const FACTS: &[RuleFact] = &[
     code("indexed_constant_pct", "percent of executed instructions that read constant memory at an index of each lane"),
     code("indexed_constant_time_pct", "percent of the samples that wait for their results, or are at them and wait for no other"),
     code("barrier_pct", "percent of executed instructions that are barriers of a block or cluster"),
+    code("copying_warps_pct", "executions of asynchronous copies in a loop in percent of those of its barrier: below 100 if some warps copy for the others; unknown without such a loop"),
     code("waits_for_products_pct", "percent of the samples waiting for asynchronous matrix products (`wgmma.wait_group`), which ncu counts as waits at barriers; `share_barrier` is without them"),
     code("waits_at_mbarriers_pct", "percent of the samples waiting at mbarriers (`mbarrier.try_wait`), which ncu counts as waits for memory; `share_long_scoreboard` is without them"),
     code("mbarrier_data_pct", "part of `waits_at_mbarriers_pct` of warps that next load from shared memory or start `wgmma`: they wait for data"),

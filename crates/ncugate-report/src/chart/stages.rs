@@ -39,7 +39,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
         id: "stages".to_owned(),
         title: "What did each stage gain?".to_owned(),
         note: "Each bar starts where the last accepted stage ended; the outline is the expected gain.".to_owned(),
-        x: ChartAxis::new("speedup over the first stage", "×", Scale::Linear),
+        x: ChartAxis::new("speedup over the first kept stage", "×", Scale::Linear),
         y: ChartAxis::new("stage", "", Scale::Names(run.stages.iter().map(|s| s.name.to_string()).collect())),
         series,
         limits: Vec::new(),

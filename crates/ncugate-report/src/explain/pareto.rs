@@ -1,6 +1,9 @@
-//! The Pareto front of two metrics.
+//! The Pareto front of two metrics. A variant is not better by a difference that noise explains.
 
+use crate::metric_change::explained;
 use ncugate_judge::frame::Quantities;
+use ncugate_model::metric::Catalogue;
+use ncugate_model::stats::{Statistic, normal_quantile, quantile};
 use ncugate_model::{Better, ShapeName, VariantId};
 
 /// A metric and its direction of improvement.
@@ -18,7 +21,7 @@ pub struct ParetoPoint {
     pub x: f64,
     /// Second metric.
     pub y: f64,
-    /// Whether no other point is at least as good in both and better in one.
+    /// Whether no other point is at least as good in both and better in one, apart from noise.
     pub front: bool,
 }
 
@@ -40,6 +43,7 @@ pub fn pareto(
     y: ParetoAxis<'_>,
 ) -> ParetoFront {
     let mut front = ParetoFront::default();
+    let axes = [x, y];
     for variant in variants {
         let read =
             |axis: ParetoAxis<'_>| quantities.read(variant, shape, axis.metric).value().filter(|v| v.is_finite());
@@ -49,12 +53,75 @@ pub fn pareto(
         }
     }
     mark(&mut front.points, x.better, y.better);
+    let marked: Vec<usize> = (0..front.points.len()).filter(|at| front.points[*at].front).collect();
+    let places: Vec<Place> = marked
+        .iter()
+        .map(|at| &front.points[*at])
+        .map(|point| Place::new(quantities, shape, &axes, &point.variant, &[point.x, point.y]))
+        .collect();
+    for (at, place) in marked.into_iter().zip(&places) {
+        front.points[at].front = !places.iter().any(|other| other.is_clearly_better(place));
+    }
     front
+}
+
+/// A variant in the space of several metrics: the gain of each, and the half-width of its 95 % interval.
+struct Place(Vec<(f64, f64)>);
+
+impl Place {
+    fn new(
+        quantities: &Quantities,
+        shape: &ShapeName,
+        axes: &[ParetoAxis<'_>],
+        variant: &VariantId,
+        values: &[f64],
+    ) -> Self {
+        let of = |(axis, value): (&ParetoAxis<'_>, &f64)| {
+            (gain(*value, axis.better), half_width(quantities, shape, axis.metric, variant, *value))
+        };
+        Self(axes.iter().zip(values).map(of).collect())
+    }
+
+    /// Whether it is better than another in one metric and worse in none, by more than noise.
+    fn is_clearly_better(&self, other: &Self) -> bool {
+        let pairs = || self.0.iter().zip(&other.0).map(|((a, half), (b, other))| (a - b, half.hypot(*other)));
+        pairs().all(|(ahead, noise)| ahead >= -noise) && pairs().any(|(ahead, noise)| ahead > noise)
+    }
+}
+
+fn gain(value: f64, better: Better) -> f64 {
+    if better == Better::Lower { -value } else { value }
+}
+
+/// Half of the interval of a value: of a latency by the order of its samples, of a counter by its repeats or its spread
+/// in the catalogue; 0 if it is exact or its noise is unknown.
+fn half_width(quantities: &Quantities, shape: &ShapeName, metric: &str, variant: &VariantId, value: f64) -> f64 {
+    let row = quantities.row(variant, shape);
+    if let Some(latency) = Catalogue::embedded().latency(metric) {
+        let share = quantities.samples(variant, shape).and_then(|samples| relative_half(samples, latency.statistic));
+        return share.map_or(0.0, |share| share * value.abs());
+    }
+    let repeats = row.and_then(|row| quantities.column(metric)?.repeats(row)).filter(|values| values.len() > 1);
+    match repeats {
+        Some(values) => {
+            let ends = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(*v), b.max(*v)));
+            (ends.1 - ends.0) / 2.0
+        }
+        None => explained(metric).unwrap_or(0.0) * value.abs(),
+    }
+}
+
+/// Half of the 95 % interval of a quantile between two samples, relative to the quantile; none for other statistics.
+fn relative_half(samples: &[f64], statistic: Statistic) -> Option<f64> {
+    let Statistic::Quantile(q) = statistic else { return None };
+    let reach = normal_quantile(0.975) * (q * (1.0 - q) / samples.len() as f64).sqrt();
+    let at = |q: f64| quantile(samples, q.clamp(0.0, 1.0)).ok();
+    let (low, middle, high) = (at(q - reach)?, at(q)?, at(q + reach)?);
+    Some((high - low) / 2.0 / middle).filter(|share| share.is_finite() && *share >= 0.0)
 }
 
 /// Sweeps from the best first metric on: a point is on the front if its second metric beats all earlier ones.
 fn mark(points: &mut [ParetoPoint], x: Better, y: Better) {
-    let gain = |value: f64, better: Better| if better == Better::Lower { -value } else { value };
     let mut order: Vec<usize> = (0..points.len()).collect();
     let key = |p: &ParetoPoint| (gain(p.x, x), gain(p.y, y));
     order.sort_by(|&a, &b| {
@@ -96,7 +163,7 @@ pub struct ObjectiveFront {
 }
 
 /// The front over any number of objectives at a shape: a variant is on it if no other is at least as good in all and
-/// better in one.
+/// better in one, apart from noise.
 pub fn objective_front(
     quantities: &Quantities,
     shape: &ShapeName,
@@ -114,18 +181,33 @@ pub fn objective_front(
             None => found.missing.push(variant.clone()),
         }
     }
-    let gain = |axis: &ParetoAxis<'_>, value: f64| if axis.better == Better::Lower { -value } else { value };
     let beats = |a: &FrontVariant, b: &FrontVariant| {
-        let pairs =
-            || axes.iter().zip(a.values.iter().zip(&b.values)).map(|(axis, (a, b))| (gain(axis, *a), gain(axis, *b)));
+        let pairs = || {
+            axes.iter()
+                .zip(a.values.iter().zip(&b.values))
+                .map(|(axis, (a, b))| (gain(*a, axis.better), gain(*b, axis.better)))
+        };
         pairs().all(|(a, b)| a >= b) && pairs().any(|(a, b)| a > b)
     };
     let is_beaten = |variant: &FrontVariant| all.iter().any(|other| beats(other, variant));
     (found.others, found.front) = all.iter().cloned().partition(is_beaten);
+    let places: Vec<Place> =
+        found.front.iter().map(|v| Place::new(quantities, shape, axes, &v.variant, &v.values)).collect();
+    let is_noise = |place: &Place| places.iter().any(|other| other.is_clearly_better(place));
+    let noise: Vec<bool> = places.iter().map(is_noise).collect();
+    // three or more objectives can beat each other in a circle
+    if noise.iter().any(|is_noise| !is_noise) {
+        let (mut kept, front) = (Vec::new(), std::mem::take(&mut found.front));
+        for (variant, is_noise) in front.into_iter().zip(noise) {
+            if is_noise { found.others.push(variant) } else { kept.push(variant) }
+        }
+        found.front = kept;
+    }
     found.beaten = found.others.len();
     if let Some(first) = axes.first() {
-        let key =
-            |variant: &FrontVariant| variant.values.first().map_or(f64::NEG_INFINITY, |value| gain(first, *value));
+        let key = |variant: &FrontVariant| {
+            variant.values.first().map_or(f64::NEG_INFINITY, |value| gain(*value, first.better))
+        };
         found.front.sort_by(|a, b| key(b).total_cmp(&key(a)));
     }
     found
@@ -152,6 +234,36 @@ mod tests {
         assert_eq!(front(&[(10.0, 20.0), (12.0, 40.0), (11.0, 20.0), (13.0, 30.0)]), [true, true, false, false]);
         assert_eq!(front(&[(10.0, 20.0), (10.0, 20.0), (10.0, 10.0)]), [true, true, false]);
         assert!(front(&[(10.0, f64::NAN)]).is_empty());
+    }
+
+    /// The spread of achieved occupancy is 0.02 % between launches.
+    #[test]
+    fn a_difference_within_the_spread_of_a_counter_is_no_advantage() {
+        assert_eq!(front(&[(29.7, 12.473), (45.9, 12.478), (60.0, 25.0)]), [true, false, true]);
+        assert_eq!(front(&[(29.7, 12.473), (45.9, 12.6)]), [true, true]);
+    }
+
+    #[test]
+    fn latencies_whose_intervals_overlap_are_not_better_by_their_medians() {
+        let shape = ShapeName("s".into());
+        let ids = ["a", "b", "c"].map(|id| VariantId(id.into()));
+        let fronts = |spread: f64| {
+            let mut table = Quantities::new(ids.iter().map(|id| (id.clone(), shape.clone())));
+            for row in 0..3 {
+                let samples = (0..60).map(|i| [10.0, 10.1, 20.0][row] + spread * f64::from(i % 20 - 10));
+                table.set_samples(row, samples.collect::<Vec<f64>>().into());
+            }
+            table.set_column("latency_p50", [10.0, 10.1, 20.0].map(Cell::Value).to_vec());
+            table.set_column("registers", [64.0, 32.0, 64.0].map(Cell::Value).to_vec());
+            let axis = |metric| ParetoAxis { metric, better: Better::Lower };
+            let (x, y) = (axis("latency_p50"), axis("registers"));
+            let marked: Vec<bool> = pareto(&table, &shape, &ids, x, y).points.iter().map(|p| p.front).collect();
+            let found = objective_front(&table, &shape, &ids, &[x, y]);
+            let names: Vec<String> = found.front.iter().map(|v| v.variant.to_string()).collect();
+            (marked, names.join(","), found.beaten)
+        };
+        assert_eq!(fronts(0.1), (vec![false, true, false], "b".to_owned(), 2));
+        assert_eq!(fronts(0.0001), (vec![true, true, false], "a,b".to_owned(), 1));
     }
 
     #[test]

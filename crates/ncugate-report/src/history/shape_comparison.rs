@@ -1,10 +1,10 @@
-//! The times of a run at each shape, beside the first baseline and the fastest one: only samples that took no part in
-//! the choice of the variant.
+//! The times of a run at each shape, beside the first baseline and the fastest one: from the confirmation, whose samples
+//! took no part in the choice of the variant, else from the sweep, with a mark.
 
 use crate::in_use::{self, InUse};
 use crate::inputs::ReportInputs;
 use crate::{number, selected_times};
-use ncugate_judge::reference_runs::confirmed;
+use ncugate_judge::SampleOrigin;
 use ncugate_model::{CleanText, ShapeName, VariantId};
 use ncugate_phase::config::Shape;
 use serde::Serialize;
@@ -13,11 +13,11 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShapeComparison {
     pub shape: CleanText,
-    /// The variant in use there, else the selected one.
+    /// The variant in use there, else the selected one, else the best one that is launched there.
     pub ours: TimedVariant,
     /// The first baseline of the phase.
     pub first: Option<TimedVariant>,
-    /// The fastest re-timed baseline.
+    /// The fastest baseline: of the re-timed ones, or of the sweep if none was re-timed.
     pub fastest: Option<TimedVariant>,
 }
 
@@ -25,37 +25,97 @@ pub struct ShapeComparison {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TimedVariant {
     pub name: CleanText,
-    /// Median and 90th percentile: `19.2 µs / 19.5 µs`; none if it was not re-timed.
+    /// Median and 90th percentile: `19.2 µs / 19.5 µs`; none if it was not timed here.
     pub times: Option<CleanText>,
-    /// Its median over ours: `1.33×`; none if one of the two was not re-timed.
+    /// `89.5 TFLOP/s`; none if the phase does not declare its operations.
+    pub rate: Option<CleanText>,
+    /// Samples behind the times.
+    pub origin: SampleOrigin,
+    /// Its median over ours: `1.33×`; none if one of the two was not timed.
     pub speedup: Option<CleanText>,
+    /// Samples behind the speedup, of one kind for both.
+    pub compared: SampleOrigin,
 }
 
-/// Every shape at which the variant in use, or the selected one, was timed.
+/// The mark of numbers from the sweep.
+pub const fn mark(origin: SampleOrigin) -> &'static str {
+    match origin {
+        SampleOrigin::Sweep => " (sweep)",
+        SampleOrigin::Confirmation => "",
+    }
+}
+
+impl TimedVariant {
+    /// `19.2 µs / 19.5 µs (sweep)`
+    pub fn times_text(&self) -> String {
+        self.times.as_ref().map_or_else(|| "not timed".to_owned(), |times| format!("{times}{}", mark(self.origin)))
+    }
+
+    /// `1.33× (sweep)`; empty without a speedup.
+    pub fn speedup_text(&self) -> String {
+        self.speedup.as_ref().map_or_else(String::new, |speedup| format!("{speedup}{}", mark(self.compared)))
+    }
+}
+
+impl ShapeComparison {
+    /// Whether any number is from the sweep.
+    pub fn has_sweep(&self) -> bool {
+        let is_sweep = |timed: &TimedVariant| {
+            timed.times.is_some() && timed.origin == SampleOrigin::Sweep
+                || timed.speedup.is_some() && timed.compared == SampleOrigin::Sweep
+        };
+        is_sweep(&self.ours) || self.first.iter().chain(&self.fastest).any(is_sweep)
+    }
+}
+
+/// Whether another baseline than the first is the fastest at some shape.
+pub fn has_other_fastest(rows: &[ShapeComparison]) -> bool {
+    let name = |timed: &Option<TimedVariant>| timed.as_ref().map(|timed| timed.name.clone());
+    rows.iter().any(|row| row.first.is_some() && name(&row.fastest) != name(&row.first))
+}
+
+/// Every shape at which a candidate was timed.
 pub fn by_shape(inputs: &ReportInputs<'_>, used: &InUse) -> Vec<ShapeComparison> {
+    let table = inputs.quantities;
     let row = |shape: &Shape| {
         let at = &shape.name;
-        let used = used.shapes.iter().find(|used| used.shape == at.0).and_then(|here| here.variant.as_ref());
-        let used = used.and_then(|id| inputs.plan.variants.iter().map(|variant| &variant.id).find(|v| v.0 == *id));
-        let ours = used.or(in_use::banner_variant(inputs.judgement))?;
-        inputs.quantities.read(ours, at, "latency_p50").value()?;
-        let own = retimed(inputs, ours, at, "latency_p50");
+        let here = used.shapes.iter().find(|used| used.shape == at.0);
+        let known = |id: &CleanText| inputs.plan.variants.iter().map(|variant| &variant.id).find(|v| v.0 == *id);
+        let is_timed = |id: &&VariantId| time(inputs, id, at, "latency_p50").is_some();
+        let used = here.and_then(|here| here.variant.as_ref()).and_then(known).filter(is_timed);
+        let selected = in_use::banner_variant(inputs.judgement).filter(is_timed);
+        let best = || here.and_then(|here| here.best.as_ref()).and_then(known).filter(is_timed);
+        let ours = used.or(selected).or_else(best)?;
+        let origin = |id: &VariantId| match selected_times::fresh(table, id, at) {
+            Some(_) => SampleOrigin::Confirmation,
+            None => SampleOrigin::Sweep,
+        };
         let timed = |id: &VariantId| {
-            let [median, p90] = ["latency_p50", "latency_p90"].map(|metric| retimed(inputs, id, at, metric));
+            let [median, p90] = ["latency_p50", "latency_p90"].map(|metric| time(inputs, id, at, metric));
             let written = |us: f64| number::in_sentence(us, "us");
             let times = |median: f64| match p90 {
                 Some(p90) => format!("{} / {}", written(median), written(p90)),
                 None => written(median),
             };
+            let rate = selected_times::value(table, id, at, "tflops").filter(|rate| rate.is_finite() && *rate > 0.0);
+            let pair = selected_times::pair(table, (id, ours), at, "latency_p50").filter(|_| id != ours);
+            let ratio = pair.map(|(theirs, own)| theirs / own).filter(|ratio| ratio.is_finite() && *ratio > 0.0);
+            let both = origin(id) == SampleOrigin::Confirmation && origin(ours) == SampleOrigin::Confirmation;
             TimedVariant {
                 name: id.0.clone(),
                 times: median.map(|median| times(median).into()),
-                speedup: median.zip(own).map(|(theirs, own)| number::in_sentence(theirs / own, "x").into()),
+                rate: rate.map(|rate| number::in_sentence(rate, "TFLOP/s").into()),
+                origin: origin(id),
+                speedup: median.and(ratio).map(|ratio| number::in_sentence(ratio, "x").into()),
+                compared: if both { SampleOrigin::Confirmation } else { SampleOrigin::Sweep },
             }
         };
         let baselines = || inputs.plan.baselines().map(|baseline| &baseline.id);
-        let median = |id| Some((id, retimed(inputs, id, at, "latency_p50")?));
-        let fastest = baselines().filter_map(median).min_by(|a, b| a.1.total_cmp(&b.1));
+        let is_fresh = |id: &&VariantId| origin(id) == SampleOrigin::Confirmation;
+        let any_fresh = baselines().filter(is_timed).any(|id| is_fresh(&id));
+        let median = |id| Some((id, time(inputs, id, at, "latency_p50")?));
+        let fastest = baselines().filter(|id| !any_fresh || is_fresh(id)).filter_map(median);
+        let fastest = fastest.min_by(|a, b| a.1.total_cmp(&b.1));
         Some(ShapeComparison {
             shape: at.0.clone(),
             ours: timed(ours),
@@ -66,8 +126,7 @@ pub fn by_shape(inputs: &ReportInputs<'_>, used: &InUse) -> Vec<ShapeComparison>
     inputs.phase.workload.shapes.iter().filter_map(row).collect()
 }
 
-/// A positive time of the confirmation.
-fn retimed(inputs: &ReportInputs<'_>, variant: &VariantId, shape: &ShapeName, metric: &str) -> Option<f64> {
-    selected_times::fresh(inputs.quantities, variant, shape)?;
-    confirmed(inputs.quantities, variant, shape, metric).filter(|us| *us > 0.0)
+/// A positive time: of the confirmation if the variant was re-timed, else of the sweep.
+fn time(inputs: &ReportInputs<'_>, variant: &VariantId, shape: &ShapeName, metric: &str) -> Option<f64> {
+    selected_times::value(inputs.quantities, variant, shape, metric).filter(|us| us.is_finite() && *us > 0.0)
 }

@@ -2,10 +2,10 @@
 
 use super::entry::{HistoryEntry, to_use};
 use super::phases::{PhaseHistory, ReferenceEntry};
-use super::shape_comparison::{ShapeComparison, TimedVariant};
+use super::shape_comparison::ShapeComparison;
 use crate::code_diff::CodeDiff;
 use crate::finding_row::FindingRow;
-use crate::markdown::{MarkdownTable, code as code_lines, escape};
+use crate::markdown::{MarkdownTable, code as code_lines, escape, table_of_times};
 use crate::model::{Conclusion, ObjectiveRow};
 use crate::number::{self, Number};
 use crate::provenance::quoted;
@@ -44,6 +44,11 @@ pub fn summary(latest: &[LatestRun<'_>], problems: &[CleanText], reports: Option
         let objective = report.objective.as_ref();
         let best = objective.and_then(|o| Some(format!("{} {}", escape(&o.title), escape(&ObjectiveRow::text(o)?))));
         let note = objective.map_or("", |objective| objective.note.as_str());
+        // without a variant in use, the numbers are of the selected one
+        let note = match &report.headline.selected {
+            Some(selected) if report.in_use.variant.is_none() && !note.is_empty() => format!("{selected}: {note}"),
+            _ => note.to_owned(),
+        };
         let commit = entry.commit();
         let measured = [&*entry.machine(), &entry.date(), commit.as_deref().unwrap_or("")].join(", ");
         table.row(vec![
@@ -51,7 +56,7 @@ pub fn summary(latest: &[LatestRun<'_>], problems: &[CleanText], reports: Option
             report.headline.conclusion.label().to_uppercase(),
             escape(&to_use(&report.in_use)),
             best.unwrap_or_else(|| "not measured".to_owned()),
-            escape(note),
+            escape(&note),
             report.headline.tier.as_deref().map_or_else(String::new, escape),
             escape(measured.trim_end_matches(", ")),
         ]);
@@ -103,27 +108,9 @@ fn details(run: &LatestRun<'_>) -> String {
     out
 }
 
-/// Each shape: ours, the first baseline and the fastest one, re-timed.
+/// Each shape: ours, the first baseline and the fastest one.
 fn shapes(rows: &[ShapeComparison]) -> String {
-    let Some(ShapeComparison { first, .. }) = rows.first() else { return String::new() };
-    let mut heads = vec!["shape".to_owned(), "ours".to_owned(), "p50 / p90".to_owned()];
-    if let Some(first) = first {
-        heads.extend([format!("{} p50 / p90", first.name), "speedup".to_owned()]);
-        heads.extend(["fastest baseline", "its p50 / p90", "speedup"].map(str::to_owned));
-    }
-    let mut table = MarkdownTable::new(&heads.iter().map(String::as_str).collect::<Vec<_>>());
-    let times = |timed: &TimedVariant| timed.times.as_deref().map_or_else(|| "not re-timed".to_owned(), escape);
-    let speedup = |timed: &TimedVariant| timed.speedup.as_deref().map_or_else(String::new, escape);
-    for ShapeComparison { shape, ours, first, fastest } in rows {
-        let mut cells = vec![escape(shape), escape(&ours.name), times(ours)];
-        if let Some(first) = first {
-            cells.extend([times(first), speedup(first)]);
-            let none = || ["none re-timed".to_owned(), String::new(), String::new()];
-            cells.extend(fastest.as_ref().map_or_else(none, |one| [escape(&one.name), times(one), speedup(one)]));
-        }
-        table.row(cells);
-    }
-    format!("{table}\n")
+    if rows.is_empty() { String::new() } else { format!("{}\n", table_of_times(rows)) }
 }
 
 /// The costliest findings.

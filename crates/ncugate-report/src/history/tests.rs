@@ -6,6 +6,7 @@ use crate::fixture::Fixture;
 use crate::model::{Conclusion, ObjectiveRow};
 use crate::number::Number;
 use crate::run_report::RunReport;
+use ncugate_judge::SampleOrigin;
 use ncugate_judge::store::Git;
 use ncugate_model::Verdict;
 use std::path::PathBuf;
@@ -144,7 +145,7 @@ fn the_summary_has_shapes_findings_and_what_changed_in_the_code() {
         report.findings.truncate(1);
         report.findings.iter_mut().for_each(|finding| finding.leading = true);
     });
-    assert!(text.contains("| shape") && text.contains("its p50 / p90") && text.contains("speedup"), "{text}");
+    assert!(text.contains("| shape") && text.contains("sdpa_flash p50 / p90") && text.contains("speedup"), "{text}");
     assert!(text.contains("Main findings:\n\n1. **"), "{text}");
     assert!(text.contains("Sources that changed since run r2: k.cu."), "{text}");
     assert!(text.contains("    git diff aa11 bb22 -- k.cu\n"), "{text}");
@@ -152,11 +153,14 @@ fn the_summary_has_shapes_findings_and_what_changed_in_the_code() {
 }
 
 #[test]
-fn the_summary_compares_re_timed_latencies_with_the_first_and_the_fastest_baseline() {
+fn the_summary_compares_latencies_with_the_first_and_the_fastest_baseline_and_marks_the_sweep() {
     let timed = |name: &str, times: &str, speedup: Option<&str>| TimedVariant {
         name: name.into(),
         times: Some(times.into()).filter(|_| !times.is_empty()),
+        rate: None,
+        origin: SampleOrigin::Confirmation,
         speedup: speedup.map(Into::into),
+        compared: SampleOrigin::Confirmation,
     };
     let row = |shape: &str, first: &str, fastest| ShapeComparison {
         shape: shape.into(),
@@ -164,16 +168,32 @@ fn the_summary_compares_re_timed_latencies_with_the_first_and_the_fastest_baseli
         first: Some(timed("sdpa", first, Some("2×").filter(|_| !first.is_empty()))),
         fastest,
     };
-    let rows =
-        [row("small", "20 µs / 21 µs", Some(timed("flash", "15 µs / 16 µs", Some("1.5×")))), row("wide", "", None)];
+    let swept = |timed: TimedVariant| TimedVariant {
+        origin: SampleOrigin::Sweep,
+        compared: SampleOrigin::Sweep,
+        rate: Some("1.5 TFLOP/s".into()),
+        ..timed
+    };
+    let wide = ShapeComparison {
+        shape: "large".into(),
+        ours: swept(timed("T=64", "10 µs / 11 µs", None)),
+        first: Some(swept(timed("sdpa", "20 µs / 21 µs", Some("2×")))),
+        fastest: None,
+    };
+    let flash = timed("flash", "15 µs / 16 µs", Some("1.5×"));
+    let rows = [row("small", "20 µs / 21 µs", Some(flash)), row("wide", "", None), wide];
     let text = summarised(&history(), None, |report| report.times = rows.to_vec());
     let line = |start: &str| {
         let line = text.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{start}: {text}"));
         line.split('|').map(str::trim).filter(|cell| !cell.is_empty()).map(str::to_owned).collect::<Vec<_>>().join(", ")
     };
-    assert!(line("| shape").ends_with("sdpa p50 / p90, speedup, fastest baseline, its p50 / p90, speedup"), "{text}");
+    let head = "sdpa p50 / p90, its TFLOP/s, speedup, fastest baseline, its p50 / p90, speedup";
+    assert!(line("| shape").ends_with(head), "{text}");
     assert_eq!(line("| small"), "small, T=64, 10 µs / 11 µs, 20 µs / 21 µs, 2×, flash, 15 µs / 16 µs, 1.5×");
-    assert_eq!(line("| wide"), "wide, T=64, 10 µs / 11 µs, not re-timed, none re-timed");
+    assert_eq!(line("| wide"), "wide, T=64, 10 µs / 11 µs, not timed, none timed");
+    let large = "large, T=64, 10 µs / 11 µs (sweep), 1.5, 20 µs / 21 µs (sweep), 1.5, 2× (sweep), none timed";
+    assert_eq!(line("| large"), large);
+    assert!(text.contains("(sweep): not re-timed"), "{text}");
 }
 
 #[test]

@@ -4,9 +4,11 @@ mod deep_profile;
 mod deltas;
 mod escape;
 mod table;
+mod times;
 
 pub use self::escape::{code, escape};
 pub use self::table::MarkdownTable;
+pub use self::times::table_of_times;
 
 use self::deep_profile::deep_profile;
 use self::deltas::deltas;
@@ -56,6 +58,7 @@ pub fn sections(report: &RunReport, charts: Charts) -> Vec<String> {
     );
     sections.extend(stages(report));
     sections.extend(waivers(report));
+    sections.extend(times(report));
     sections.extend(report.matrix.as_ref().map(by_shape));
     sections.push(variants(report));
     sections.extend(report.steps.as_ref().map(steps));
@@ -171,7 +174,7 @@ fn measured(gate: &GateResult) -> String {
     let value = beside(gate.summary.measured.as_ref(), gate.summary.limit.as_ref(), &gate.unit);
     match (difference(gate), gate.summary.samples) {
         (Some(difference), samples) => {
-            format!("{value}, difference {difference}, {}", number::counted(samples, "sample"))
+            format!("{value}, difference from the limit {difference}, {}", number::counted(samples, "sample"))
         }
         (None, _) => value,
     }
@@ -230,6 +233,11 @@ fn waivers(report: &RunReport) -> Option<String> {
         table.row([gate, variant, &until.into(), owner, reason].map(|cell| escape(cell)).to_vec());
     }
     Some(format!("## Waivers\n\n{table}"))
+}
+
+/// A row for each shape: ours and the baselines with median, 90th percentile and throughput.
+fn times(report: &RunReport) -> Option<String> {
+    (!report.times.is_empty()).then(|| format!("## Times by shape\n\n{}", table_of_times(&report.times)))
 }
 
 /// Variants by shapes: the best candidate of a shape is bold, the recommended one has a mark.

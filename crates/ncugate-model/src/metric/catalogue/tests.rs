@@ -207,3 +207,12 @@ fn bank_conflicts_are_of_loads_over_wavefronts_of_loads() {
     let cell = definition.evaluate(&|name| Some(if name.contains("conflicts") { 2.0 } else { 4_194_304.0 }));
     assert_eq!(cell.value(), Some(100.0 * 2.0 / 4_194_304.0));
 }
+
+#[test]
+fn a_misspelt_word_suggests_the_metric_that_leads() {
+    let near = |typed| Catalogue::embedded().nearest(typed);
+    assert_eq!(near("occupency"), Some("achieved_occupancy"));
+    assert_eq!(near("latency"), Some("latency_p50"));
+    assert_eq!(near("achieved_ocupancy"), Some("achieved_occupancy"));
+    assert_eq!(near("qqqq"), None);
+}

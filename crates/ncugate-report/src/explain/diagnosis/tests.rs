@@ -773,6 +773,34 @@ fn warps_that_wait_for_loads_before_a_barrier_are_not_uneven() {
     assert_eq!(rules(&uneven)[0], "uneven_warps");
 }
 
+/// A bound is at most the waits that the sentence names, and a block with a warp that copies is not told to be even.
+#[test]
+fn a_block_with_a_warp_that_copies_has_advice_for_roles() {
+    let waits = [
+        ("issue_slot_utilisation", 19.6),
+        ("warp_latency", 50.0),
+        ("stall_barrier", 9.0),
+        ("stall_long_scoreboard", 11.0),
+        ("stall_short_scoreboard", 15.0),
+        ("barrier_pct", 0.28),
+        ("waits_at_mbarriers_pct", 0.0),
+    ];
+    let first = |values: &[(&str, f64)]| found(values).into_iter().next().unwrap();
+    let uneven = first(&waits);
+    assert_eq!(uneven.rule, "uneven_warps");
+    assert!(
+        uneven.sentence.contains("loads 22 %") && uneven.sentence.contains("shared memory 30 %"),
+        "{}",
+        uneven.sentence
+    );
+    let roles = first(&with(&waits, &[("copying_warps_pct", 20.0)]));
+    assert_eq!(roles.rule, "producer_warps");
+    assert!(roles.sentence.contains("20 % of the warps"), "{}", roles.sentence);
+    let saving = roles.saving.as_ref().unwrap().modelled;
+    assert!((saving - 70.0).abs() < 0.5, "the three waits that the sentence names: {saving}");
+    assert_eq!(first(&with(&waits, &[("copying_warps_pct", 100.0)])).rule, "uneven_warps");
+}
+
 /// A loop over the grid in 128 blocks, whatever the size of the data.
 #[test]
 fn loads_of_a_small_grid_wait_for_more_blocks() {

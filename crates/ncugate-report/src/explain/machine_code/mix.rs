@@ -226,6 +226,7 @@ impl<'a> LaunchMix<'a> {
         add(&self.code.swap_loops(), None, Some("cas_time_pct"));
         add(&self.code.exact_functions(), Some("exact_function_pct"), Some("exact_function_time_pct"));
         add(&self.code.unfused_additions(), Some("unfused_pct"), Some("unfused_time_pct"));
+        facts.extend(self.copying_warps().map(|percent| ("copying_warps_pct", percent)));
         let accesses = self.executed(&self.marks(|i| is_global_access(i) && i.bytes.is_some()));
         if accesses > 0.0 {
             let narrow = self.marks(|i| is_global_access(i) && i.bytes.is_some_and(|bytes| bytes <= 2));
@@ -235,6 +236,23 @@ impl<'a> LaunchMix<'a> {
             let moved: f64 = executions.filter_map(|(i, times)| Some(f64::from(i.bytes?) * times)).sum();
             facts.push(("global_access_bytes", moved / accesses));
         }
+    }
+
+    /// Executions of the copies of a loop in percent of those of its barrier: each warp passes the barrier once a step, and
+    /// below 100 some warps copy for the others. None without a loop that has both.
+    fn copying_warps(&self) -> Option<f64> {
+        let most = |inside: &std::ops::RangeInclusive<usize>, is_kind: fn(Operation) -> bool| {
+            let here = inside.clone().filter_map(|at| Some((self.code.instructions.get(at)?, self.executed.get(at)?)));
+            here.filter(|(i, _)| is_kind(i.operation)).map(|(_, times)| *times).fold(0.0, f64::max)
+        };
+        let loops = self.code.loops.iter().filter_map(|(head, end)| {
+            let inside = *head..=*end;
+            let barriers = most(&inside, |o| o == Operation::Barrier);
+            let copies = most(&inside, |o| matches!(o, Operation::AsyncCopy | Operation::BulkLoad));
+            (barriers > 0.0 && copies > 0.0).then_some((end - head, 100.0 * copies / barriers))
+        });
+        // the innermost loop has the step of a tile
+        loops.min_by_key(|(length, _)| *length).map(|(_, percent)| percent)
     }
 
     fn add_waits(&self, facts: &mut Vec<SampledFact>) {

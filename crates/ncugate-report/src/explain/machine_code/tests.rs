@@ -349,6 +349,30 @@ fn waits_for_a_load_are_no_time_of_the_instruction_that_waits() {
     assert_eq!((facts["f64_instruction_pct"], facts["f64_time_pct"]), (40.0, 20.0));
 }
 
+/// The loop over tiles of a block whose last warp copies: 8 tiles, 1 of 5 warps. The copies before the loop do not count.
+#[test]
+fn warps_that_copy_for_others_are_counted_by_their_barrier() {
+    let mut code = code_of(&[
+        "LDGSTS.E.BYPASS.128 [R2], [R4.64]",
+        "BAR.SYNC.DEFER_BLOCKING 0x0",
+        "@P1 BRA 0x40",
+        "LDGSTS.E.BYPASS.128 [R2], [R4.64]",
+        "FFMA R4, R5, R6, R7",
+        "@P0 BRA 0x10",
+    ]);
+    code.loops = code.backward_branches();
+    let facts = |executed: [u64; 6]| {
+        let mut samples = InstructionSamples::default();
+        for (times, offset) in executed.iter().zip((0u64..).step_by(16)) {
+            samples.executed.insert(offset, *times);
+        }
+        code_facts(&code, &samples).into_iter().find(|(name, _)| *name == "copying_warps_pct").map(|(_, value)| value)
+    };
+    assert_eq!(facts([5, 40, 40, 8, 40, 40]), Some(20.0));
+    assert_eq!(facts([5, 40, 40, 40, 40, 40]), Some(100.0));
+    assert_eq!(facts([5, 40, 40, 0, 40, 40]), None, "no copies in the loop");
+}
+
 /// The start of a block of `kernels/sdpa_hopper`, with the executions and samples of 512 blocks of 8 warps on an H200. A thread
 /// sets up while the others wait, all wait for the first tile, and then for their products.
 #[test]
