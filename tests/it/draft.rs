@@ -434,14 +434,14 @@ fn a_launch_in_the_source_gives_grid_and_block_or_they_are_left_open() {
 #[test]
 fn check_counts_the_places_of_a_draft_that_are_left() {
     let place = Place::new();
-    let text = text_of(&place, include_str!("../data/drafts/elementwise.cu"), "saxpy");
+    let text = text_of(&place, include_str!("../data/drafts/sgemm_naive.cu"), "sgemm_naive");
     let places = text.lines().filter(|line| line.contains("CHECK:")).count();
     assert!(places > 3, "{text}");
-    let checked = place.run(&["check", "saxpy.toml", "--no-build"]);
+    let checked = place.run(&["check", "sgemm_naive.toml", "--no-build"]);
     assert_eq!(checked.status, Some(0), "{checked:?}");
     let last = checked.stdout.lines().last().unwrap_or_default();
-    assert!(last.starts_with(&format!("  {places} lines with CHECK are left in `saxpy.toml`: ")), "{checked:?}");
-    place.write("saxpy.toml", &text.replace("# CHECK:", "#"));
-    let done = place.run(&["check", "saxpy.toml", "--no-build"]);
+    assert!(last.starts_with(&format!("  {places} lines with CHECK are left in `sgemm_naive.toml`: ")), "{checked:?}");
+    place.write("sgemm_naive.toml", &text.replace("# CHECK:", "#"));
+    let done = place.run(&["check", "sgemm_naive.toml", "--no-build"]);
     assert!(done.status == Some(0) && !done.stdout.contains("CHECK"), "{done:?}");
 }

@@ -593,6 +593,7 @@ mod tests {
             ("shared_mem", 81_920.0),
             ("static_shared", 0.0),
             ("grid_blocks", 100.0),
+            ("blocks_per_sm", 2.0),
             ("theoretical_occupancy", 50.0),
             ("achieved_occupancy", 25.0),
             ("dram_bytes", 2e6),
