@@ -203,7 +203,7 @@ impl Cli {
 /// Source of measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum MeasurementSource {
-    /// The GPU if there is one, else the phase's recording, which never passes (status 4)
+    /// The GPU if there is one, else the phase's recording, which never passes: status 4, or 1 if it fails
     Auto,
     /// The GPU
     Gpu,

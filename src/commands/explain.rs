@@ -39,7 +39,7 @@ pub fn explain(args: &ExplainArgs, today: Date, out: &mut Output) -> Result<Outc
     if let Some(entry) = path.to_str().filter(|_| !path.exists()).and_then(metric_entry) {
         return metric(&entry, args, out);
     }
-    let near = path.to_str().and_then(|name| Catalogue::embedded().nearest(name));
+    let near = path.to_str().filter(|name| *name != "latest").and_then(|name| Catalogue::embedded().nearest(name));
     let path = &run_folder(path, &args.profiles).map_err(|error| match (error, near) {
         (CommandError::Usage(_), Some(near)) => {
             let name = path.display();

@@ -139,7 +139,7 @@ fn entry(
         Some(summary) => summary,
         None => {
             let (report, judged) = judge(&run.folder, today)?;
-            let summary = RunSummary::new(report, &judged.plan);
+            let summary = RunSummary::new(report, &judged.plan, judged.conditions());
             cache.put(&run.key, &summary);
             summary
         }

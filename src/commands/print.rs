@@ -5,7 +5,7 @@ use super::{CommandError, verbosity};
 use crate::cli::OutputFormat;
 use crate::console::Output;
 use ncugate_model::number::text::escaped_json;
-use ncugate_report::terminal::{Screen, conclusion, terminal};
+use ncugate_report::terminal::{Screen, quiet, terminal};
 use ncugate_report::{RunReport, github, json};
 use serde::Serialize;
 use std::fs::OpenOptions;
@@ -37,9 +37,7 @@ pub fn report(report: &RunReport, page: &Path, format: OutputFormat, out: &mut O
 pub fn result(report: &RunReport, format: OutputFormat, out: &mut Output) -> Result<(), CommandError> {
     match format {
         OutputFormat::Json => write!(out.machine(), "{}", json::json(report)?)?,
-        OutputFormat::Text if verbosity::volume() == Verbosity::Quiet => {
-            write!(out, "{}", conclusion(report, screen()))?
-        }
+        OutputFormat::Text if verbosity::volume() == Verbosity::Quiet => write!(out, "{}", quiet(report, screen()))?,
         OutputFormat::Text => write!(out, "{}", terminal(report, screen())?)?,
     }
     Ok(())

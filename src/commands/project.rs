@@ -1,7 +1,7 @@
 //! The folder that paths of a phase are relative to. Commands change to it; paths of the command line keep their meaning.
 
 use super::CommandError;
-use super::run_name::is_path;
+use super::run_name::{FileKind, is_path};
 use crate::cli::{
     AgentCommand, ClusterCommand, Command, FolderArgs, HyperQueueArgs, OutputArgs, RunArgs, SlurmArgs, ToolsCommand,
 };
@@ -11,6 +11,11 @@ use std::path::{Path, PathBuf};
 
 /// Reads a phase, and changes to the root of its project, where its compilers and commands run.
 pub fn open_phase(config: &Path, invocation: &Invocation) -> Result<Phase, CommandError> {
+    if let (true, Some(hint)) =
+        (config.is_file(), FileKind::of(config).and_then(|kind| kind.instead_of_a_phase(config)))
+    {
+        return Err(CommandError::Usage(hint));
+    }
     let phase = config::load(config, &invocation.here, invocation.today())?;
     (invocation.enter)(&phase.root).map_err(|e| {
         CommandError::Usage(format!(

@@ -8,9 +8,11 @@ use crate::console::Output;
 use crate::exit::Outcome;
 use crate::invocation::Invocation;
 use ncugate_judge::PhaseRun;
+use ncugate_judge::frame::TableFormat;
+use ncugate_judge::frame::export::ExportLayout;
 use ncugate_report::show::{self, ShowContent, ShowRequest};
 use ncugate_report::{RunSource, assemble};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Prints what a run found, with its verdict as the status; or what reports hold.
 pub fn show(args: &ShowArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
@@ -53,11 +55,16 @@ fn reports(args: &ShowArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let format = args.detail.format;
     let shown = match args.detail.detail() {
         Some(inside) => ShowContent::Inside { inside, format: format.into() },
-        None if format != RowFormat::Text => {
-            let message = "--format is for --sources, --source-metrics, --warp-stalls and --disasm; metrics are written \
-                by `ncugate export`";
+        None if format != RowFormat::Text && (args.session || args.rules) => {
+            let message = "`--session` and `--rules` are text; leave `--format` out";
             return Err(CommandError::Usage(message.to_owned()));
         }
+        // All metrics of each launch, of which the text shows the usual ones.
+        None if format != RowFormat::Text => ShowContent::Export {
+            format: if format == RowFormat::Json { TableFormat::Json } else { TableFormat::Csv },
+            layout: ExportLayout::Wide,
+            output: PathBuf::from("-"),
+        },
         None if args.session => ShowContent::Session,
         None if args.rules => ShowContent::Rules,
         None => ShowContent::Launches,

@@ -49,8 +49,27 @@ fn a_part_of_an_output_is_compared_and_has_to_be_written() {
     let (finished, timed, _) = run(&["copy_head"], &[half[0], (OUTPUT, &last)], &[]);
     assert!(timed.is_empty() && printed(&finished).contains("never written"), "{finished:?}");
     // All of it counts unless the phase says otherwise.
-    let (finished, timed, _) = run(&["copy_head", "copy_honest"], &[], &[]);
+    let (finished, timed, place) = run(&["copy_head", "copy_honest", "copy_wrong"], &[], &[]);
     assert_eq!(timed, ["copy_honest"], "{finished:?}");
+    // Every output and the record name the element with the largest error.
+    assert!(printed(&finished).contains("; largest error at `y["), "{finished:?}");
+    let reports = std::fs::read_dir(place.path().join("reports/copy")).unwrap();
+    let report = reports.map(|entry| entry.unwrap().path()).find(|path| path.is_dir()).unwrap();
+    for name in ["report.html", "report.md"] {
+        let text = std::fs::read_to_string(report.join(name)).unwrap();
+        assert!(text.contains("largest error at") && text.contains(", expected "), "{name}");
+    }
+    let checks = std::fs::read_to_string(run_folder(&place).join("checks.jsonl")).unwrap();
+    let wrong = checks.lines().find(|line| line.contains("\"copy_wrong\"")).unwrap();
+    let record: serde_json::Value = serde_json::from_str(wrong).unwrap();
+    let element = &record["outcome"]["element"];
+    assert!(element["buffer"] == "y" && element["index"].as_array().is_some_and(|index| !index.is_empty()), "{record}");
+}
+
+/// The folder of the only run.
+fn run_folder(place: &Place) -> std::path::PathBuf {
+    let mut runs = std::fs::read_dir(place.path().join("profiles/copy")).unwrap().map(|entry| entry.unwrap().path());
+    runs.find(|path| path.is_dir()).unwrap()
 }
 
 #[test]

@@ -377,3 +377,71 @@ fn a_cooperative_grid_is_what_is_resident() {
     );
     assert_eq!(place.run(&["check", "reduce_blocks.toml", "--no-build"]).status, Some(0), "{text}");
 }
+
+/// A tile of 64 x 64 elements by 16 x 16 threads: what the source launches, and nothing that names suggest.
+#[test]
+fn a_launch_in_the_source_gives_grid_and_block_or_they_are_left_open() {
+    let kernel = "template <int BM, int BN, int BK> __global__ void gemm(const float *A, const float *B, float *C, int M, int N, int K) {\n    \
+                  __shared__ float a[BM][BK], b[BK][BN];\n    int row = blockIdx.y * BM + threadIdx.y * 4, col = blockIdx.x * BN + threadIdx.x * 4;\n    \
+                  float sum = 0;\n    for (int k = 0; k < K; k += BK) { a[0][0] = A[row * K + k]; b[0][0] = B[k * N + col]; sum += a[0][0] * b[0][0]; }\n    \
+                  C[row * N + col] = sum;\n}\n";
+    let launched = |host: &str| text_of(&Place::new(), &format!("{kernel}{host}"), "gemm");
+    let tiled = "void run(float *a, float *b, float *c, int m, int n, int k) {\n    GRID\n    gemm<64, 64, 32><<<CONFIG>>>(a, b, c, m, n, k);\n}\n";
+    let with = |grid: &str, config: &str| launched(&tiled.replace("GRID", grid).replace("CONFIG", config));
+    for (grid, config) in [
+        ("", "dim3(n/64, m/64), dim3(16,16)"),
+        ("dim3 grid(n / 64, m / 64), block(16, 16);", "grid, dim3(16, 16)"),
+        ("int columns = n / 64; dim3 grid = dim3(columns, m / 64);", "grid, dim3(16, 16), 0, stream"),
+    ] {
+        let text = with(grid, config);
+        assert_holds(
+            &text,
+            &[
+                "# CHECK: blocks of the grid, as the source launches it.",
+                "\ngrid = [\"N // 64\", \"M // 64\"]\n",
+                "\nblock = [16, 16]\n",
+            ],
+        );
+    }
+    assert_holds(
+        &with("", "dim3(cdiv(n, 64), (m + 63) / 64), dim3(16, 16)"),
+        &["grid = [\"(N + 63) // 64\", \"(M + 63) // 64\"]"],
+    );
+    // names of the launcher's template stand for those of the kernel
+    let launcher = "template <int X, int Y, int Z> void run(float *a, float *b, float *c, int m, int n, int k) {\n    \
+                    gemm<X, Y, Z><<<dim3(n / Y, m / X), dim3(16, Y / 4)>>>(a, b, c, m, n, k);\n}\nvoid h() { run<64, 32, 8>(a, b, c, 1, 2, 3); }\n";
+    assert_holds(
+        &launched(launcher),
+        &[
+            "\ngrid = [\"N // BN\", \"M // BM\"]\n",
+            "\nblock = [16, \"BN // 4\"]\n",
+            "threads of a block, as the source",
+        ],
+    );
+    // an expression that a phase does not have
+    let open = with("", "blocks_for(n, m), dim3(16, 16)");
+    assert_holds(&open, &["# FILL: blocks of the grid, which this file cannot take", "\ngrid = [\"FILL_grid\"]\n"]);
+    let place = Place::new();
+    let text = text_of(
+        &place,
+        &format!("{kernel}{}", tiled.replace("GRID", "").replace("CONFIG", "blocks_for(n), 256")),
+        "gemm",
+    );
+    let refused = place.run(&["check", "gemm.toml", "--no-build"]);
+    assert!(refused.status == Some(2) && refused.stderr.contains("FILL_grid"), "{refused:?}\n{text}");
+}
+
+#[test]
+fn check_counts_the_places_of_a_draft_that_are_left() {
+    let place = Place::new();
+    let text = text_of(&place, include_str!("../data/drafts/sgemm_naive.cu"), "sgemm_naive");
+    let places = text.lines().filter(|line| line.contains("CHECK:")).count();
+    assert!(places > 3, "{text}");
+    let checked = place.run(&["check", "sgemm_naive.toml", "--no-build"]);
+    assert_eq!(checked.status, Some(0), "{checked:?}");
+    let last = checked.stdout.lines().last().unwrap_or_default();
+    assert!(last.starts_with(&format!("  {places} lines with CHECK are left in `sgemm_naive.toml`: ")), "{checked:?}");
+    place.write("sgemm_naive.toml", &text.replace("# CHECK:", "#"));
+    let done = place.run(&["check", "sgemm_naive.toml", "--no-build"]);
+    assert!(done.status == Some(0) && !done.stdout.contains("CHECK"), "{done:?}");
+}

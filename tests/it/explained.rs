@@ -156,7 +156,7 @@ fn many_short_launches_of_a_report_are_a_finding() {
     let place = Place::new();
     let report = root().join("tests/data/torch_nvtx.ncu-rep.zst").display().to_string();
     let text = place.run(&["explain", &report]).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("Many short launches: a fix saves at most 51 %"), "{text}");
+    assert!(text.contains("Many short launches: a fix saves at most 39 %"), "{text}");
     assert!(text.contains("a fix saves at most 85 %, 25.1 % of all launches (medium confidence)"), "{text}");
     let found = explained(&["tests/data/torch_nvtx.ncu-rep.zst"]);
     assert_eq!(found[0]["insights"][0]["rule"], "many_launches");
@@ -586,7 +586,7 @@ fn a_report_is_explained_on_one_screen() {
     assert!(text.contains(" in 200 launches, "), "{text}");
     let ranges = at_root(&["explain", "tests/data/torch_nvtx.ncu-rep.zst"]).stdout;
     assert!(ranges.starts_with("torch_nvtx.ncu-rep.zst: 5 launches of 3 kernels, "), "{ranges}");
-    assert!(ranges.contains("\n2 more take 27.0 % of the time: "), "{ranges}");
+    assert!(ranges.contains("\n3 more take 41.6 % of the time: "), "{ranges}");
     assert!(text.contains("Fewer blocks than SMs: a fix saves at most "), "{text}");
 }
 
@@ -662,7 +662,7 @@ fn judged_rules_without_findings_are_clean() {
     let clean = explained(&["profiles/sdpa_fast/h200", "--shape", "mission"]);
     assert!(clean[0]["outcome"] == "clean" && clean[0]["not_asked"].is_null(), "{}", clean[0]);
     let says = clean[0]["says"].as_str().unwrap();
-    assert!(says.contains(" rules were evaluated; the others need a smaller shape"), "{says}");
+    assert!(says.contains(" rules were evaluated; the others need a shape that is smaller"), "{says}");
 }
 
 /// The page leads with causes for the variants and shapes in use, like `explain`.

@@ -1,6 +1,6 @@
 //! Base folders of the paths in a phase, independent of the working directory.
 
-use crate::command::{Finished, Place};
+use crate::command::{Finished, Place, root};
 
 const PHASE: &str = "[phase]\nname = \"p\"\n[bench]\nrounds = 7\n[workload]\nreference = \"copy\"\ntolerance = { max_abs = 0 }\n\
 shapes = { s = { N = 64 } }\nbuffers = { x = { dtype = \"f32\", shape = [\"N\"] }, y = { dtype = \"f32\", shape = [\"N\"], role = \"output\" } }\n\
@@ -106,11 +106,50 @@ fn a_run_is_named_by_its_folder_its_id_its_phase_or_as_the_latest() {
     let newest = if started("softmax") > started("whole_kv") { "softmax" } else { "whole_kv" };
     assert_eq!(verdict("latest").stdout, verdict(newest).stdout);
     let several = verdict("h200");
-    assert!(several.status == Some(2) && several.stderr.contains("several runs are named 'h200'"), "{several:?}");
+    assert!(several.status == Some(2) && several.stderr.contains("several runs are named `h200`"), "{several:?}");
     let unknown = verdict("softmaks");
-    assert!(unknown.status == Some(2) && unknown.stderr.contains("did you mean 'softmax'?"), "{unknown:?}");
+    assert!(unknown.status == Some(2) && unknown.stderr.contains("did you mean `softmax`?"), "{unknown:?}");
     // a run without a readable date may be the newest, so `latest` is an error
     std::fs::write(place.path().join("profiles/softmax/h200/manifest.json"), "{}").unwrap();
     let damaged = verdict("latest");
     assert!(damaged.status == Some(3) && damaged.stderr.contains("softmax/h200/manifest.json"), "{damaged:?}");
+}
+
+#[test]
+fn latest_without_runs_says_how_to_make_one() {
+    let place = Place::new();
+    for command in
+        [&["show", "latest"][..], &["page", "latest"], &["explain", "latest"], &["record", "latest", "-o", "r"]]
+    {
+        let none = place.run(command);
+        assert!(
+            none.status == Some(2) && none.stderr.contains("no runs in `profiles` yet: `ncugate run CONFIG`"),
+            "{none:?}"
+        );
+        assert!(!none.stderr.contains("did you mean"), "{none:?}");
+    }
+}
+
+/// A file or a folder of another kind is known by its name, and one hint says which command takes it.
+#[test]
+fn a_file_of_another_kind_gets_one_hint() {
+    let place = Place::new();
+    place.write("kernel.cu", "__global__ void f(float *x) {}\n");
+    place.write("phase.toml", "[phase]\n");
+    std::fs::create_dir(place.path().join("rep")).unwrap();
+    std::fs::copy(root().join("tests/data/full1.ncu-rep.zst"), place.path().join("rep/full1.ncu-rep")).unwrap();
+    for (command, hint) in [
+        (
+            &["run", "rep/full1.ncu-rep"][..],
+            "`rep/full1.ncu-rep` is an ncu report, not a phase; `ncugate explain rep/full1.ncu-rep`",
+        ),
+        (&["check", "kernel.cu"], "`kernel.cu` is source code, not a phase; `ncugate init kernel.cu`"),
+        (&["show", "phase.toml"], "`phase.toml` is a phase, not a run or a report; `ncugate run phase.toml`"),
+        (&["explain", "kernel.cu"], "`kernel.cu` is source code; `ncugate init kernel.cu`"),
+        (&["show", "rep"], "`rep` is not a run: it holds ncu reports; name one of them, such as `rep/full1.ncu-rep`"),
+    ] {
+        let refused = place.run(command);
+        assert!(refused.status == Some(2) && refused.stderr.contains(hint), "{command:?}: {refused:?}");
+        assert_eq!(refused.stderr.trim_end().lines().count(), 1, "{command:?}: {refused:?}");
+    }
 }

@@ -6,6 +6,7 @@ use ncu_rep::{MetricValue, Report};
 use serde_json::Value;
 
 use crate::captures;
+use crate::command::Place;
 use crate::crafted::{Message, file, message, metric};
 
 fn ncugate(name: &str, arguments: &[&str]) -> Command {
@@ -503,4 +504,18 @@ fn cells_and_ranges_of_any_length_are_shown() {
             assert!(out.status.success(), "{at} {arguments:?}: {} {}", out.status, said.get(..200).unwrap_or(&said));
         }
     }
+}
+
+#[test]
+fn a_report_is_shown_as_json_and_csv() {
+    let report = path("g12.ncu-rep.zst");
+    let rows: Vec<Value> = serde_json::from_slice(&output("show", &[report.as_str(), "--format", "json"])).unwrap();
+    assert_eq!(rows.len(), 12, "a row for each launch");
+    assert!(rows.iter().all(|row| row["kernel"].is_string()), "{}", rows[0]);
+    let one = output("show", &[report.as_str(), "--format", "json", "--metric", "duration", "--launch", "3"]);
+    let one: Vec<Value> = serde_json::from_slice(&one).unwrap();
+    assert!(one.len() == 1 && one[0]["duration"].is_number(), "{one:?}");
+    assert_eq!(String::from_utf8(output("show", &[report.as_str(), "--format", "csv"])).unwrap().lines().count(), 13);
+    let text = Place::new().run(&["show", report.as_str(), "--rules", "--format", "json"]);
+    assert!(text.status == Some(2) && text.stderr.contains("are text"), "{text:?}");
 }

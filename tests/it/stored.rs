@@ -313,7 +313,12 @@ impl Stored {
         match wrong {
             true => {
                 let differences = Differences { max_abs: 1.0, ..differences };
-                CheckOutcome::Wrong { differences, reason: "max_abs is 1".to_owned(), defects: Vec::new() }
+                CheckOutcome::Wrong {
+                    differences,
+                    reason: "max_abs is 1".to_owned(),
+                    defects: Vec::new(),
+                    element: None,
+                }
             }
             false => CheckOutcome::Correct { differences },
         }

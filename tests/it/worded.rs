@@ -222,3 +222,46 @@ fn an_agent_is_given_status_and_both_streams_and_the_server_outlives_a_message_t
     let refused = &answers[3]["result"];
     assert_eq!((&refused["isError"], &refused["structuredContent"]["status"]), (&true.into(), &2.into()), "{refused}");
 }
+
+/// A gate that asks for more is not shown as a limit that was exceeded.
+#[test]
+fn the_closest_gate_says_what_it_needs() {
+    let place = Place::new();
+    let judged = rendered(&place, "inversion");
+    assert_eq!(judged.status, Some(0), "{judged:?}");
+    let said = unwrapped(&judged.stdout);
+    assert!(said.contains("the closest is 'each defect costs time' (509 µs, needs > 469 µs)"), "{said}");
+}
+
+#[test]
+fn the_first_screen_the_comment_and_the_quiet_output_count_cheats() {
+    let place = Place::new();
+    let judged = rendered(&place, "cheats");
+    let said = unwrapped(&judged.stdout);
+    assert!(said.contains("; 8 variants cheat; "), "{said}");
+    let page = read(&place, "cheats/report.html");
+    let counts = page.split("<p class=\"origin\">").nth(1).and_then(|rest| rest.split("</p>").next());
+    assert!(counts.is_some_and(|counts| counts.contains("; 8 variants cheat; ")), "{counts:?}");
+    let run = root().join("profiles/cheats/h200");
+    let quiet = place.run(&["show", run.to_str().unwrap(), "-q"]);
+    assert!(quiet.stdout.starts_with("8 variants cheat\n") && quiet.stdout.lines().count() <= 3, "{quiet:?}");
+    let markdown = read(&place, "cheats/report.md");
+    assert!(markdown.contains("; 8 variants cheat; "), "{markdown}");
+    let clean = place.run(&["show", root().join("profiles/sdpa_fast/h200").to_str().unwrap(), "-q"]);
+    assert!(!clean.stdout.contains("cheat"), "{clean:?}");
+}
+
+/// Estimates of ncu's rules do not stand as findings beside the sentence that there is none.
+#[test]
+fn estimates_of_ncu_are_folded_where_no_rule_found_a_cause() {
+    let place = Place::new();
+    let judged = rendered(&place, "sdpa_fast");
+    let said = unwrapped(&judged.stdout);
+    assert!(said.contains("next: Nothing obvious is left: no rule found a significant cause."), "{said}");
+    assert!(!said.contains("the others need"), "{said}");
+    let page = read(&place, "sdpa_fast/report.html");
+    assert!(page.contains("<details><summary>Estimates of Nsight Compute's rules: "), "no fold");
+    assert!(!page.contains("<h3><bdi>Nsight Compute: "), "an estimate stands as a finding");
+    let markdown = read(&place, "sdpa_fast/report.md");
+    assert!(markdown.contains("none of ncugate's rules confirms them here"), "{markdown}");
+}

@@ -1,6 +1,7 @@
 //! A run and the phase that judges it.
 
 use super::JudgeError;
+use crate::reference_runs::Conditions;
 use crate::store::{self, Run};
 use ncugate_phase::config::{self, Phase, Project};
 use ncugate_phase::plan::{Plan, unroll};
@@ -31,6 +32,13 @@ pub struct PhaseRun {
 }
 
 impl PhaseRun {
+    /// Machine, tools, problem and timing settings of the run.
+    pub fn conditions(&self) -> Conditions {
+        let manifest = &self.run.manifest;
+        let conditions = Conditions::new(&manifest.fingerprint, &self.run.workload, &self.phase.bench);
+        Conditions { software: manifest.software.clone(), ..conditions }
+    }
+
     /// Loads a stored run or a recording, with the phase it was run with.
     ///
     /// # Errors

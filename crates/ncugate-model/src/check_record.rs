@@ -6,7 +6,9 @@ use super::gpu_state::GpuStates;
 use super::id::{ShapeName, VariantId};
 use super::law::Law;
 use super::tolerance::{Differences, Tolerance};
+use crate::number;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// A defect in the output of a launch that no tolerance excuses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
@@ -38,6 +40,40 @@ pub enum Defect {
     NothingFinite,
 }
 
+/// The element of an output with the largest error, or the first that is NaN or infinite and should not be.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WrongElement {
+    /// The output.
+    pub buffer: String,
+    /// Its index in each dimension, the outermost first: row, column.
+    pub index: Vec<u64>,
+    #[serde(with = "number_text")]
+    pub actual: f64,
+    #[serde(with = "number_text")]
+    pub expected: f64,
+}
+
+impl fmt::Display for WrongElement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let index: Vec<String> = self.index.iter().map(u64::to_string).collect();
+        let values = number::related(self.actual, ", expected ", self.expected, "");
+        write!(f, "largest error at `{}[{}]`: {values}", self.buffer, index.join(", "))
+    }
+}
+
+/// JSON has no NaN and no infinity.
+mod number_text {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&format!("{value:?}"))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
+
 /// The result of one correctness case (variant, shape, seed).
 ///
 /// `Correct` and `Wrong` follow the tolerance of the phase when the case ran. The verdict follows the tolerance when
@@ -54,6 +90,9 @@ pub enum CheckOutcome {
         reason: String,
         /// Defects that no tolerance excuses.
         defects: Vec<Defect>,
+        /// The element with the largest error, if one was compared.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        element: Option<WrongElement>,
     },
     /// The launch failed, the worker died, or the case timed out.
     Crashed {
@@ -74,7 +113,18 @@ impl CheckOutcome {
         let reasons = defects.iter().map(ToString::to_string).chain(violations.iter().map(ToString::to_string));
         let under = differences.law.filter(|law| *law != Law::Declared).map(|law| format!("under {law} inputs: "));
         let reason = under.unwrap_or_default() + &reasons.collect::<Vec<_>>().join("; ");
-        Self::Wrong { differences, reason, defects }
+        Self::Wrong { differences, reason, defects, element: None }
+    }
+
+    /// The same, with the element that is most wrong if it is wrong.
+    #[must_use]
+    pub fn with_element(self, element: Option<WrongElement>) -> Self {
+        match (self, element) {
+            (Self::Wrong { differences, reason, defects, .. }, Some(element)) => {
+                Self::Wrong { differences, reason: format!("{reason}; {element}"), defects, element: Some(element) }
+            }
+            (other, _) => other,
+        }
     }
 
     /// The outcome of the same measurement under another tolerance. A case with a defect stays wrong; an ill-conditioned
@@ -87,7 +137,7 @@ impl CheckOutcome {
         };
         match self {
             Self::Correct { differences } => of(differences, &[]),
-            Self::Wrong { differences, defects, .. } => of(differences, defects),
+            Self::Wrong { differences, defects, element, .. } => of(differences, defects).with_element(element.clone()),
             Self::Crashed { .. } | Self::Skipped { .. } => self.clone(),
         }
     }

@@ -58,7 +58,9 @@ pub use build_record::{
 };
 pub use capability::ComputeCapability;
 pub use cell::Cell;
-pub use check_record::{CheckOutcome, CheckRecord, ConfirmationRecord, Defect, LatencyOutcome, LatencyRecord};
+pub use check_record::{
+    CheckOutcome, CheckRecord, ConfirmationRecord, Defect, LatencyOutcome, LatencyRecord, WrongElement,
+};
 pub use compiler_warnings::compiler_warnings;
 pub use compute_mode::ComputeMode;
 pub use dtype::Dtype;

@@ -7,6 +7,7 @@ use super::markdown::{Charts, MarkdownTable, escape, sections};
 use super::model::Conclusion;
 use super::number;
 use super::run_report::RunReport;
+use super::trust::cheat_count;
 use super::waiver_row::WaiverRow;
 use ncugate_model::{CleanText, Verdict};
 use std::collections::BTreeSet;
@@ -30,6 +31,7 @@ pub fn comment(report: &RunReport, job: Option<&str>) -> String {
     }
     let bold = if report.first_screen.recommends() { "**" } else { "" };
     paragraph(format!("{}\n{bold}{}{bold}", escape(&report.headline.reason), escape(&report.in_use.sentence)));
+    paragraph(cheat_count(&report.trust.cheats).map_or_else(String::new, |count| format!("⚠️ **{count}.**")));
     paragraph(waived(report));
     paragraph(shapes(&report.shape_deltas));
     let lines: Vec<String> =
@@ -253,6 +255,16 @@ mod tests {
         assert_eq!(comment.matches("<details>").count(), comment.matches("</details>").count());
         assert!(comment.contains("<details><summary>Gates</summary>") && comment.contains("#### Provenance"));
         assert!(comment.len() <= LONGEST);
+    }
+
+    #[test]
+    fn cheats_are_counted_before_anything_is_unfolded() {
+        let mut report = Fixture::new(6).report();
+        assert!(!unfolded(&comment(&report, None)).iter().any(|line| line.contains("cheat")));
+        let cheat = |variant: &str| crate::trust::CheatRow { variant: variant.into(), reason: "it skips".into() };
+        report.trust.cheats = vec![cheat("a"), cheat("b")];
+        let comment = comment(&report, None);
+        assert!(unfolded(&comment).contains(&"⚠️ **2 variants cheat.**"), "{comment}");
     }
 
     #[test]

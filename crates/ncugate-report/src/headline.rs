@@ -3,6 +3,7 @@
 use super::inputs::{ReportInputs, RunSource};
 use super::model::{Conclusion, Fact, Headline, MetricColumn, ObjectiveRow};
 use super::number::Number;
+use super::trust::{cheat_count, cheats};
 use super::{in_use, number, selected_times, text};
 use ncugate_judge::{
     Correctness, FallbackResult, GateResult, Judgement, OccupancyLimit, StageResult, TargetGpu, UnreachableLimit,
@@ -156,12 +157,9 @@ fn closest(inputs: &ReportInputs<'_>, required: &[&GateResult]) -> Option<String
     let held = required.iter().filter(|gate| gate.verdict == Verdict::Pass);
     let (_, gate) = held.filter_map(|gate| Some((room(&gate)?, gate))).min_by(|a, b| a.0.total_cmp(&b.0))?;
     let (measured, limit) = gate.deciding_case().and_then(|c| c.outcome.measured.zip(c.outcome.limit))?;
-    Some(format!(
-        "'{}'{} ({})",
-        gate.name,
-        covered(inputs, gate),
-        number::related(measured, ", limit ", limit, &gate.unit)
-    ))
+    let needs = format!(", needs {} ", gate.require.comparison()?.symbol());
+    let numbers = number::related(measured, &needs, limit, &gate.unit);
+    Some(format!("'{}'{} ({numbers})", gate.name, covered(inputs, gate)))
 }
 
 /// `2 of 6 stages kept; 'double_buffering' is the first that was not (1.014× against 1.1× to 1.15× expected).`
@@ -236,8 +234,9 @@ fn scope(inputs: &ReportInputs<'_>) -> String {
             number::counted(inputs.plan.baselines().count(), "baseline"),
         );
     }
+    let cheats = cheat_count(&cheats(inputs)).map_or_else(String::new, |count| format!("; {count}"));
     format!(
-        "{} on {}, {} proven correct over {}; {}{}",
+        "{} on {}, {} proven correct over {}{cheats}; {}{}",
         number::counted(gates(inputs.judgement), "gate"),
         number::counted(candidates.len(), "variant"),
         number::plain(proven as f64),

@@ -222,6 +222,30 @@ pub fn ranges(metric: &str, before: &[f64], after: &[f64]) -> ChangeNoise {
     if a_low <= b_high && b_low <= a_high { ChangeNoise::Overlap } else { ChangeNoise::Apart }
 }
 
+/// Greatest probability that launches of equal kernels have ranges that do not overlap.
+const CHANCE: f64 = 0.05;
+
+/// Noise of a metric of launches in two reports.
+///
+/// The spread of the catalogue is that of long kernels, and a short one varies by several percent: a difference within
+/// it is noise, and a larger one of single launches is not judged. Ranges that do not overlap are judged if launches of
+/// equal kernels have such ranges in at most 5 % of the cases. Facts of build and launch have no noise.
+pub fn launches(metric: &str, before: &[f64], after: &[f64]) -> ChangeNoise {
+    if explained(metric) == Some(0.0) {
+        return ranges(metric, before, after);
+    }
+    match ranges(metric, before, after) {
+        ChangeNoise::Apart if before.len() < 2 || after.len() < 2 => ChangeNoise::Unspread,
+        ChangeNoise::Apart if chance(before.len(), after.len()) > CHANCE => ChangeNoise::Unspread,
+        noise => noise,
+    }
+}
+
+/// Probability that ranges of `n` and `m` launches of equal kernels do not overlap: 2 n! m! / (n + m)!
+fn chance(n: usize, m: usize) -> f64 {
+    (1..=n.min(m)).fold(2.0, |chance, k| chance * k as f64 / (n.max(m) + k) as f64)
+}
+
 /// Noise of single launches according to the catalogue: facts of build and launch are exact, and a counter has its
 /// spread.
 fn spread(metric: &str, before: &[f64], after: &[f64]) -> ChangeNoise {
@@ -241,5 +265,31 @@ pub fn explained(metric: &str) -> Option<f64> {
     match known.kind {
         MetricKind::Deterministic => Some(0.0),
         MetricKind::Counter | MetricKind::Timing => known.spread.map(|spread| EXPLAINED * spread),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launches_are_judged_by_their_own_spread_alone() {
+        let noise = |before: &[f64], after: &[f64]| launches("duration", before, after);
+        // 5.82 and 5.95 us are launches of one kernel in one report
+        assert_eq!(noise(&[5_824.0], &[5_952.0]), ChangeNoise::Unspread);
+        assert_eq!(noise(&[5_824.0; 3], &[11_000.0]), ChangeNoise::Unspread);
+        assert_eq!(noise(&[5_824.0; 2], &[5_952.0; 2]), ChangeNoise::Unspread, "a third of equal pairs look like this");
+        assert_eq!(noise(&[5_824.0, 5_952.0], &[5_856.0, 5_888.0]), ChangeNoise::Overlap);
+        assert_eq!(noise(&[5_824.0; 4], &[5_952.0; 4]), ChangeNoise::Apart);
+        assert_eq!(launches("registers", &[40.0], &[41.0]), ChangeNoise::Apart, "a build has no noise");
+        assert_eq!(noise(&[824_000.0], &[824_100.0]), ChangeNoise::Overlap, "a long kernel varies more");
+        assert_eq!(launches("sm__no_such_counter.sum", &[40.0], &[41.0]), ChangeNoise::Unspread);
+    }
+
+    #[test]
+    fn the_chance_of_separate_ranges_is_that_of_permutations() {
+        for (n, m, expected) in [(1, 1, 1.0), (2, 2, 1.0 / 3.0), (3, 3, 0.1), (4, 4, 1.0 / 35.0), (2, 5, 2.0 / 21.0)] {
+            assert!((chance(n, m) - expected).abs() < 1e-12 && chance(n, m) == chance(m, n), "{n} {m}");
+        }
     }
 }

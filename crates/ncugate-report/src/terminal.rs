@@ -5,6 +5,7 @@ use super::error::RenderError;
 use super::metric_change::MetricChange;
 use super::run_report::RunReport;
 use super::text_table::{Alignment, TextTable};
+use super::trust::cheat_count;
 use super::variant_row::VariantRow;
 use super::{number, text};
 use crate::history::{ShapeComparison, TimedVariant};
@@ -93,7 +94,7 @@ fn first_screen(report: &RunReport, columns: usize) -> String {
 }
 
 /// Only the verdict and its reason.
-pub fn conclusion(report: &RunReport, screen: Screen) -> String {
+fn conclusion(report: &RunReport, screen: Screen) -> String {
     let (headline, columns) = (&report.headline, screen.columns.max(60));
     let label = headline.conclusion.label();
     let reason = format!("{} {}", "#".repeat(label.len()), headline.reason);
@@ -106,6 +107,12 @@ pub fn conclusion(report: &RunReport, screen: Screen) -> String {
         let _ = writeln!(out, "{line}");
     }
     out
+}
+
+/// The number of cheats, and the verdict with its reason.
+pub fn quiet(report: &RunReport, screen: Screen) -> String {
+    let cheats = cheat_count(&report.trust.cheats).map_or_else(String::new, |count| format!("{count}\n"));
+    cheats + &conclusion(report, screen)
 }
 
 fn paragraph(out: &mut String, text: &str, columns: usize) {

@@ -476,10 +476,11 @@ fn indexed(fixture: &Fixture) -> String {
         let mut manifest = fixture.run.manifest.clone();
         manifest.run = format!("{} {at}", report.run);
         manifest.started += jiff::SignedDuration::from_hours(24 * at);
+        let conditions = ncugate_judge::reference_runs::Conditions::ahead(&fixture.phase, &manifest.fingerprint);
         HistoryEntry {
             folder: fixture.phase.title.clone().into(),
             manifest,
-            summary: RunSummary::new(report, &fixture.plan),
+            summary: RunSummary::new(report, &fixture.plan, conditions),
             page: (at != 1).then(|| "report.html".to_owned()),
         }
     };

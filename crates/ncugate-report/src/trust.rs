@@ -117,7 +117,8 @@ pub fn trust(inputs: &ReportInputs<'_>) -> Trust {
     Trust { cheats, lines }
 }
 
-fn cheats(inputs: &ReportInputs<'_>) -> Vec<CheatRow> {
+/// Variants that cheat, in the order of the plan.
+pub fn cheats(inputs: &ReportInputs<'_>) -> Vec<CheatRow> {
     let row = |result: &VariantResult| match &result.correctness {
         Correctness::Cheats { reason } => Some(CheatRow { variant: result.variant.0.clone(), reason: reason.into() }),
         Correctness::Proven { .. }
@@ -165,15 +166,19 @@ pub fn launches(one: &CapturedVariant) -> String {
     format!("{places}, {}{more}{how}", names.join(", "))
 }
 
+/// `8 variants cheat`.
+pub fn cheat_count(cheats: &[CheatRow]) -> Option<String> {
+    let verb = if cheats.len() == 1 { "cheats" } else { "cheat" };
+    (!cheats.is_empty()).then(|| format!("{} {verb}", number::counted(cheats.len(), "variant")))
+}
+
 /// `2 variants cheat: skip (at shape 'wide' ...) and count (...).`
 fn said(cheats: &[CheatRow]) -> Option<String> {
     let each = |cheat: &CheatRow| format!("{} ({})", cheat.variant, cheat.reason);
     let mut named: Vec<String> = cheats.iter().take(NAMED).map(each).collect();
     let more = cheats.len().saturating_sub(NAMED);
     named.extend((more > 0).then(|| format!("{more} more")));
-    let verb = if cheats.len() == 1 { "cheats" } else { "cheat" };
-    let who = number::counted(cheats.len(), "variant");
-    (!cheats.is_empty()).then(|| format!("{who} {verb} and cannot pass a gate: {}.", named.join("; ")))
+    Some(format!("{} and cannot pass a gate: {}.", cheat_count(cheats)?, named.join("; ")))
 }
 
 /// `Better by the objective, but not selected because the latency is rejected: skip (two durations disagree ...).`

@@ -130,7 +130,7 @@ mod tests {
         let differences =
             Differences { max_abs: 1e-3, rel_l2: f64::MAX, nonfinite: 2, compared: 3, ..Differences::default() };
         let (variant, shape) = (VariantId("a=1".into()), ShapeName("s".into()));
-        let outcome = CheckOutcome::Wrong { differences, reason: "x".into(), defects: Vec::new() };
+        let outcome = CheckOutcome::Wrong { differences, reason: "x".into(), defects: Vec::new(), element: None };
         let events = [
             WorkerEvent::Checked(CheckRecord {
                 variant: variant.clone(),

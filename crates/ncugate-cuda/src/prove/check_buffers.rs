@@ -10,7 +10,7 @@ use crate::gpu::{
     ArenaLayout, BufferSpec, CudaDevice, DeviceError, DeviceMemory, LoadedProgram, PinnedMemory, VariantExtents, copy,
 };
 use ncugate_array::compare::{DifferenceTally, unwritten};
-use ncugate_model::{EntrySymbols, Tolerance};
+use ncugate_model::{EntrySymbols, Tolerance, WrongElement};
 use ncugate_phase::plan::ShapeProgram;
 use std::path::Path;
 
@@ -79,11 +79,16 @@ impl CheckBuffers {
         tolerance: &Tolerance,
     ) -> Result<DrawResult, DeviceError> {
         let (mut launches, mut place, mut answers) = (Vec::new(), None, Vec::new());
+        let mut element = None;
         let poisons = draw.poisons(shape);
         let draw = draw.of(extents);
         for poison in poisons {
             self.launch_once(device, program, shape, poison)?;
-            launches.push(self.tally((shape, extents), draw, tolerance));
+            let tally = self.tally((shape, extents), draw, tolerance);
+            if element.is_none() && draw.is_wrong(&tally, tolerance) {
+                element = self.worst_element((shape, extents), draw, tolerance);
+            }
+            launches.push(tally);
             place = place.or_else(|| self.out_of_bounds_write(shape)).or_else(|| self.beyond_own(shape, extents));
             if !shape.checks.is_empty() {
                 answers.push(self.outputs(shape, extents));
@@ -93,7 +98,23 @@ impl CheckBuffers {
         // Most kernels give the same outputs twice.
         answers.dedup();
         result.defects.extend(draw.refusals(shape, &answers).into_iter().flatten().take(1));
-        Ok(result)
+        Ok(DrawResult { element, ..result })
+    }
+
+    /// The element of the last launch that is most wrong. Another pass over the outputs, so only for wrong ones.
+    fn worst_element(
+        &self,
+        (shape, extents): (&ShapeSpec, &VariantExtents),
+        draw: &CaseDraw,
+        tolerance: &Tolerance,
+    ) -> Option<WrongElement> {
+        let outputs = draw.expected.iter().enumerate();
+        let each = outputs.filter_map(|(at, ExpectedOutput { buffer, .. })| {
+            let after = &self.after.as_slice()[self.layout.region(*buffer)];
+            let values = partial::compared(&shape.buffers[*buffer], *buffer, extents, after);
+            draw.worst_element(shape, at, &values, tolerance)
+        });
+        each.reduce(|worst, next| if next.0 > worst.0 { next } else { worst }).map(|(_, element)| element)
     }
 
     /// Compares the results of the last launch with the expected outputs.

@@ -10,7 +10,7 @@ use ncugate_array::compare::{DifferenceTally, ErrorScale, unwritten};
 use ncugate_array::dense::FiniteValues;
 use ncugate_array::element;
 use ncugate_model::Dtype;
-use ncugate_model::{CheckOutcome, Defect, Differences, Law, ReferenceShift, Tolerance};
+use ncugate_model::{CheckOutcome, Defect, Differences, Law, ReferenceShift, Tolerance, WrongElement};
 use std::sync::OnceLock;
 
 /// The largest finite magnitude of each expected output.
@@ -47,6 +47,8 @@ pub struct DrawResult {
     pub differences: Differences,
     /// Defects under any tolerance.
     pub defects: Vec<Defect>,
+    /// The element that is most wrong, if the outputs are wrong and an element is.
+    pub element: Option<WrongElement>,
 }
 
 impl CaseDraw {
@@ -140,7 +142,7 @@ impl CaseDraw {
         let refusal =
             if shape.checks.is_empty() { None } else { self.refusals(shape, &[answers.to_vec()]).pop().flatten() };
         let defects = tally.defects().into_iter().chain(refusal).collect();
-        DrawResult { differences: self.differences(&tally, tolerance), defects }
+        DrawResult { differences: self.differences(&tally, tolerance), defects, element: None }
     }
 
     fn tally_values(&self, shape: &ShapeSpec, answers: &[ExpectedOutput], tolerance: &Tolerance) -> DifferenceTally {
@@ -214,7 +216,10 @@ impl CaseDraw {
     /// The outcome of one launch on it, from the tally over all its outputs and a function's refusal.
     pub fn outcome(&self, tally: &DifferenceTally, refusal: Option<Defect>, tolerance: &Tolerance) -> CheckOutcome {
         let defects = tally.defects().into_iter().chain(refusal).collect();
-        case_outcome(vec![DrawResult { differences: self.differences(tally, tolerance), defects }], tolerance)
+        case_outcome(
+            vec![DrawResult { differences: self.differences(tally, tolerance), defects, element: None }],
+            tolerance,
+        )
     }
 
     /// Compares the values of the output at that index.
@@ -224,6 +229,45 @@ impl CaseDraw {
             true => DifferenceTally::of_unbounded(values, &expected.values),
             false => DifferenceTally::of_values(values, &expected.values, self.yardstick(shape, output, tolerance)),
         }
+    }
+
+    /// Whether the outputs of a launch are wrong beyond the tolerance.
+    pub fn is_wrong(&self, tally: &DifferenceTally, tolerance: &Tolerance) -> bool {
+        let outcome = CheckOutcome::of(self.differences(tally, tolerance), tally.defects(), tolerance);
+        matches!(outcome, CheckOutcome::Wrong { .. })
+    }
+
+    /// The element of an output that is most wrong, and how wrong: the first that is NaN or infinite and should not be,
+    /// else the one farthest beyond its bound, else the one with the largest error. None if rows are sorted before they
+    /// are compared, or any finite value is right.
+    pub fn worst_element(
+        &self,
+        shape: &ShapeSpec,
+        output: usize,
+        values: &[f64],
+        tolerance: &Tolerance,
+    ) -> Option<(f64, WrongElement)> {
+        let (expected, yardstick) = (&self.expected[output], self.yardstick(shape, output, tolerance));
+        let spec = &shape.buffers[expected.buffer];
+        if shape.is_unbounded(expected.buffer) || !spec.order.is_default() {
+            return None;
+        }
+        let error = |(value, expected): (&f64, &f64)| match (value.is_finite(), expected.is_finite()) {
+            (true, true) => {
+                let difference = (value - expected).abs();
+                let allowed = yardstick.allclose.map_or(1.0, |bound| bound.allowed(*expected, yardstick.scale));
+                if difference > 0.0 { difference / allowed } else { 0.0 }
+            }
+            _ if value == expected || value.is_nan() && expected.is_nan() => 0.0,
+            _ => f64::INFINITY,
+        };
+        let errors = values.iter().zip(&expected.values).map(error).enumerate();
+        let (at, error) = errors.reduce(|worst, next| if next.1 > worst.1 { next } else { worst })?;
+        let mut index = place(at, &spec.compared_extents(), values.len());
+        index.iter_mut().zip(&spec.part).for_each(|(index, part)| *index += part.start as u64);
+        let element =
+            WrongElement { buffer: spec.name.clone(), index, actual: values[at], expected: expected.values[at] };
+        (error > 0.0).then_some((error, element))
     }
 
     pub(super) fn differences(&self, tally: &DifferenceTally, tolerance: &Tolerance) -> Differences {
@@ -246,7 +290,7 @@ impl CaseDraw {
             defects.push(Defect::Unwritten { elements, compared: differences.compared });
         }
         defects.extend(launches.iter().flat_map(DifferenceTally::defects).take(1));
-        DrawResult { differences, defects }
+        DrawResult { differences, defects, element: None }
     }
 }
 
@@ -254,13 +298,33 @@ impl CaseDraw {
 pub fn case_outcome(results: Vec<DrawResult>, tolerance: &Tolerance) -> CheckOutcome {
     let mut defects: Vec<Defect> = Vec::new();
     let mut together: Option<Differences> = None;
+    let mut elements: Vec<(Option<Law>, WrongElement)> = Vec::new();
     for result in results {
+        elements.extend(result.element.map(|element| (result.differences.law, element)));
         let differences = together.map_or(result.differences, |all| all.and(result.differences, tolerance));
         let spoiled = !result.defects.is_empty() && defects.is_empty();
         together = Some(if spoiled { Differences { law: result.differences.law, ..differences } } else { differences });
         defects.extend(result.defects.into_iter().filter(|defect| !defects.contains(defect)).collect::<Vec<_>>());
     }
-    CheckOutcome::of(together.unwrap_or_default(), defects, tolerance)
+    let together = together.unwrap_or_default();
+    // The reason names the law of the worst draw.
+    let of_law = elements.iter().position(|(law, _)| *law == together.law).unwrap_or(0);
+    let element = elements.into_iter().nth(of_law).map(|(_, element)| element);
+    CheckOutcome::of(together, defects, tolerance).with_element(element)
+}
+
+/// The index in each dimension of an element; its number alone if the values do not have these extents.
+fn place(at: usize, extents: &[usize], values: usize) -> Vec<u64> {
+    if extents.is_empty() || extents.iter().product::<usize>() != values {
+        return vec![at as u64];
+    }
+    let (mut rest, mut index) = (at, Vec::new());
+    for extent in extents.iter().rev() {
+        index.push((rest % extent) as u64);
+        rest /= extent;
+    }
+    index.reverse();
+    index
 }
 
 /// The values as an output of the dtype holds them.
@@ -356,6 +420,44 @@ mod tests {
         assert!(!is_right(&shape), "exact");
     }
 
+    /// A row-major output of two rows of three.
+    #[test]
+    fn the_most_wrong_element_is_named_by_row_and_column() {
+        let mut shape = shape(vec![buffer("y", Dtype::F32, &[2, 3], Role::Output)]);
+        let right = [1.0, 2.0, 3.0, 4.0, 500.0, 6.0];
+        let draw = draw(Law::Declared, &right, 500.0);
+        let worst = |shape: &ShapeSpec, values: [f64; 6]| {
+            draw.worst_element(shape, 0, &values, &TOLERANCE).map(|(_, element)| element.to_string())
+        };
+        assert_eq!(worst(&shape, right), None);
+        let off = [1.0, 2.5, 3.0, 4.0, 501.0, 6.0];
+        assert_eq!(worst(&shape, off).unwrap(), "largest error at `y[1, 1]`: 501, expected 500");
+        // one is far beyond its bound, the other within it
+        shape.bounds.insert(0, AllClose { atol: 1e-3, rtol: 1e-2, ..AllClose::default() });
+        assert_eq!(worst(&shape, off).unwrap(), "largest error at `y[0, 1]`: 2.50, expected 2");
+        let nan = [1.0, 2.5, f64::NAN, 4.0, f64::INFINITY, 6.0];
+        assert!(worst(&shape, nan).unwrap().starts_with("largest error at `y[0, 2]`: NaN, expected 3"), "{nan:?}");
+        let (_, element) = draw.worst_element(&shape, 0, &nan, &TOLERANCE).unwrap();
+        let result = DrawResult {
+            differences: Differences { max_abs: 1.0, compared: 6, law: Some(Law::Declared), ..Differences::default() },
+            defects: Vec::new(),
+            element: Some(element),
+        };
+        let outcome = case_outcome(vec![result], &TOLERANCE);
+        let CheckOutcome::Wrong { reason, .. } = &outcome else { unreachable!() };
+        assert!(
+            reason.ends_with("exceeds the tolerance 1e-2; largest error at `y[0, 2]`: NaN, expected 3"),
+            "{reason}"
+        );
+        let again = outcome.judged_by(&TOLERANCE);
+        assert_eq!(format!("{again:?}"), format!("{outcome:?}"), "the reason stays when it is judged again");
+        let text = serde_json::to_string(&outcome).unwrap();
+        let read: CheckOutcome = serde_json::from_str(&text).unwrap();
+        assert_eq!(format!("{read:?}"), format!("{outcome:?}"), "NaN has a form in JSON");
+        let older = text.replace(&text[text.find(",\"element\"").unwrap()..text.len() - 1], "");
+        assert!(matches!(serde_json::from_str(&older), Ok(CheckOutcome::Wrong { element: None, .. })), "{older}");
+    }
+
     #[test]
     fn a_plain_error_is_that_of_rounding_at_least() {
         let shape = shape(vec![buffer("y", Dtype::F16, &[2], Role::Output)]);
@@ -372,6 +474,7 @@ mod tests {
         let result = |law, max_abs, defects| DrawResult {
             differences: Differences { max_abs, compared: 2, law: Some(law), ..Differences::default() },
             defects,
+            element: None,
         };
         let far = vec![result(Law::Declared, 0.001, Vec::new()), result(Law::Growing, 0.5, Vec::new())];
         let CheckOutcome::Wrong { reason, differences, .. } = case_outcome(far, &TOLERANCE) else { unreachable!() };

@@ -74,6 +74,15 @@ impl Conditions {
         told.chain(self.differences_of_software(then)).chain(self.differences_of_phase(then)).collect()
     }
 
+    /// Whether the times of both belong to one series: nothing that comparable measurements share differs. A tool that
+    /// neither of them used is no difference; a GPU that is not known is.
+    pub fn is_same_series(&self, then: &Self) -> bool {
+        self.fingerprint.gpu.is_some()
+            && self.fingerprint == then.fingerprint
+            && self.differences_of_software(then).next().is_none()
+            && self.differences_of_phase(then).is_empty()
+    }
+
     /// Whether both were measured on the same GPU, as far as that is known.
     pub fn is_same_gpu(&self, then: &Self) -> bool {
         let (now, then) = (&self.fingerprint.machine.gpu, &then.fingerprint.machine.gpu);

@@ -181,7 +181,7 @@ fn a_case_that_was_once_wrong_is_wrong() {
 
 fn wrong(max_abs: f64, defects: Vec<Defect>) -> CheckOutcome {
     let differences = Differences { max_abs, rel_l2: 0.0, nonfinite: 0, compared: 8, ..Differences::default() };
-    CheckOutcome::Wrong { differences, reason: "as it was measured".to_owned(), defects }
+    CheckOutcome::Wrong { differences, reason: "as it was measured".to_owned(), defects, element: None }
 }
 
 #[test]

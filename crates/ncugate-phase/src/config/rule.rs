@@ -145,6 +145,20 @@ const fn given(name: &'static str, doc: &'static str, input: &'static str) -> Ru
 
 /// What the busiest unit leaves.
 pub const HEADROOM: &str = "headroom";
+/// What DRAM leaves.
+pub const DRAM_HEADROOM: &str = "dram_headroom";
+/// Facts that count idle multiprocessors, empty warp slots, or time without a kernel. A fix uses what they count, and
+/// hardly anything else gets faster with it.
+pub const IDLE: [&str; 8] = [
+    "idle_sms_pct",
+    "measured_tail_pct",
+    "last_wave_idle_pct",
+    "sm_imbalance_pct",
+    "fill_pct",
+    "gap_pct",
+    "launch_overhead_pct",
+    "outside_pct",
+];
 
 /// Facts of a launch or an evaluation. In addition there is `share_NAME` for each warp state `stall_NAME`: percent of a
 /// warp's time between two instructions. `share_barrier` is without `waits_for_products_pct`, and `share_long_scoreboard`
@@ -159,6 +173,7 @@ pub const FACTS: &[RuleFact] = &[
     derived("tensor_roofline_pct", "the same with the `flops` at the dense FP16 peak of the tensor pipe; it caps redesigns", &["minimum_flops", "minimum_bytes", "duration"]).of_evaluation(),
     derived("busiest", "the highest known utilisation of issue slots, pipes, L1, L2 and DRAM, in percent", &["issue_slot_utilisation"]),
     derived(HEADROOM, "100 minus `busiest`; as a separate estimate in `saves` it says that the fix saves neither matrix products nor traffic, so that the bound is at most what the tensor pipe, DRAM and L2 leave", &["issue_slot_utilisation"]),
+    derived(DRAM_HEADROOM, "100 minus `dram_busy`; in `saves` it says that the fix moves no fewer bytes through DRAM, so that the bound is at most that", &["dram_pct"]),
     derived("tensor_rate_pct", "percent of the time that the declared `flops` need at the dense FP16 peak of the tensor pipe, at the highest clock of the run's deep profiles", &["minimum_flops", "tensor_peak_fp16", "duration"]).of_evaluation(),
     derived("idle_sms_pct", "percent of the multiprocessors without a block of the grid", &["grid_blocks", "sms"]),
     derived("last_wave_idle_pct", "percent of the time lost in a partial last wave, if all blocks take equally long", &["waves"]),
@@ -181,10 +196,10 @@ pub const FACTS: &[RuleFact] = &[
     derived("buffer_factor", "bytes moved by DRAM, over `buffer_bytes`", &["dram_bytes", "buffer_bytes"]).of_evaluation(),
     derived("reread_factor", "bytes that global loads requested from L1, over `minimum_bytes`", &["global_load_sectors", "minimum_bytes"]).of_evaluation(),
     derived("arithmetic_intensity", "`minimum_flops` over `minimum_bytes`", &["minimum_flops", "minimum_bytes"]).of_evaluation(),
-    given("time_growth", "latency over the latency at the compared smaller shape, which differs in one dimension, or else in several that the grid does not all cover", "a smaller shape to compare with").of_evaluation(),
-    given("work_growth", "`flops` (or else the product of the dimensions) over the same at the compared shape", "a smaller shape to compare with").of_evaluation(),
-    given("grid_growth", "blocks over the blocks at the compared shape", "a smaller shape to compare with").of_evaluation(),
-    given("serial_growth", "work of a block over the work of a block at the compared shape, if the shapes differ in several dimensions", "a smaller shape that differs in several dimensions").of_evaluation(),
+    given("time_growth", "latency over the latency at the compared smaller shape, which differs in one dimension, or else in several that the grid does not all cover", "a shape that is smaller in one dimension").of_evaluation(),
+    given("work_growth", "`flops` (or else the product of the dimensions) over the same at the compared shape", "a shape that is smaller in one dimension").of_evaluation(),
+    given("grid_growth", "blocks over the blocks at the compared shape", "a shape that is smaller in one dimension").of_evaluation(),
+    given("serial_growth", "work of a block over the work of a block at the compared shape, if the shapes differ in several dimensions", "a shape that is smaller in several dimensions").of_evaluation(),
     derived("outside_pct", "percent of the latency outside the kernel: launch and gaps", &["latency_p50", "duration"]).of_evaluation(),
     given("launches", "launches of an evaluation", "the number of launches").of_evaluation(),
     derived("launch_duration", "mean duration of its launches in nanoseconds", &["duration", "launches"]).of_evaluation(),
@@ -244,6 +259,7 @@ pub const FACTS: &[RuleFact] = &[
     code("load_excess_pct", "percent of the requested global sectors that loads do not need"),
     code("gather_excess_pct", "part of `load_excess_pct` from loads whose address is computed from a loaded value"),
     code("store_excess_pct", "percent of the requested global sectors that stores do not need"),
+    derived("write_excess_pct", "percent of the bytes written to DRAM beyond those that global stores need", &["dram_bytes", "dram_read_bytes", "global_load_sectors", "global_store_sectors", "store_excess_pct"]),
     code("global_access_bytes", "mean bytes for a lane of the instructions that load from or store to global memory"),
     code("narrow_access_pct", "percent of these instructions that move 1 or 2 bytes for a lane"),
     code("narrow_access_time_pct", "percent of the samples that wait for the narrow ones, or are at them and wait for no other"),
@@ -270,8 +286,19 @@ pub const FACTS: &[RuleFact] = &[
 ];
 
 /// Texts that a rule's sentence can insert in braces, in addition to numbers.
-pub const FACT_TEXTS: [&str; 7] =
-    ["grown_dimension", "grown_from", "limiter", "busiest_unit", "load_reason", "load_advice", "short_waits"];
+pub const FACT_TEXTS: [&str; 11] = [
+    "grown_dimension",
+    "grown_from",
+    "limiter",
+    "busiest_unit",
+    "load_reason",
+    "load_advice",
+    "short_waits",
+    "blocks",
+    "resident_blocks",
+    "idle_sms",
+    "empty_slots",
+];
 
 /// Prefix of the shares of warp states.
 pub const SHARE: &str = "share_";

@@ -1,6 +1,7 @@
 //! Grid and block of a kernel, guessed from its indices and constants.
 
 use super::family::KernelFamily;
+use super::launch_expression::{LaunchExpression, LaunchExtents};
 use super::source::{KernelSource, SweptParameter};
 use super::token::{Tokens, integer};
 use super::usage::Division;
@@ -17,21 +18,52 @@ pub struct Geometry {
     pub block: Vec<String>,
     /// Parameters that set the block size or the number of blocks.
     pub swept: Vec<SweptParameter>,
+    pub origin: GridOrigin,
 }
+
+/// Where the grid is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GridOrigin {
+    /// The source's launch.
+    Launch,
+    /// Indices and constants of the kernel.
+    Kernel,
+    /// Nowhere: the source's launch has an expression that a phase cannot have, and the kernel does not say it.
+    Nowhere,
+}
+
+/// In place of extents that only the user knows.
+const OPEN_GRID: &str = "FILL_grid";
+const OPEN_BLOCK: &str = "FILL_block";
 
 /// Grid and block; `rows` and `columns` are the extents for axes that no comparison bounds.
 pub fn geometry(kernel: &KernelSource<'_>, rows: &str, columns: &str) -> Geometry {
-    if let Some(tiled) = register_tiles(kernel, rows, columns) {
+    let is_number = |extents: &[String]| extents.iter().all(|extent| integer(extent).is_some());
+    let site = if kernel.is_cooperative() { LaunchExpression::default() } else { LaunchExpression::of(kernel) };
+    let is_of_one_size = match &site.grid {
+        LaunchExtents::Unknown => true,
+        LaunchExtents::Unsayable => false,
+        LaunchExtents::Said(extents) => is_number(extents),
+    };
+    if let Some(tiled) = register_tiles(kernel, rows, columns).filter(|_| is_of_one_size) {
         return tiled;
     }
-    let (block, swept) = block(kernel);
+    let (mut block, swept) = block(kernel);
     let mut swept = Vec::from_iter(swept);
+    let is_open = site.block == LaunchExtents::Unsayable;
+    match site.block {
+        LaunchExtents::Said(own) if !is_swept(kernel, &block, &own) => {
+            block = own;
+            swept.clear();
+        }
+        _ => {}
+    }
     if kernel.is_cooperative() {
         let name = "BLOCKS_PER_SM".to_owned();
         let mut grid = vec!["1".to_owned(); kernel.usage.block_axes];
         grid[0] = format!("{SMS} * {name}");
         swept.push(SweptParameter { name, values: vec![1], is_define: false, is_guess: true });
-        return Geometry { grid, guessed: vec![0], block, swept };
+        return Geometry { grid, guessed: vec![0], block, swept, origin: GridOrigin::Kernel };
     }
     let (mut grid, mut guessed) = (Vec::new(), Vec::new());
     for axis in 0..kernel.usage.block_axes {
@@ -51,7 +83,29 @@ pub fn geometry(kernel: &KernelSource<'_>, rows: &str, columns: &str) -> Geometr
             }
         });
     }
-    Geometry { grid, guessed, block, swept }
+    // A grid by the bounds checks covers every shape and every block of the sweep, unlike one of the source's size.
+    let is_bounded = guessed.is_empty();
+    let sweeps = kernel.swept.iter().any(|parameter| block.contains(&parameter.name));
+    match site.grid {
+        LaunchExtents::Said(own) if !is_bounded || !is_number(&own) && !sweeps => {
+            return Geometry { grid: own, guessed: Vec::new(), block, swept, origin: GridOrigin::Launch };
+        }
+        LaunchExtents::Unsayable if !is_bounded => {
+            let block = if is_open { vec![OPEN_BLOCK.to_owned()] } else { block };
+            let grid = vec![OPEN_GRID.to_owned()];
+            return Geometry { grid, guessed, block, swept, origin: GridOrigin::Nowhere };
+        }
+        _ => {}
+    }
+    Geometry { grid, guessed, block, swept, origin: GridOrigin::Kernel }
+}
+
+/// Whether the launch's block is a value of the parameter that sets it.
+fn is_swept(kernel: &KernelSource<'_>, block: &[String], own: &[String]) -> bool {
+    let ([name], [value]) = (block, own) else { return false };
+    let known = kernel.swept.iter().find(|parameter| parameter.name == *name);
+    known
+        .is_some_and(|parameter| value == name || integer(value).is_some_and(|value| parameter.values.contains(&value)))
 }
 
 /// A product of compile-time numbers as an expression; none if it has any other factor, such as `blockDim`.
@@ -114,7 +168,7 @@ fn register_tiles(kernel: &KernelSource<'_>, rows: &str, columns: &str) -> Optio
     let (of_columns, of_rows) = (over(columns, &bn), over(rows, &bm));
     let grid = if by_rows(0) { vec![of_rows, of_columns] } else { vec![of_columns, of_rows] };
     let block = number("NUM_THREADS").unwrap_or_else(|| format!("{bm} * {bn} // {per_thread}"));
-    Some(Geometry { grid, guessed: Vec::new(), block: vec![block], swept: Vec::new() })
+    Some(Geometry { grid, guessed: Vec::new(), block: vec![block], swept: Vec::new(), origin: GridOrigin::Kernel })
 }
 
 /// The constant with the width of a square tile.

@@ -3,6 +3,7 @@
 use super::signature::{KernelSignature, joined, parts};
 use super::token::{CudaToken, Tokens, closing};
 use super::types::element;
+use std::ops::Range;
 
 /// Maximum number of launchers between a kernel and the numbers that it is launched with.
 const DEPTH: usize = 4;
@@ -17,6 +18,8 @@ pub struct LaunchSite {
     pub instances: Vec<Instance>,
     /// Grid and block of the first launch, as written.
     pub written: Option<String>,
+    /// The position of the kernel's name at that launch, and those of the tokens between `<<<` and `>>>`.
+    pub configuration: Option<(usize, Range<usize>)>,
     /// Extents of the block, if they are numbers.
     pub block: Option<Vec<i64>>,
     /// Whether the host calls `cudaLaunchCooperativeKernel`.
@@ -37,7 +40,9 @@ impl LaunchSite {
             let place = end.map_or(at + 1, |end| end + 1);
             if site.written.is_none() && are_three(list, place, "<") {
                 let end = (place..list.len()).find(|end| are_three(list, *end, ">"));
-                let Some(inside) = end.map(|end| &list[place + 3..end]) else { continue };
+                let Some(range) = end.map(|end| place + 3..end) else { continue };
+                let inside = &list[range.clone()];
+                site.configuration = Some((at, range));
                 let configuration = parts(inside);
                 site.written = Some(joined(inside));
                 site.block = configuration.get(1).and_then(|block| extents(tokens, block));

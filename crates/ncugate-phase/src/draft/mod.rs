@@ -6,6 +6,7 @@
 mod family;
 mod geometry;
 mod kernel_file;
+mod launch_expression;
 mod launch_site;
 mod phase_text;
 mod signature;

@@ -1,7 +1,8 @@
 //! A drafted phase as TOML, with a comment at every guess.
 
 use super::family::KernelFamily;
-use super::geometry::Geometry;
+use super::geometry::{Geometry, GridOrigin};
+use super::launch_expression::{LaunchExpression, LaunchExtents};
 use super::source::{ArgumentKind, KernelArgument, KernelOrigin, KernelSource, SweptParameter, plain};
 use super::symbol::SymbolOrigin;
 use super::traffic::{MovedBuffer, moved_bytes};
@@ -214,14 +215,19 @@ fn launch(kernel: &KernelSource<'_>, work: &DraftWorkload, geometry: &Geometry, 
     let guess = if kernel.is_cooperative() {
         "a guess: BLOCKS_PER_SM on every SM. A cooperative grid has at most as many blocks as are \
          resident at once, so the kernel must loop over its elements; ncugate refuses a larger grid"
+    } else if geometry.origin == GridOrigin::Launch {
+        "as the source launches it"
+    } else if geometry.origin == GridOrigin::Nowhere {
+        "which this file cannot take from that launch"
     } else if geometry.guessed.is_empty() {
         "from the bounds checks"
     } else {
         "a guess: the source does not check the bounds of every axis"
     };
+    let mark = if geometry.origin == GridOrigin::Nowhere { "FILL" } else { "CHECK" };
     let _ = writeln!(
         text,
-        "# CHECK: blocks of the grid, {guess}.\ngrid = [{}]\n# CHECK: threads of a block, {}.\nblock = [{}]",
+        "# {mark}: blocks of the grid, {guess}.\ngrid = [{}]\n# CHECK: threads of a block, {}.\nblock = [{}]",
         list(&geometry.grid),
         block_source(kernel, geometry),
         list(&geometry.block)
@@ -283,10 +289,12 @@ fn symbols(kernel: &KernelSource<'_>, work: &DraftWorkload) -> String {
 /// The source of the drafted block size.
 fn block_source(kernel: &KernelSource<'_>, geometry: &Geometry) -> &'static str {
     let is_swept = kernel.swept.iter().chain(&geometry.swept).any(|p| geometry.block.contains(&p.name));
-    match (&kernel.site.block, is_swept) {
-        (Some(_), _) => "as the source launches it",
-        (None, true) => "a parameter of the sweep",
-        (None, false) => "a guess: compare with the tile of a block",
+    let own = LaunchExpression::of(kernel).block;
+    let is_launched = kernel.site.block.is_some() || own == LaunchExtents::Said(geometry.block.clone());
+    match (is_launched, is_swept) {
+        (true, _) => "as the source launches it",
+        (false, true) => "a parameter of the sweep",
+        (false, false) => "a guess: compare with the tile of a block",
     }
 }
 

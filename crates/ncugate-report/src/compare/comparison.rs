@@ -3,7 +3,7 @@
 use super::side::{ComparedSide, ComparedSubject, MeasurementSetup, SideSummary};
 use super::times::{self, ComparedTime, SidePresence};
 use super::totals::totals;
-use crate::metric_change::{ChangeNoise, LatencyChange, MetricChange, MetricFacts, ranges};
+use crate::metric_change::{ChangeNoise, LatencyChange, MetricChange, MetricFacts, launches, ranges};
 use crate::number;
 use crate::provenance::conditions;
 use indexmap::{IndexMap, IndexSet};
@@ -104,7 +104,7 @@ impl RunComparison {
         Self {
             a: a.summary.clone(),
             b: b.summary.clone(),
-            notes: notes(a, b),
+            notes: notes(a, b).into_iter().chain(single_launches(&times)).collect(),
             gates: gates(a, b),
             times,
             pairs,
@@ -194,9 +194,16 @@ fn pair(
         ComparisonScope::Everything => LatencyChange::new(&a.samples, &b.samples, Pairing::Independent, resampler).ok(),
         ComparisonScope::Counters => None,
     };
+    let of_launches = a.launched.is_some() || b.launched.is_some();
     let both = a.values.iter().filter_map(|(metric, before)| {
         let after = b.values.get(metric)?;
-        row(metric, before, after, latency.filter(|_| *metric == *id::LATENCY_P50), compared)
+        let noise = match (compared, latency.filter(|_| *metric == *id::LATENCY_P50)) {
+            (ComparisonScope::Counters, _) => ChangeNoise::Unspread,
+            (ComparisonScope::Everything, Some(latency)) => ChangeNoise::Interval(latency.interval),
+            (ComparisonScope::Everything, None) if of_launches => launches(metric, before, after),
+            (ComparisonScope::Everything, None) => ranges(metric, before, after),
+        };
+        row(metric, before, after, noise, compared)
     });
     let (mut rows, mut counters): (Vec<MetricChange>, Vec<MetricChange>) =
         both.partition(|row| Catalogue::embedded().get(&row.metric).is_some());
@@ -213,7 +220,7 @@ fn row(
     metric: &str,
     before: &[f64],
     after: &[f64],
-    latency: Option<LatencyChange>,
+    noise: ChangeNoise,
     compared: ComparisonScope,
 ) -> Option<MetricChange> {
     let known = Catalogue::embedded().get(metric);
@@ -222,11 +229,6 @@ fn row(
         title: known.map_or(metric, |m| m.title.as_str()),
         unit: known.map_or_else(|| unit_of(metric), |m| m.unit.as_str()),
         better: known.map_or(Better::Context, |m| m.better),
-    };
-    let noise = match (compared, latency) {
-        (ComparisonScope::Counters, _) => ChangeNoise::Unspread,
-        (ComparisonScope::Everything, Some(latency)) => ChangeNoise::Interval(latency.interval),
-        (ComparisonScope::Everything, None) => ranges(metric, before, after),
     };
     let mut change = MetricChange::new(facts, stats::median(before).ok()?, stats::median(after).ok()?, noise);
     let is_time = *metric == *id::DURATION || known.is_some_and(|known| known.kind == MetricKind::Timing);
@@ -277,6 +279,20 @@ fn notes(a: &ComparedSide, b: &ComparedSide) -> Vec<CleanText> {
         _ => Vec::new(),
     };
     workload.iter().chain(&conditions).map(|note| CleanText::whole(note)).collect()
+}
+
+/// Kernels whose changes are not judged, because a side launched them once.
+fn single_launches(times: &[ComparedTime]) -> Option<CleanText> {
+    let is_single = |time: &&ComparedTime| time.presence.is_both() && time.launches.contains(&Some(1));
+    let kernels = times.iter().filter(is_single).count();
+    let words = || {
+        format!(
+            "one launch on a side has no spread ({}): its times and counters are not called better or worse; \
+             profile at least 4 launches on each side",
+            number::counted(kernels, "kernel")
+        )
+    };
+    (kernels > 0).then(|| CleanText::whole(&words()))
 }
 
 /// Which values of two runs compare their code alone, if they are from unlike GPUs.

@@ -166,8 +166,8 @@ fn kernels_come_by_time_with_their_change_and_the_side_that_has_them() {
         subjects: subjects.into_iter().collect(),
         ..ComparedSide::default()
     };
-    let a = side(vec![launches("small", &[10.0]), launches("large", &[100.0, 100.0]), launches("gone", &[60.0])]);
-    let b = side(vec![launches("small", &[5.0]), launches("large", &[110.0, 110.0]), launches("new", &[30.0])]);
+    let a = side(vec![launches("small", &[10.0]), launches("large", &[100.0; 4]), launches("gone", &[60.0])]);
+    let b = side(vec![launches("small", &[5.0]), launches("large", &[110.0; 4]), launches("new", &[30.0])]);
     let times = RunComparison::new(&a, &b, &Resampler::default()).times;
     let rows: Vec<(&str, &str, [Option<f64>; 2])> =
         times.iter().map(|time| (time.label.as_str(), time.presence.words(), time.medians)).collect();
@@ -182,7 +182,7 @@ fn kernels_come_by_time_with_their_change_and_the_side_that_has_them() {
     );
     let change = times[0].change.as_ref().unwrap();
     assert_eq!((change.change.as_str(), change.judged), ("+10.0 %", ChangeDirection::Worse));
-    assert_eq!((times[0].totals, times[0].launches), ([Some(200.0), Some(220.0)], [Some(2), Some(2)]));
+    assert_eq!((times[0].totals, times[0].launches), ([Some(400.0), Some(440.0)], [Some(4), Some(4)]));
     assert_eq!(times[1].change, None, "one side has nothing to compare with");
 }
 
@@ -198,4 +198,30 @@ fn a_case_of_a_run_is_paired_with_its_launches_and_their_times_are_of_one_kind()
     let times = RunComparison::new(&a, &b, &Resampler::default()).times;
     assert_eq!(times[0].medians, [Some(9_000.0), Some(8_000.0)], "a latency does not compare with a duration");
     assert_eq!(times[0].change.as_ref().map(|change| change.metric.as_str()), Some("duration"));
+}
+
+/// Two reports of one program: identical kernels, one launch each.
+#[test]
+fn single_launches_are_not_called_better_or_worse_in_any_rendering() {
+    let side = |kernels: &[(&str, &[f64])]| ComparedSide {
+        subjects: kernels.iter().map(|(name, nanos)| launches(name, nanos)).collect(),
+        ..ComparedSide::default()
+    };
+    let a = side(&[("slower", &[5_824.0]), ("faster", &[9_600.0]), ("one_side", &[7_000.0; 9])]);
+    let b = side(&[("slower", &[5_952.0]), ("faster", &[9_504.0]), ("one_side", &[9_000.0])]);
+    let compared = RunComparison::new(&a, &b, &Resampler::default());
+    let changes: Vec<_> = compared.times.iter().filter_map(|time| time.change.as_ref()).collect();
+    assert_eq!(changes.len(), 3);
+    assert!(changes.iter().all(|change| change.judged == ChangeDirection::Neither), "{changes:?}");
+    assert!(changes.iter().any(|change| change.change == "+2.2 %"), "the number stays: {changes:?}");
+    assert_eq!(compared.notes.len(), 1);
+    assert!(compared.notes[0].starts_with("one launch on a side has no spread (3 kernels)"), "{:?}", compared.notes);
+    let page = html(&compared).unwrap();
+    let json = serde_json::to_string(&compared).unwrap();
+    for text in [terminal(&compared, None), markdown(&compared), page.clone(), json] {
+        let text = text.replace("not called better or worse", "");
+        assert!(text.contains("+2.2 %") && text.contains("no spread (3 kernels)"), "{text}");
+        assert!(![", worse", ", better", "\"worse\"", "\"better\""].iter().any(|word| text.contains(word)), "{text}");
+    }
+    assert!(!page.contains("class=\"num worse") && !page.contains("class=\"num better"));
 }

@@ -3,7 +3,7 @@
 
 use super::facts::{CaseFacts, scope_of};
 use ncugate_model::expr::{Expr, Node, NodeKind, Value};
-use ncugate_phase::config::rule::{HEADROOM, RuleScope};
+use ncugate_phase::config::rule::{DRAM_HEADROOM, HEADROOM, IDLE, RuleScope};
 use ncugate_phase::config::{Rule, RuleCase};
 
 /// Names that rules read, without duplicates.
@@ -28,6 +28,19 @@ struct BoundCase {
     saves: Vec<Node<usize>>,
     /// Whether `headroom` is one of the estimates.
     has_headroom: bool,
+    /// Estimates that read `dram_headroom`.
+    of_dram: Vec<usize>,
+    /// What the first estimate counts.
+    counts: CountedTime,
+}
+
+/// What an estimate counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CountedTime {
+    /// Time in which multiprocessors, warp slots or the GPU are idle.
+    Idle,
+    /// Time in which warps wait or execute.
+    Busy,
 }
 
 /// A rule that holds for a case.
@@ -36,9 +49,10 @@ pub struct HeldCase {
     pub case: usize,
     /// Largest saving of a fix, in percent of the time, if known.
     pub percent: Option<f64>,
-    /// What the tensor pipe, DRAM and L2 leave if `headroom` is one of the estimates, else 100: the fix saves instructions,
-    /// but neither products nor traffic.
+    /// What the tensor pipe, DRAM and L2 leave if `headroom` is one of the estimates, what DRAM leaves if `dram_headroom`
+    /// is, else 100: the fix saves instructions, but neither products nor traffic, or no bytes of DRAM.
     pub most: f64,
+    pub counts: CountedTime,
 }
 
 impl RuleNames {
@@ -77,10 +91,11 @@ impl BoundRule {
     pub fn held(&self, facts: &CaseFacts<'_>) -> Option<HeldCase> {
         let (at, holds) = self.decisive(facts)?;
         let case = self.cases.get(at).filter(|_| holds)?;
-        let percents = case.saves.iter().filter_map(|saves| percent(saves, facts));
+        let percents = case.saves.iter().filter_map(|saves| percent_of(saves, facts));
         let percent = percents.reduce(f64::min).map(|least| least.clamp(0.0, 100.0));
         let most = if case.has_headroom { facts.traffic_headroom() } else { 100.0 };
-        Some(HeldCase { case: at, percent, most })
+        let of_dram = case.of_dram.iter().filter_map(|at| percent_of(case.saves.get(*at)?, facts));
+        Some(HeldCase { case: at, percent, most: of_dram.fold(most, f64::min), counts: case.counts })
     }
 
     /// Whether it holds; none if a deciding input is unknown.
@@ -102,7 +117,7 @@ impl BoundRule {
         self.cases.iter().enumerate().find_map(|(at, case)| {
             let known = case.reads.iter().all(|place| facts.number_at(*place).is_some());
             let holds = if known { truth(&case.when, facts)? } else { return None };
-            let estimated = case.saves.first().is_none_or(|first| percent(first, facts).is_some());
+            let estimated = case.saves.first().is_none_or(|first| percent_of(first, facts).is_some());
             (!holds || estimated).then_some((at, holds))
         })
     }
@@ -117,7 +132,15 @@ impl BoundCase {
         let is_headroom =
             |node: &Node<usize>| matches!(node.kind, NodeKind::Read(place) if names.name(place) == Some(HEADROOM));
         let has_headroom = saves.iter().any(is_headroom);
-        Self { when, reads, saves, has_headroom }
+        let reads_any = |saves: &Node<usize>, wanted: &[&str]| {
+            saves.reads().any(|(place, _)| names.name(*place).is_some_and(|name| wanted.contains(&name)))
+        };
+        let of_dram = (0..saves.len()).filter(|at| reads_any(&saves[*at], &[DRAM_HEADROOM])).collect();
+        let counts = match saves.first().is_some_and(|first| reads_any(first, &IDLE)) {
+            true => CountedTime::Idle,
+            false => CountedTime::Busy,
+        };
+        Self { when, reads, saves, has_headroom, of_dram, counts }
     }
 
     /// Indices of the names that its condition and estimates read.
@@ -139,6 +162,6 @@ fn truth(when: &Node<usize>, facts: &CaseFacts<'_>) -> Option<bool> {
     }
 }
 
-fn percent(saves: &Node<usize>, facts: &CaseFacts<'_>) -> Option<f64> {
+fn percent_of(saves: &Node<usize>, facts: &CaseFacts<'_>) -> Option<f64> {
     eval(saves, facts)?.number().filter(|percent| percent.is_finite())
 }

@@ -1,5 +1,6 @@
 //! Applies rules to variants and ranks their findings by the expected saving of a fix.
 
+use super::bound_rule::CountedTime;
 use super::case_table::{CaseColumns, CaseTable};
 use super::evaluation_facts::{EvaluationFacts, HeldRule, LaunchName};
 use super::facts::{CaseFacts, ChipKnowledge, Compilation};
@@ -190,12 +191,14 @@ impl Diagnosis<'_> {
             .filter_map(|(rule, mut held)| {
                 let most = most(rule.kind, &facts.whole).min(held.held.most);
                 held.held.percent = held.held.percent.map(|percent| percent.min(most));
+                let counts = held.held.counts;
                 let mut finding = self.finding(rule, held, variant, &shape.name)?;
                 if let Some(saving) = &mut finding.saving {
                     let share = finding.launches.as_ref().map_or(100.0, |launches| launches.percent);
-                    saving.percent = bound(saving.modelled, share).min(most);
+                    saving.percent = bound(saving.modelled, share, counts).min(most);
                 }
-                Some(finding)
+                let is_worth = finding.saving.as_ref().is_none_or(|saving| saving.percent >= LEAST_BOUND);
+                is_worth.then_some(finding)
             })
             .collect();
         found.extend(self.doubt(&facts.whole, variant, &shape.name));
@@ -485,6 +488,8 @@ fn awaited(dependency: &Dependency, waiting: &Line) -> AwaitedResult {
     }
 }
 
+/// Findings with a lower bound are left out.
+const LEAST_BOUND: f64 = 1.0;
 /// Chunks of the variants for each thread.
 const SHARES: usize = 4;
 /// Evaluations with more launches are diagnosed only as a whole.
@@ -498,10 +503,15 @@ const LINES: usize = 3;
 const NEARLY_ALL: f64 = 99.4;
 
 /// The bound of an estimate, both in percent of the time, of launches that take `share` percent of it: mending a defect
-/// also saves instructions and conflicts that no counter books to it, so that the rest of the time shrinks too. With this
-/// power the gains of measured pairs lie inside.
-fn bound(estimate: f64, share: f64) -> f64 {
-    share * (1.0 - (1.0 - (estimate / share).clamp(0.0, 1.0)).powf(1.6))
+/// also saves instructions and conflicts that no counter books to it, so that the rest of the time shrinks too. Idle
+/// multiprocessors are counted as they are, and the rest shrinks little. With these powers the gains of measured pairs lie
+/// inside.
+fn bound(estimate: f64, share: f64, counts: CountedTime) -> f64 {
+    let power = match counts {
+        CountedTime::Idle => 1.1,
+        CountedTime::Busy => 1.6,
+    };
+    share * (1.0 - (1.0 - (estimate / share).clamp(0.0, 1.0)).powf(power))
 }
 
 /// The most that any fix saves of an evaluation: what the declared work leaves at the roofline and, without a redesign,

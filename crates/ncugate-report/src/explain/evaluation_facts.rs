@@ -139,7 +139,7 @@ fn of_kernel<'e, 'a>(kernel: &str, launches: &[(&'e LaunchFacts<'a>, HeldCase)])
     let percent = launches.iter().filter_map(saved).reduce(|sum, next| sum + next);
     let most = launches.iter().map(|(launch, held)| launch.share / 100.0 * held.most).sum();
     Some(HeldRule {
-        held: HeldCase { case: costliest.1.case, percent, most },
+        held: HeldCase { percent, most, ..costliest.1 },
         facts: &costliest.0.facts,
         launch: Some(&costliest.0.name),
         launches: Some(FindingLaunches {

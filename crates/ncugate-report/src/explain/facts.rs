@@ -6,10 +6,13 @@ use ncugate_model::ComputeCapability;
 use ncugate_model::metric::{Catalogue, MetricSource, SIGNALS, id, signal_counter};
 use ncugate_model::number;
 use ncugate_model::occupancy::{Chip, Demand, Limiter, Occupancy, theoretical};
-use ncugate_phase::config::rule::{HEADROOM, RuleScope, SHARE, fact_named};
+use ncugate_phase::config::rule::{DRAM_HEADROOM, HEADROOM, RuleScope, SHARE, fact_named};
 
 /// Why loads take long if the grid is small.
 const SMALL_GRID: &str = "the grid gives each SM few warps";
+
+/// Least percentage of the time that more warps save for them to be mentioned.
+const LEAST_FILL: f64 = 1.0;
 
 /// Facts about the chip.
 #[derive(Debug, Clone, Default)]
@@ -150,6 +153,15 @@ impl CaseFacts<'_> {
             "load_reason" => Some(self.load_reason().to_owned()),
             "load_advice" => Some(self.load_advice().to_owned()),
             "short_waits" => Some(self.short_waits()),
+            "blocks" => Some(number::counted(self.count("grid_blocks")?, "block")),
+            "resident_blocks" => Some(number::counted(self.count("blocks_per_sm")?, "block")),
+            "idle_sms" => {
+                let idle = self.count("sms")?.checked_sub(self.count("grid_blocks")?)?;
+                let verb = if idle == 1 { "is" } else { "are" };
+                let share = number::short(self.number("idle_sms_pct")?);
+                Some(format!("{} ({share} %) {verb} idle", number::counted(idle, "SM")))
+            }
+            "empty_slots" => Some(self.empty_slots()),
             _ => None,
         }
     }
@@ -179,6 +191,24 @@ impl CaseFacts<'_> {
             SMALL_GRID => "launch more blocks: smaller tiles, or a larger grid",
             _ => "load earlier: double buffering, cp.async, or several loads before the first use",
         }
+    }
+
+    /// A whole number.
+    fn count(&self, name: &str) -> Option<usize> {
+        let value = self.number(name).filter(|value| value.fract() == 0.0 && (0.0..1e15).contains(value))?;
+        Some(value as usize)
+    }
+
+    /// `, and more warps on the others save at most 53 % of the rest`; nothing if they would save little.
+    fn empty_slots(&self) -> String {
+        let saved = self.number("fill_pct").filter(|saved| *saved >= LEAST_FILL).filter(|_| {
+            // fewer idle multiprocessors are not a cause beside which others are counted
+            self.number("idle_sms_pct").is_some_and(|idle| idle >= 10.0)
+        });
+        let words = |saved| {
+            format!(", and more warps on the others save at most {} % of the remaining time", number::short(saved))
+        };
+        saved.map_or_else(String::new, words)
     }
 
     /// `shared memory 12.1 %, shuffles 3 %` of the samples.
@@ -213,6 +243,7 @@ impl CaseFacts<'_> {
                 Some(100.0 * self.work.flops? / (peak * self.seconds()?))
             }
             HEADROOM => Some((100.0 - self.busiest()?.0).max(0.0)),
+            DRAM_HEADROOM => Some((100.0 - self.number("dram_busy")?).max(0.0)),
             "wasted_lanes_pct" => Some(100.0 * (1.0 - self.number("threads_per_inst")? / 32.0)),
             "local_share_pct" => {
                 let of_counters = || Some(100.0 * self.number("local_instructions")? / self.number("instructions")?);
@@ -272,6 +303,12 @@ impl CaseFacts<'_> {
                 let missed = 100.0 - self.number("l1_hit_pct")?;
                 let needed = 100.0 - self.number("global_excessive_pct")?;
                 ratio(100.0 * (missed - needed).max(0.0), missed)
+            }
+            "write_excess_pct" => {
+                let (loads, stores) = (signal("global_load_sectors")?, signal("global_store_sectors")?);
+                let needed = 32.0 * (stores - self.number("store_excess_pct")? / 100.0 * (loads + stores)).max(0.0);
+                let written = self.number("dram_bytes")? - self.number("dram_read_bytes")?;
+                ratio(100.0 * (written - needed).max(0.0), written)
             }
             "atomic_sectors" => Some(signal("atomics")? + signal("reductions")?),
             "atomic_share_pct" => ratio(100.0 * (signal("atomics")? + signal("reductions")?), signal("l2_sectors")?),
@@ -556,9 +593,12 @@ mod tests {
             ("shared_mem", 81_920.0),
             ("static_shared", 0.0),
             ("grid_blocks", 100.0),
+            ("blocks_per_sm", 2.0),
             ("theoretical_occupancy", 50.0),
             ("achieved_occupancy", 25.0),
             ("dram_bytes", 2e6),
+            ("dram_read_bytes", 1e6),
+            ("store_excess_pct", 5.0),
             ("duration", 10_000.0),
             ("latency_p50", 11.0),
             ("threads_per_inst", 16.0),

@@ -70,17 +70,85 @@ fn axis_name(run: &HistoryEntry) -> String {
     }
 }
 
+/// Runs whose times compare: equal GPU, tools, problem and timing settings.
+struct RunSeries<'d, 'a> {
+    name: String,
+    dots: Vec<&'d Dot<'a>>,
+}
+
+impl RunSeries<'_, '_> {
+    /// `33.2 µs in the first run, 36.3 µs in the last (+9.5 %)`; for one run the value alone.
+    fn change(&self, unit: &str) -> String {
+        let written = |dot: &Dot<'_>| number::with_unit(dot.2, unit);
+        match self.dots.as_slice() {
+            [first, .., last] => {
+                let change = number::changed(first.2, last.2, unit);
+                format!("{} in the first run, {} in the last ({change})", written(first), written(last))
+            }
+            [only] => format!("{} in one run", written(only)),
+            [] => String::new(),
+        }
+    }
+
+    fn is_of(&self, run: &HistoryEntry) -> bool {
+        self.dots.iter().any(|dot| std::ptr::eq(dot.1, run))
+    }
+}
+
+/// The dots by conditions, in the order of their first runs. A name is that of the GPU, with a number if several
+/// series have it.
+fn by_conditions<'d, 'a>(dots: &'d [Dot<'a>]) -> Vec<RunSeries<'d, 'a>> {
+    let mut series: Vec<RunSeries<'d, 'a>> = Vec::new();
+    for dot in dots {
+        let conditions = |dot: &Dot<'a>| &dot.1.summary.conditions;
+        let is_same = |known: &&mut RunSeries<'_, 'a>| {
+            known.dots.first().is_some_and(|first| conditions(first).is_same_series(conditions(dot)))
+        };
+        match series.iter_mut().find(is_same) {
+            Some(known) => known.dots.push(dot),
+            None => series.push(RunSeries { name: dot.1.machine().to_string(), dots: vec![dot] }),
+        }
+    }
+    let gpus: Vec<String> = series.iter().map(|one| one.name.clone()).collect();
+    for (at, one) in series.iter_mut().enumerate() {
+        let count = |of: &[String]| of.iter().filter(|gpu| **gpu == gpus[at]).count();
+        if count(&gpus) > 1 {
+            one.name = format!("{} ({})", gpus[at], count(&gpus[..=at]));
+        }
+    }
+    series
+}
+
+/// What a chart says of its runs. Runs under unlike conditions are never compared.
+fn note(series: &[RunSeries<'_, '_>], unit: &str) -> String {
+    if let [one] = series {
+        return format!("Selected variant: {}.", one.change(unit));
+    }
+    let each = series.iter().map(|one| format!("{}: {}", one.name, one.change(unit)));
+    let each = each.collect::<Vec<_>>().join("; ");
+    let conditions = |one: &RunSeries<'_, '_>| one.dots.first().map(|dot| dot.1.summary.conditions.clone());
+    let of_one_gpu = series.windows(2).find_map(|two| {
+        let (then, now) = conditions(&two[0]).zip(conditions(&two[1]))?;
+        (then.fingerprint.gpu == now.fingerprint.gpu).then(|| now.differences(&then).into_iter().next()).flatten()
+    });
+    let why = of_one_gpu.map_or_else(String::new, |difference| format!(" ({difference})"));
+    format!("Selected variant, by conditions: {each}. Runs under other conditions are not compared{why}.")
+}
+
 fn chart(phase: &PhaseHistory, what: ChartLabels<'_>, dots: &[Dot<'_>]) -> Option<Chart> {
-    let [(_, _, first, _), .., (_, _, last, _)] = dots else { return None };
+    let [_, .., _] = dots else { return None };
+    let runs = by_conditions(dots);
+    let name = |run: &HistoryEntry| runs.iter().find(|one| one.is_of(run)).map_or("", |one| one.name.as_str());
     let commit = |run: &HistoryEntry| run.commit().map_or_else(|| "no commit".to_owned(), |commit| commit.to_string());
     let point = |(at, run, value, _): &Dot<'_>| ChartPoint {
         x: *at as f64,
         y: *value,
         label: format!(
-            "run {} of {}, {}: {}",
+            "run {} of {}, {}, {}: {}",
             run.manifest.run,
             run.date(),
             commit(run),
+            name(run),
             number::with_unit(*value, what.unit)
         ),
     };
@@ -89,35 +157,44 @@ fn chart(phase: &PhaseHistory, what: ChartLabels<'_>, dots: &[Dot<'_>]) -> Optio
         tone,
         marks: Marks::Points(glyph, dots.iter().filter(|d| wanted(d.3)).map(point).collect()),
     };
-    let mut series = vec![
-        Series {
-            name: String::new(),
-            tone: Tone::Muted,
-            marks: Marks::Line(Stroke::Solid, dots.iter().map(|d| (d.0 as f64, d.2)).collect()),
-        },
+    let mut series: Vec<Series> = runs
+        .iter()
+        .enumerate()
+        .map(|(at, one)| Series {
+            name: if runs.len() == 1 { String::new() } else { one.name.clone() },
+            tone: if runs.len() == 1 { Tone::Muted } else { Tone::Nth(at) },
+            marks: Marks::Line(Stroke::Solid, one.dots.iter().map(|d| (d.0 as f64, d.2)).collect()),
+        })
+        .collect();
+    series.extend([
         of("pass", Tone::Good, Glyph::Disc, &|v| v == Verdict::Pass),
         of("fail", Tone::Bad, Glyph::Cross, &|v| v == Verdict::Fail),
         of("inconclusive", Tone::Open, Glyph::Triangle, &|v| v == Verdict::Inconclusive),
-    ];
-    series.retain(|s| !matches!(&s.marks, Marks::Points(_, points) if points.is_empty()));
-    let change = number::changed(*first, *last, what.unit);
-    let (from, to) = (number::with_unit(*first, what.unit), number::with_unit(*last, what.unit));
+    ]);
+    series.retain(|s| match &s.marks {
+        Marks::Points(_, points) => !points.is_empty(),
+        // a single run has no course
+        Marks::Line(_, points) => points.len() > 1,
+        _ => true,
+    });
+    let note = note(&runs, what.unit);
     // Counts have no fractions, and so no ticks between whole numbers.
     let is_count = dots.iter().all(|dot| dot.2.fract() == 0.0);
     Some(Chart {
         id: format!("{}-{}", phase.name, what.id),
         title: what.title.to_owned(),
-        note: format!("Selected variant: {from} in the first run, {to} in the last ({change})."),
         x: ChartAxis::new("run, oldest first", "", Scale::Names(phase.runs.iter().map(axis_name).collect())),
         y: ChartAxis::new(what.title, what.unit, if is_count { Scale::Count } else { Scale::Linear }),
         series,
         limits: what.limit.into_iter().collect(),
-        alt: format!("{} over {} runs, from {from} to {to}.", what.title, dots.len()),
+        alt: format!("{} over {} runs. {note}", what.title, dots.len()),
+        note,
         // The newest first, because a long table is cut at its end.
         table: ChartTable::new(
-            ["run", "started", "commit", what.title],
+            ["run", "started", "commit", "conditions", what.title],
             dots.iter().rev().map(|(_, run, value, _)| {
-                vec![run.manifest.run.clone(), run.date(), commit(run), number::with_unit(*value, what.unit)]
+                let value = number::with_unit(*value, what.unit);
+                vec![run.manifest.run.clone(), run.date(), commit(run), name(run).to_owned(), value]
             }),
         ),
     })

@@ -5,6 +5,7 @@ use crate::in_use::{InUse, ShapeUse};
 use crate::model::{Headline, ObjectiveRow};
 use crate::run_report::RunReport;
 use ncugate_judge::GateResult;
+use ncugate_judge::reference_runs::Conditions;
 use ncugate_judge::store::{Manifest, RunState};
 use ncugate_model::number::Number;
 use ncugate_model::{CleanText, Verdict};
@@ -27,6 +28,8 @@ pub struct RunSummary {
     pub gates: Vec<GateValue>,
     /// The kernel in use and the first baseline that is a kernel, if their sources differ.
     pub kernels: Option<KernelPair>,
+    /// What its times depend on beside the code.
+    pub conditions: Conditions,
 }
 
 /// The value of a gate in one run. A [`GateResult`] also has its cases, which may be millions.
@@ -57,8 +60,9 @@ impl From<GateResult> for GateValue {
 
 impl RunSummary {
     /// The head of a report of a run with this plan.
-    pub fn new(report: RunReport, plan: &Plan) -> Self {
+    pub fn new(report: RunReport, plan: &Plan, conditions: Conditions) -> Self {
         Self {
+            conditions,
             kernels: KernelPair::of(report.headline.selected.as_deref(), plan),
             title: report.title,
             headline: report.headline,

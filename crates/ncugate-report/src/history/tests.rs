@@ -1,13 +1,15 @@
 //! Synthetic runs in order.
 
 use super::*;
+use crate::chart::Marks;
 use crate::code_diff::CodeDiff;
 use crate::fixture::Fixture;
 use crate::model::{Conclusion, ObjectiveRow};
 use crate::number::Number;
 use crate::run_report::RunReport;
 use ncugate_judge::SampleOrigin;
-use ncugate_judge::store::Git;
+use ncugate_judge::reference_runs::Conditions;
+use ncugate_judge::store::{Git, Manifest};
 use ncugate_model::Verdict;
 use std::path::PathBuf;
 
@@ -28,6 +30,10 @@ fn report(phase: &str, run: &str, latency: f64) -> RunReport {
     report
 }
 
+fn conditions(manifest: &Manifest, workload: &str) -> Conditions {
+    Conditions::new(&manifest.fingerprint, &serde_json::json!({ "shapes": workload }), &Fixture::new(6).phase.bench)
+}
+
 fn entry(phase: &str, run: &str, seconds: i64, latency: f64) -> HistoryEntry {
     let fixture = Fixture::new(6);
     let mut manifest = fixture.run.manifest.clone();
@@ -36,8 +42,8 @@ fn entry(phase: &str, run: &str, seconds: i64, latency: f64) -> HistoryEntry {
     manifest.started = jiff::Timestamp::from_second(1_700_000_000 + seconds).unwrap();
     HistoryEntry {
         folder: PathBuf::from(format!("profiles/{phase}/{run}")),
+        summary: RunSummary::new(report(phase, run, latency), &fixture.plan, conditions(&manifest, "one")),
         manifest,
-        summary: RunSummary::new(report(phase, run, latency), &fixture.plan),
         page: Some(format!("{phase}/{run}/report.html")),
     }
 }
@@ -114,6 +120,55 @@ fn a_gate_whose_value_never_changes_has_no_chart() {
     let page = html(&History::new(runs, Vec::new())).unwrap();
     assert_eq!(page.matches("<figure").count(), 1, "the objective");
     assert!(page.contains("(0.0 %)"), "{page}");
+}
+
+/// A run of another GPU, driver or problem is another series.
+#[test]
+fn runs_under_unlike_conditions_are_not_compared() {
+    let latencies = [30.0, 20.0, 40.0, 33.0];
+    let changed = |edit: &dyn Fn(&mut HistoryEntry)| {
+        let mut runs: Vec<HistoryEntry> =
+            (1..).zip(latencies).map(|(at, latency)| entry("a", &format!("r{at}"), at, latency)).collect();
+        runs.iter_mut().skip(2).for_each(edit);
+        charts::charts(&History::new(runs, Vec::new()).phases[0]).remove(0)
+    };
+    let lines = |chart: &crate::chart::Chart| -> Vec<(String, usize)> {
+        let points = |marks: &Marks| if let Marks::Line(_, points) = marks { Some(points.len()) } else { None };
+        chart.series.iter().filter_map(|one| Some((one.name.clone(), points(&one.marks)?))).collect()
+    };
+    let same = changed(&|_| ());
+    assert_eq!(lines(&same), [(String::new(), 4)]);
+    assert!(same.note.contains("30 µs in the first run, 33 µs in the last (+10.0 %)"), "{}", same.note);
+    let of = |run: &mut HistoryEntry| run.summary.conditions = conditions(&run.manifest, "one");
+    let gpu = changed(&|run| {
+        run.manifest.fingerprint.gpu.as_mut().unwrap().name = "another GPU".to_owned();
+        of(run);
+    });
+    let first = lines(&gpu)[0].0.clone();
+    assert_eq!(lines(&gpu), [(first.clone(), 2), ("another GPU".to_owned(), 2)]);
+    assert!(
+        gpu.note.contains(&format!("{first}: 30 µs in the first run, 20 µs in the last (-33.3 %); another GPU: 40 µs"))
+            && !gpu.note.contains("+10.0 %"),
+        "{}",
+        gpu.note
+    );
+    let driver = changed(&|run| {
+        run.manifest.fingerprint.driver = Some("999.1".to_owned());
+        of(run);
+    });
+    assert_eq!(lines(&driver), [(format!("{first} (1)"), 2), (format!("{first} (2)"), 2)]);
+    assert!(driver.note.contains("not compared (driver: 999.1 now"), "{}", driver.note);
+    let unknown = changed(&|run| {
+        run.manifest.fingerprint.gpu = None;
+        of(run);
+    });
+    assert_eq!(lines(&unknown), [(first.clone(), 2)], "a GPU that is not known has no course");
+    let problem = changed(&|run| run.summary.conditions = conditions(&run.manifest, "two"));
+    assert_eq!(lines(&problem).len(), 2);
+    assert!(problem.note.contains("(the workload (shapes, buffers or scalars))"), "{}", problem.note);
+    for chart in [gpu, driver, unknown, problem] {
+        assert!(!format!("{}{}", chart.note, chart.alt).contains("+10.0 %"), "{}", chart.note);
+    }
 }
 
 #[test]

@@ -335,6 +335,9 @@ fn findings(report: &RunReport) -> Option<String> {
     for sentence in unsaid {
         let _ = writeln!(out, "{}\n", escape(&sentence));
     }
+    if !leading.is_empty() && !leading.iter().any(|finding| finding.leading) {
+        out.push_str("Upper bounds by single rules of Nsight Compute; none of ncugate's rules confirms them here:\n\n");
+    }
     for (at, finding) in leading.into_iter().enumerate() {
         let (title, about) = (escape(&finding.title), escape(&finding.variant));
         let _ = writeln!(out, "{}. **{title}** ({about}): {}", at + 1, escape(&finding.sentence));

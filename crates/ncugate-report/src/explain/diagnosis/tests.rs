@@ -499,11 +499,15 @@ fn products_of_single_ctas_in_clusters_are_found() {
 fn a_bound_is_above_its_estimate_and_below_its_share() {
     for share in [100.0, 25.0] {
         for part in [0.0, 0.1, 0.5, 0.9, 1.0] {
-            let of = bound(part * share, share);
-            assert!(of >= part * share && of <= share, "{part} of {share}: {of}");
+            for counts in [CountedTime::Busy, CountedTime::Idle] {
+                let of = bound(part * share, share, counts);
+                assert!(of >= part * share && of <= share, "{part} of {share}: {of}");
+            }
         }
     }
-    assert!((bound(50.0, 100.0) - 67.0).abs() < 0.1, "{}", bound(50.0, 100.0));
+    let half = |counts| bound(50.0, 100.0, counts);
+    assert!((half(CountedTime::Busy) - 67.0).abs() < 0.1, "{}", half(CountedTime::Busy));
+    assert!((half(CountedTime::Idle) - 53.3).abs() < 0.1, "{}", half(CountedTime::Idle));
 }
 
 /// Without buffers of f64 it is a defect, with them it is what the kernel is for, and with unknown ones it is a guess.
@@ -636,6 +640,70 @@ fn a_bound_is_what_the_busiest_unit_leaves() {
         [("spills", 40.0), ("local_share_pct", 30.0), ("stall_long_scoreboard", 2.0), ("stall_lg_throttle", 0.1)];
     let found = found(&with(&PERSISTENT, &spilling));
     assert!((bound_of(&found, "spills").unwrap() - 18.4).abs() < 1e-9, "{found:?}");
+}
+
+/// 68 of 132 multiprocessors are idle, 51.5 %: the bound is about that, and what the others could save is in the sentence.
+#[test]
+fn a_bound_of_idle_multiprocessors_is_about_their_share() {
+    let idle = [("grid_blocks", 64.0)];
+    let few = found(&idle);
+    assert_eq!(few[0].sentence, "64 blocks on 132 SMs: 68 SMs (51.5 %) are idle.");
+    let bound = bound_of(&few, "small_grid").unwrap();
+    assert!(bound > 51.5 && bound < 56.0, "{bound}");
+    let slots = [("issue_slot_utilisation", 20.0), ("theoretical_occupancy", 50.0), ("achieved_occupancy", 25.0)];
+    let both = found(&with(&slots, &idle));
+    let both = both.iter().find(|finding| finding.rule == "small_grid").unwrap();
+    assert_eq!(
+        both.sentence,
+        "64 blocks on 132 SMs: 68 SMs (51.5 %) are idle, and more warps on the others save at most 50 % of the \
+         remaining time."
+    );
+    let tail = bound_of(&found(&[("waves", 1.1)]), "tail").unwrap();
+    assert!(tail > 45.0 && tail < 49.0, "a tenth of a second wave: {tail}");
+}
+
+/// Sectors that L1 holds, and barriers, move no bytes through DRAM: what DRAM does remains.
+#[test]
+fn a_bound_is_what_dram_leaves_if_the_fix_saves_none_of_its_bytes() {
+    let full = [("dram_pct", 89.2)];
+    let access = [("global_excessive_pct", 75.0), ("sectors_per_request", 32.0), ("stall_long_scoreboard", 8.0)];
+    let of = |hit: f64, rule: &str, values: &[(&str, f64)]| {
+        let values = with(&with(&BUSY, values), &[("l1_hit_pct", hit)]);
+        bound_of(&found(&with(&values, &full)), rule).unwrap()
+    };
+    let held = of(75.0, "uncoalesced", &access);
+    assert!((held - 10.8).abs() < 1e-9, "the excess stays in L1: {held}");
+    assert!(of(10.0, "uncoalesced", &access) > 50.0, "the excess reaches L2, and can be DRAM's");
+    let barriers = of(75.0, "barriers", &[("stall_barrier", 5.0)]);
+    assert!(barriers <= 10.8 + 1e-9, "{barriers}");
+    // 268 MB are stored, in four times as many sectors, and DRAM writes them once
+    let stores = |written: f64| {
+        let sectors = 268.4e6 / 32.0;
+        let values = [
+            ("global_excessive_pct", 60.0),
+            ("store_excess_pct", 60.0),
+            ("load_excess_pct", 0.0),
+            ("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", sectors),
+            ("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", 4.0 * sectors),
+            ("dram_bytes", 268.5e6 + written),
+            ("dram_read_bytes", 268.5e6),
+        ];
+        of(75.0, "uncoalesced_stores", &values)
+    };
+    assert!((stores(248.6e6) - 10.8).abs() < 1e-9, "{}", stores(248.6e6));
+    assert!(stores(700e6) > 50.0, "{}", stores(700e6));
+}
+
+#[test]
+fn a_finding_that_saves_less_than_one_percent_is_none() {
+    let full = [("dram_pct", 99.4), ("stall_barrier", 1.0)];
+    let held = found(&with(&BUSY, &full));
+    assert!(!held.iter().any(|finding| finding.rule == "barriers"), "{held:?}");
+    assert!(held.iter().all(|finding| finding.saving.as_ref().is_none_or(|saving| saving.percent >= 1.0)), "{held:?}");
+    let one = found(&[("grid_blocks", 131.0)]);
+    assert_eq!(one.len(), 0, "0.8 %: {one:?}");
+    let single = found(&[("grid_blocks", 1.0)]);
+    assert!(single[0].sentence.starts_with("1 block on 132 SMs: 131 SMs ("), "{single:?}");
 }
 
 /// Two launches of a kernel, one third and two thirds of the time.
