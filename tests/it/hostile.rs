@@ -54,7 +54,8 @@ struct Trap {
 impl Trap {
     fn new(place: &Path) -> Self {
         let (script, started) = (place.join("trap.sh"), place.join("started.txt"));
-        fs::write(&script, format!("echo \"$*\" >> '{}'\ncat 2> /dev/null\n", started.display())).unwrap();
+        fs::write(&script, format!("#!/bin/sh\necho \"$*\" >> '{}'\ncat 2> /dev/null\n", started.display())).unwrap();
+        executable(&script);
         Self { script, started }
     }
 
@@ -83,7 +84,9 @@ impl Trap {
                 Some((section, _)) => format!("{section} \"x\""),
                 None => section.to_owned(),
             };
-            config += &format!("[{section}]\n\t{key} = \"sh {script} {name}\"\n");
+            // git starts this one without a shell.
+            let value = if last == "program" { script.to_string() } else { format!("sh {script} {name}") };
+            config += &format!("[{section}]\n\t{key} = \"{value}\"\n");
             planted += 1;
         }
         // git lists no `process` of filters.
@@ -306,4 +309,65 @@ fn settings_of_git_run_nothing_where_git_is_needed() {
     let bisected = Finished::of(command.envs(repository.variables.clone()).timeout(Duration::from_secs(200)));
     assert_eq!(trap.sprung(), "", "{bisected:?}");
     assert!(bisected.stdout.contains("slower (A, "), "{bisected:?}");
+}
+
+/// Ways of a source to read or to claim a file, with `@` in place of its path.
+const INCLUDES: [&str; 8] = [
+    "#include \"@\"\n",
+    "%:include \"@\"\n",
+    "#define X \"@\"\n#include X\n",
+    "#inc\\\nlude \"@\"\n",
+    "#ifdef __CUDA_ARCH__\n#include \"@\"\n#endif\n",
+    "#include \"link/credentials\"\n",
+    "#line 1 \"@\"\n#warning x\n#line 9 \"copy.cu\"\nint y = nothing;\n",
+    "#include \"@\"\n#include \"nowhere.h\"\n",
+];
+
+#[test]
+fn a_confined_check_quotes_no_file_outside_the_project() {
+    let Some(nvcc) = std::env::var_os("NCUGATE_TEST_NVCC") else {
+        println!("left out: NCUGATE_TEST_NVCC names no nvcc");
+        return;
+    };
+    let place = Place::new();
+    let outside = place.write("outside/credentials", "AWS_SECRET = hunter2;\n");
+    let project = place.path().join("project");
+    fs::create_dir(&project).unwrap();
+    std::os::unix::fs::symlink(outside.parent().unwrap(), project.join("link")).unwrap();
+    fs::write(project.join("ncugate.toml"), "").unwrap();
+    let variant = "[sweep]\nTHREADS = [128]\n";
+    fs::write(project.join("phase.toml"), format!("{}{variant}", include_str!("../data/copy.toml"))).unwrap();
+    fs::write(project.join("own.h"), "#define OWN 1\n").unwrap();
+    let kernel = "#include \"own.h\"\n\
+        extern \"C\" __global__ void copy(const unsigned short* x, unsigned short* y) { y[0] = x[OWN]; }\n";
+    let path = std::env::join_paths(
+        [Path::new(&nvcc).parent().unwrap().to_owned()]
+            .into_iter()
+            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    );
+    let path = path.unwrap();
+    let check = |source: &str| {
+        fs::write(project.join("copy.cu"), source).unwrap();
+        let mut command = place.ncugate(&["check", "--confined", "phase.toml", "--arch", "sm_90"]);
+        Finished::of(command.current_dir(&project).env("PATH", &path))
+    };
+    let honest = check(&format!("#include <cuda_fp16.h>\n#include <cmath>\n{kernel}"));
+    assert_eq!(honest.status, Some(0), "{honest:?}");
+    let wrong = check(&kernel.replace("y[0]", "z[0]"));
+    assert!(wrong.stdout.contains("identifier \"z\" is undefined"), "a message about the own files: {wrong:?}");
+    let relative = "../outside/credentials".to_owned();
+    for (at, include) in INCLUDES.into_iter().enumerate() {
+        let file = if at % 2 == 0 { outside.display().to_string() } else { relative.clone() };
+        let refused = check(&format!("{}{kernel}", include.replace('@', &file)));
+        let said = format!("{}{}", refused.stdout, refused.stderr);
+        assert!(refused.status == Some(1) && said.contains("withheld"), "{include}: {refused:?}");
+        assert!(!said.contains("hunter") && !said.contains("AWS_SECRET"), "{include}: {said}");
+    }
+    // A header without a mistake is refused as well: its text decides the machine code.
+    fs::write(&outside, "#define SECRET 1\n").unwrap();
+    let refused = check(&format!("#include \"../outside/credentials\"\n{kernel}"));
+    assert!(refused.status == Some(1) && refused.stdout.contains("withheld"), "{refused:?}");
+    // The message of a file that is absent is the same as of one that exists.
+    let absent = check(&format!("#include \"../outside/nothing\"\n{kernel}"));
+    assert_eq!(absent.stdout, refused.stdout);
 }

@@ -4,7 +4,7 @@
 use super::git::{Repository, git};
 use super::static_check::build_for;
 use super::{CampaignError, Progress};
-use ncugate_cuda::build::{Arch, code_hash};
+use ncugate_cuda::build::{Arch, IncludeScope, code_hash};
 use ncugate_judge::store::inputs;
 use ncugate_model::disk::{FileLock, LockAttempt};
 use ncugate_model::{BuildOutcome, BuildRecord};
@@ -222,13 +222,13 @@ pub fn difference(
     if let Some(path) = paths.into_iter().find(|path| own.get(*path) != theirs.get(*path)) {
         return Ok(Some(format!("{path} differs")));
     }
-    let own = build_for(plan, phase, arch, progress)?;
+    let own = build_for(plan, phase, arch, IncludeScope::Anywhere, progress)?;
     let change = |path: &Path| {
         enter(path).map_err(|source| CampaignError::Io { what: "change to the folder of the base", source })
     };
     change(&checkout.root)?;
     let there = Phase { root: checkout.root.clone(), ..phase.clone() };
-    let theirs = build_for(plan, &there, arch, progress);
+    let theirs = build_for(plan, &there, arch, IncludeScope::Anywhere, progress);
     change(&phase.root)?;
     let theirs = theirs?;
     let is_same = |record: &&BuildRecord| {

@@ -8,7 +8,7 @@ use super::live_run::{LiveError, LiveRun, MeasuredRun, ResumePolicy};
 use super::static_check::build_for;
 use super::{CampaignError, DeepChoice, GpuWait, Progress, Tools};
 use jiff::civil::Date;
-use ncugate_cuda::build::{Deduplication, code_hash};
+use ncugate_cuda::build::{Deduplication, IncludeScope, code_hash};
 use ncugate_cuda::host::dismiss_references;
 use ncugate_judge::reference_runs::{MismatchPolicy, ReferenceRequest, ReferenceRuns};
 use ncugate_judge::store::{Run, inputs, runs_of_phase};
@@ -325,7 +325,7 @@ impl<'a> Bisection<'a> {
     ) -> Result<(StepVerdict, String, Option<PathBuf>), BisectError> {
         let (phase, plan) = self.planned(checkout, good)?;
         let arch = self.of.tools.arch(&phase).map_err(LiveError::from)?;
-        let builds = build_for(&plan, &phase, &arch, self.of.progress)
+        let builds = build_for(&plan, &phase, &arch, IncludeScope::Anywhere, self.of.progress)
             .map_err(|e| LiveError::from(CampaignError::from(e)))?;
         let of_base = |record: &&BuildRecord| is_of_base(&phase, &record.variant);
         let (theirs, own): (Vec<_>, Vec<_>) = builds.iter().partition(of_base);
