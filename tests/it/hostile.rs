@@ -265,7 +265,7 @@ fn settings_of_git_run_nothing_where_git_is_needed() {
     let top = repository.place.path().to_owned();
     let signer = repository.place.write_program(
         "bin/signer",
-        "#!/bin/sh\nprintf '\\n[GNUPG:] SIG_CREATED \\n' >&2\necho '-----BEGIN PGP SIGNATURE-----'\necho '-----END PGP SIGNATURE-----'\n",
+        "#!/bin/sh\ncat > /dev/null\nprintf '\\n[GNUPG:] SIG_CREATED \\n' >&2\necho '-----BEGIN PGP SIGNATURE-----'\necho '-----END PGP SIGNATURE-----'\n",
     );
     repository.phase("copy_twice");
     repository.git(&[
