@@ -6,6 +6,14 @@ set -uo pipefail
 ncugate=${NCUGATE:?the step that installs ncugate names its program}
 status=0
 
+# ncugate without the runner's files, in which later steps find variables and programs, and without tokens: measured code
+# inherits its environment.
+measure() {
+    local name hidden=(-u GITHUB_ENV -u GITHUB_PATH -u GITHUB_OUTPUT -u GITHUB_STATE -u GITHUB_TOKEN -u GH_TOKEN)
+    for name in $(compgen -A export ACTIONS_); do hidden+=(-u "$name"); done
+    env "${hidden[@]}" "$ncugate" "$@"
+}
+
 arguments=()
 if [ -n "${AGAINST:-}" ]; then arguments+=(--against "$AGAINST"); fi
 if [ -z "${PROFILE:-}" ]; then
@@ -29,10 +37,10 @@ elif [ "${#configs[@]}" -gt 1 ] && [ -n "${PROFILE:-}${RECORD:-}" ]; then
     echo "::error::\`profile\` and \`record\` take one phase, and \`configs\` names ${#configs[@]}"
     status=2
 elif [ -n "${PROFILE:-}" ]; then
-    "$ncugate" gate "${arguments[@]}" --comment "$comments/comment.md" -- "${configs[0]}" "$PROFILE"
+    measure gate "${arguments[@]}" --comment "$comments/comment.md" -- "${configs[0]}" "$PROFILE"
     status=$?
 else
-    "$ncugate" run "${arguments[@]}" --comment "$comments/comment.md" -- "${configs[@]}"
+    measure run "${arguments[@]}" --comment "$comments/comment.md" -- "${configs[@]}"
     status=$?
 fi
 

@@ -20,6 +20,8 @@ from pathlib import Path
 LABEL = "accept-regression"
 TRAILER = "Accept-regression"
 MARKER = re.compile(r"<!-- ncugate:[\w-]* -->")
+# The author of what a job's token posts.
+BOT = "github-actions[bot]"
 PAGE = 100
 
 
@@ -60,7 +62,8 @@ def can_write(user):
 
 
 def git(*arguments):
-    return subprocess.run(["git", *arguments], check=True, capture_output=True, text=True).stdout
+    # Decoded as bytes: text mode makes a line end of a carriage return.
+    return subprocess.run(["git", *arguments], check=True, capture_output=True).stdout.decode()
 
 
 def lines(commit):
@@ -69,7 +72,11 @@ def lines(commit):
     if commit not in git("rev-list", "--parents", "-n", "1", "HEAD").split():
         raise ValueError(f"{commit} is not what is checked out")
     shown = git("log", "-1", f"--format=%(trailers:key={TRAILER},valueonly,unfold)", commit, "--")
-    return [line for line in shown.splitlines() if line.strip()]
+    found = [line for line in shown.split("\n") if line.strip()]
+    # Who sets the label sees one line for each waiver.
+    if unseen := next((line for line in found if not line.isprintable()), None):
+        raise ValueError(f"{TRAILER} has a character that is not printed: {unseen!a}")
+    return found
 
 
 def accepted():
@@ -117,7 +124,7 @@ def comment(folder):
     earlier = {}
     for found in comments(number):
         marker, _, rest = (found["body"] or "").replace("\r", "").partition("\n")
-        if found["user"]["type"] == "Bot" and MARKER.fullmatch(marker) and rest.startswith(f"{stamp}\n"):
+        if (found["user"] or {}).get("login") == BOT and MARKER.fullmatch(marker) and rest.startswith(f"{stamp}\n"):
             earlier.setdefault(marker, found["id"])
     for marker, id in earlier.items():
         # A verdict of an earlier commit does not stand for this one.

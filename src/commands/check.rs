@@ -10,7 +10,7 @@ use crate::invocation::Invocation;
 use ncugate_campaign::{
     Progress as _, absent_aids, absent_programs, build_for, prove_files, reference_problem, target,
 };
-use ncugate_cuda::build::Arch;
+use ncugate_cuda::build::{Arch, IncludeScope};
 use ncugate_cuda::host::{check_reference, ill_conditioned, mutant_table, null_test};
 use ncugate_judge::{
     absent_metrics, by_duration_alone, gates_without_launch, out_of_reach, preconditions, static_gates,
@@ -204,7 +204,8 @@ fn one(
         return Ok(outcome);
     }
     let progress = verbosity::progress();
-    let builds = build_for(&plan, &phase, &arch, &progress);
+    let scope = if args.confined { IncludeScope::Project } else { IncludeScope::Anywhere };
+    let builds = build_for(&plan, &phase, &arch, scope, &progress);
     progress.clear();
     let builds = builds?;
     let (text, built) = static_check::builds(&plan, &builds, &arch.to_string());
@@ -214,7 +215,7 @@ fn one(
         writeln!(out, "  {sentence}")?;
         found.notes.push(sentence);
     }
-    if let Some(problem) = reference_problem(&phase, &plan, &arch)? {
+    if let Some(problem) = reference_problem(&phase, &plan, &arch, scope)? {
         writeln!(out, "  {} {problem}", Verdict::Fail.mark())?;
         found.problems.push(problem.to_string());
         outcome = Outcome::Failed;

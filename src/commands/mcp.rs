@@ -467,6 +467,10 @@ fn request(tool: &str, arguments: &Value) -> Result<ToolRequest, String> {
     };
     let path = |key: &str| {
         let path = text(key)?.ok_or_else(|| format!("`{key}` is missing"))?;
+        // A command expands a pattern after this check, and a match may be below a link.
+        if path.contains(['*', '?', '[']) && !Path::new(&path).exists() {
+            return Err(format!("`{key}`: {path} is a pattern; name one file or folder"));
+        }
         confinement::inside(Path::new(&path)).map_err(|why| format!("`{key}`: {why}"))?;
         Ok::<_, String>(path)
     };
@@ -671,6 +675,19 @@ mod tests {
         assert!(stop.load(Ordering::Relaxed) && events.try_recv().is_err());
         let ended = answer(&Call { id: json!(1), request: request() }, Ok(None));
         assert_eq!(ended, None);
+    }
+
+    #[test]
+    fn a_pattern_is_no_path() {
+        for path in ["l*/secret.ncu-rep", "?ink/secret.ncu-rep", "[l]ink/secret.ncu-rep", "**/secret.ncu-rep"] {
+            for (tool, key) in [("show", "path"), ("explain", "path"), ("compare", "a"), ("check", "config")] {
+                let params = json!({"name": tool, "arguments": {key: path, "b": path}});
+                let params = if tool == "compare" { params } else { json!({"name": tool, "arguments": {key: path}}) };
+                let refused = ask(&json!({"id": 1, "method": "tools/call", "params": params})).unwrap();
+                let why = refused.pointer("/error/message").and_then(Value::as_str).unwrap_or_default();
+                assert!(why.contains("is a pattern"), "{tool} {path}: {refused}");
+            }
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::progress::Verbosity;
 use super::{CommandError, verbosity};
 use crate::cli::OutputFormat;
-use crate::console::Output;
+use crate::console::{Output, warn};
 use ncugate_model::number::text::escaped_json;
 use ncugate_report::terminal::{Screen, quiet, terminal};
 use ncugate_report::{RunReport, github, json};
@@ -28,7 +28,10 @@ pub fn report(report: &RunReport, page: &Path, format: OutputFormat, out: &mut O
         let summary = github::summary(report)?;
         let file = OpenOptions::new().create(true).append(true).open(&path);
         let written = file.and_then(|mut file| writeln!(file, "{summary}"));
-        written.map_err(|source| CommandError::Output { path: path.into(), source })?;
+        if let Err(error) = written {
+            // The verdict is the answer, and the report's files are written.
+            warn(&format!("cannot write {}: {error}; the job has no summary", Path::new(&path).display()));
+        }
     }
     Ok(())
 }

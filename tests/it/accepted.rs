@@ -65,7 +65,7 @@ fn answer(stream: &TcpStream, thread: &Mutex<Thread>) {
         ("POST", "issues/7/comments") => {
             thread.changes.push("POST".to_owned());
             let id = thread.comments.len();
-            thread.comments.push(json!({ "id": id, "user": { "type": "Bot" }, "body": text() }));
+            thread.comments.push(json!({ "id": id, "user": { "login": "github-actions[bot]" }, "body": text() }));
             Some(json!({}))
         }
         ("PATCH", path) => {
@@ -181,6 +181,13 @@ fn who_can_write_accepts_a_regression_and_nobody_else() {
     git(&place, &["reset", "--quiet", "--hard", &merge]);
     assert_eq!(of(&own).0, [by_line]);
 
+    // One trailer is one waiver, whatever else ends a line somewhere.
+    for end in ['\u{b}', '\u{c}', '\r', '\u{1c}', '\u{85}', '\u{2028}', '\u{2029}'] {
+        let head = commit(&place, &format!("softmax\n\nAccept-regression: {line}{end}*/*: anything at all"));
+        let (waivers, said) = of(&event(&head, "ada", "o/r"));
+        assert!(waivers.is_empty() && said.starts_with("::warning::"), "{end:?}: {waivers:?} {said}");
+    }
+
     // The line is bound to its commit, and a later one needs it again.
     let later =
         commit(&place, "softmax: one more\n\nThe text mentions Accept-regression: softmax/x: a b c.\n\nNo trailer.");
@@ -248,13 +255,15 @@ fn only_the_comment_of_the_same_bot_phase_and_job_is_replaced() {
         return;
     }
     let (place, hub) = (Place::new(), Hub::start());
-    let comment = |kind: &str, body: &str| json!({ "id": 0, "user": { "type": kind }, "body": body });
-    let own = "<!-- ncugate:copy -->\n<!-- ncugate_report -->\nold";
+    let comment = |login: &str, body: &str| json!({ "id": 0, "user": { "type": "Bot", "login": login }, "body": body });
+    let (own, bot) = ("<!-- ncugate:copy -->\n<!-- ncugate_report -->\nold", "github-actions[bot]");
     {
         let comments = &mut hub.thread.lock().unwrap().comments;
-        comments.extend((0..100).map(|_| comment("User", own)));
-        comments.push(comment("Bot", "<!-- ncugate:copy -->\n<!-- other -->\nold"));
-        comments.push(comment("Bot", own));
+        comments.extend((0..98).map(|_| comment("ada", own)));
+        comments.push(json!({ "user": null, "body": own }));
+        comments.push(comment("other[bot]", own));
+        comments.push(comment(bot, "<!-- ncugate:copy -->\n<!-- other -->\nold"));
+        comments.push(comment(bot, own));
         for (id, comment) in comments.iter_mut().enumerate() {
             comment["id"] = id.into();
         }

@@ -330,8 +330,42 @@ fn only_true_is_github_and_a_summary_that_cannot_be_written_is_named() {
     assert_eq!((there.status, elsewhere.status), (Some(1), Some(1)), "{there:?} {elsewhere:?}");
     assert!(there.stdout.contains("::error") && !elsewhere.stdout.contains("::error"), "{elsewhere:?}");
     let unwritten = gate("GITHUB_STEP_SUMMARY", "nowhere/summary.md");
-    assert_eq!(unwritten.status, Some(3), "{unwritten:?}");
+    assert_eq!(unwritten.status, Some(1), "the verdict, not the lost summary: {unwritten:?}");
     assert!(unwritten.stderr.contains("cannot write nowhere/summary.md"), "{unwritten:?}");
+}
+
+#[test]
+fn measured_code_inherits_no_file_and_no_token_of_the_runner() {
+    let place = Place::new();
+    let double = place.write_program("double", "#!/bin/sh\nenv > seen.txt\n");
+    let hidden = [
+        "GITHUB_ENV",
+        "GITHUB_PATH",
+        "GITHUB_OUTPUT",
+        "GITHUB_STATE",
+        "GITHUB_TOKEN",
+        "GH_TOKEN",
+        "ACTIONS_RUNTIME_TOKEN",
+        "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
+        "ACTIONS_OF_TOMORROW",
+    ];
+    for profile in ["", "run"] {
+        let mut command = Program::new("bash");
+        command.arg(root().join(".ci/action.sh")).current_dir(place.path()).env("RUNNER_TEMP", place.path());
+        command.env("NCUGATE", &double).env("CONFIGS", "phase.toml").env("PROFILE", profile);
+        command.env("GITHUB_STEP_SUMMARY", place.path().join("summary.md"));
+        command.envs(hidden.map(|name| (name, place.path().join("of_the_runner"))));
+        let finished = Finished::of(&mut command);
+        assert_eq!(finished.status, Some(0), "{finished:?}");
+        let seen = std::fs::read_to_string(place.path().join("seen.txt")).unwrap();
+        let given = |name: &str| seen.lines().any(|line| line.split_once('=').is_some_and(|(own, _)| own == name));
+        assert!(given("GITHUB_STEP_SUMMARY") && !seen.contains("of_the_runner"), "{seen}");
+        let output = std::fs::read_to_string(place.path().join("of_the_runner")).unwrap();
+        assert!(output.contains("status=0\n"), "the script itself has them: {output}");
+    }
+    for script in scripts(&action_yaml()) {
+        assert!(!script.contains("python3") || script.contains("python3 -I "), "{script}");
+    }
 }
 
 /// Result of `.ci/install.sh` and the installed program. The release has this archive, and the double of cargo builds

@@ -57,7 +57,7 @@ fn every_instruction_has_the_line_that_ncu_report_gives_it() {
 #[test]
 fn instructions_read_as_ncu_report_prints_them() {
     let nvcc = std::env::var("NCUGATE_TEST_NVCC").unwrap_or_else(|_| "nvcc".to_owned());
-    let disassembler = match Disassembler::find(Path::new(&nvcc)) {
+    let disassembler = match Disassembler::find(Some(Path::new(&nvcc))) {
         Ok(disassembler) => disassembler,
         Err(error) => return eprintln!("skipped: {error}"),
     };

@@ -32,6 +32,7 @@ mod foreign;
 mod forms;
 mod functions;
 mod gallery;
+mod hostile;
 mod inputs;
 mod kernels;
 mod kills;

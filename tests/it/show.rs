@@ -1,12 +1,13 @@
 //! `ncugate show` on the real captures, through the real binary.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use ncu_rep::{MetricValue, Report};
 use serde_json::Value;
 
 use crate::captures;
-use crate::command::Place;
+use crate::command::{Finished, Place};
 use crate::crafted::{Message, file, message, metric};
 
 fn ncugate(name: &str, arguments: &[&str]) -> Command {
@@ -432,14 +433,48 @@ fn warp_states_come_whole_and_by_line() {
     assert!((share - 100.0).abs() < 1e-6, "{share}");
 }
 
+/// A double of nvdisasm: an instruction for each word of a kernel's section.
+const NVDISASM: &str = r#"#!/bin/sh
+name=$(readelf -SW "$4" | sed -n 's/.* \.text\.\([^ ]*\) .*/\1/p' | head -n 1)
+echo ".section .text.$name,\"ax\""
+seq 0 16 60000 | awk '{ printf "/*%04x*/ NOP ;\n", $1 }'
+"#;
+
 #[test]
 fn machine_code_has_addresses_and_lines() {
-    let sheets = sheets(&[&path("full1.ncu-rep.zst"), "--disasm"]);
+    let place = Place::new();
+    place.write_program("bin/nvdisasm", NVDISASM);
+    let path_of = |folder: &str| format!("{}:/usr/bin:/bin", place.path().join(folder).display());
+    let full1 = path("full1.ncu-rep.zst");
+    let disasm = |folder: &str| {
+        Finished::of(place.ncugate(&["show", &full1, "--disasm", "--format", "json"]).env("PATH", path_of(folder)))
+    };
+    let shown = disasm("bin");
+    assert_eq!(shown.status, Some(0), "{}", shown.stderr);
+    let sheets: Vec<Value> = serde_json::from_str(&shown.stdout).unwrap();
     let rows = sheets[0]["rows"].as_array().unwrap();
     assert!(rows.len() > 1_000, "{}", rows.len());
     assert_eq!((rows[0]["offset"].as_str(), rows[1]["offset"].as_str()), (Some("0000"), Some("0010")));
     assert!(rows.iter().filter(|row| row["line"].as_u64().is_some()).count() > 1_000);
-    assert!(rows.iter().all(|row| row["instruction"].as_str().is_some_and(|text| !text.is_empty())));
+    assert!(rows.iter().all(|row| row["instruction"] == "NOP"));
+
+    place.write_program("broken/nvdisasm", "#!/bin/sh\necho 'no such architecture' >&2\nexit 1\n");
+    let failed = disasm("broken");
+    assert_eq!((failed.status, failed.stdout.as_str()), (Some(3), ""), "{failed:?}");
+    assert!(failed.stderr.contains("no such architecture") && failed.stderr.contains("launch 0"), "{}", failed.stderr);
+
+    // Tools in the working directory are files like any other.
+    place.write_program("nvdisasm", "#!/bin/sh\ntouch EXECUTED\n");
+    place.write("nvcc", "");
+    if !Path::new("/usr/local/cuda/bin/nvdisasm").exists() && !Path::new("/usr/bin/nvdisasm").exists() {
+        let absent = disasm("none");
+        assert_eq!((absent.status, absent.stdout.as_str()), (Some(3), ""), "{absent:?}");
+        assert!(
+            absent.stderr.contains("nvdisasm was not found") && absent.stderr.contains("cuda-nvdisasm"),
+            "{absent:?}"
+        );
+    }
+    assert!(!place.path().join("EXECUTED").exists());
 }
 
 #[test]

@@ -1,24 +1,20 @@
-//! Kernels of another commit as the base of a comparison. Their files are in a git worktree that lives as long as the
-//! run. The base is written into the phase, so that the run documents it and is judged by its own phase like any
-//! other run.
+//! Kernels of another commit as the base of a comparison. Their files are in a folder that lives as long as the run. The
+//! base is written into the phase, so that the run documents it and is judged by its own phase like any other run.
 
+use super::git::{Repository, git};
 use super::static_check::build_for;
 use super::{CampaignError, Progress};
-use ncugate_cuda::build::{Arch, code_hash};
+use ncugate_cuda::build::{Arch, IncludeScope, code_hash};
 use ncugate_judge::store::inputs;
 use ncugate_model::disk::{FileLock, LockAttempt};
-use ncugate_model::process::{self, ProcessExit, ProcessOutput};
 use ncugate_model::{BuildOutcome, BuildRecord};
 use ncugate_phase::config::{self, BaseKernels, PROJECT_FILE, Phase};
 use ncugate_phase::plan::{Method, Plan, Variant, reference_entry_plan, unroll};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-/// git looks up a commit in milliseconds, but may take minutes to write the files of a large repository.
-const LIMIT: Duration = Duration::from_secs(600);
-/// The folder of worktrees, in the folder of runs.
+/// The folder of checked-out files, in the folder of runs.
 const FOLDER: &str = ".base";
 
 /// Why a base cannot be measured.
@@ -67,9 +63,9 @@ pub struct BaseCheckout {
     pub reference: String,
     /// The commit of the files.
     pub commit: String,
-    /// The folder in the worktree that corresponds to the working directory.
+    /// The folder in the checkout that corresponds to the working directory.
     pub root: PathBuf,
-    worktree: PathBuf,
+    files: PathBuf,
     /// The folder of profiles, if it did not exist before.
     made: Option<PathBuf>,
     lock: Option<FileLock>,
@@ -109,26 +105,19 @@ impl BaseCheckout {
                 return Err(BaseError::Held { path: folder.join(name), owner: owner.to_string() });
             }
         };
-        let worktree = folder.join(name);
-        let checkout = Self {
-            root: worktree.join(&inside),
-            reference: reference.to_owned(),
-            commit,
-            worktree,
-            made,
-            lock: Some(lock),
-        };
+        let files = folder.join(name);
+        let checkout =
+            Self { root: files.join(&inside), reference: reference.to_owned(), commit, files, made, lock: Some(lock) };
         checkout.remove();
-        let path = checkout.worktree.display().to_string();
-        let add = ["worktree", "add", "--detach", "--force", &path, &checkout.commit];
-        git(&add).map_err(|why| BaseError::Checkout { reference: reference.to_owned(), why })?;
+        let written = Repository::around(Path::new("."))
+            .and_then(|repository| repository.check_out(&checkout.commit, &checkout.files));
+        written.map_err(|why| BaseError::Checkout { reference: reference.to_owned(), why })?;
         Ok(checkout)
     }
 
     fn remove(&self) {
         // A failed removal is harmless: the next run replaces leftovers.
-        let _ = std::fs::remove_dir_all(&self.worktree);
-        let _ = process::run_apart(process::git().args(["worktree", "prune"]), LIMIT);
+        let _ = std::fs::remove_dir_all(&self.files);
     }
 }
 
@@ -136,7 +125,7 @@ impl Drop for BaseCheckout {
     fn drop(&mut self) {
         self.remove();
         drop(self.lock.take());
-        if let Some(folder) = self.worktree.parent() {
+        if let Some(folder) = self.files.parent() {
             // The folder stays if another phase has files in it.
             let _ = std::fs::remove_dir(folder);
         }
@@ -150,18 +139,6 @@ impl Drop for BaseCheckout {
 /// The working directory, relative to the root of its repository.
 fn inside_repository() -> Result<String, BaseError> {
     git(&["rev-parse", "--show-prefix"]).map_err(|why| BaseError::NoRepository { why })
-}
-
-/// Output of git, or why it failed.
-pub fn git(args: &[&str]) -> Result<String, String> {
-    let output = process::run_whole(process::git().args(args), LIMIT).map_err(|error| error.to_string())?;
-    match output {
-        ProcessOutput { ending: ProcessExit::Completed, stdout, .. } => Ok(stdout.trim().to_owned()),
-        ProcessOutput { ending: ProcessExit::NonZero(_), stderr, .. } if !stderr.trim().is_empty() => {
-            Err(stderr.lines().last().unwrap_or_default().to_owned())
-        }
-        ProcessOutput { ending, .. } => Err(format!("git {ending}")),
-    }
 }
 
 /// The phase with the candidates of its file `config` at the base, in its text too. If the base cannot provide them,
@@ -252,13 +229,13 @@ pub fn difference(
     if let Some(path) = paths.into_iter().find(|path| own.get(*path) != theirs.get(*path)) {
         return Ok(Some(format!("{path} differs")));
     }
-    let own = build_for(plan, phase, arch, progress)?;
+    let own = build_for(plan, phase, arch, IncludeScope::Anywhere, progress)?;
     let change = |path: &Path| {
         enter(path).map_err(|source| CampaignError::Io { what: "change to the folder of the base", source })
     };
     change(&checkout.root)?;
     let there = Phase { root: checkout.root.clone(), ..phase.clone() };
-    let theirs = build_for(plan, &there, arch, progress);
+    let theirs = build_for(plan, &there, arch, IncludeScope::Anywhere, progress);
     change(&phase.root)?;
     let theirs = theirs?;
     let is_same = |record: &&BuildRecord| {

@@ -2,12 +2,13 @@
 //! chooses the commits; each is checked out in a separate folder, built, and measured next to the kernels of the good
 //! commit in the same rounds. A commit without a proven measurement is skipped and never counts as good.
 
-use super::base::{self, BaseCheckout, BaseError, git};
+use super::base::{self, BaseCheckout, BaseError};
+use super::git::git;
 use super::live_run::{LiveError, LiveRun, MeasuredRun, ResumePolicy};
 use super::static_check::build_for;
 use super::{CampaignError, DeepChoice, GpuWait, Progress, Tools};
 use jiff::civil::Date;
-use ncugate_cuda::build::{Deduplication, code_hash};
+use ncugate_cuda::build::{Deduplication, IncludeScope, code_hash};
 use ncugate_cuda::host::dismiss_references;
 use ncugate_judge::reference_runs::{MismatchPolicy, ReferenceRequest, ReferenceRuns};
 use ncugate_judge::store::{Run, inputs, runs_of_phase};
@@ -166,7 +167,9 @@ pub fn parent_of(commit: &str) -> Result<String, BisectError> {
 
 /// The author, the date and the subject of a commit.
 pub fn commit_title(commit: &str) -> String {
-    git(&["show", "--no-patch", "--format=%s (%an, %as)", commit]).unwrap_or_default()
+    // `show` and `log` verify signatures, by a program that a setting names.
+    let listed = git(&["rev-list", "--max-count=1", "--format=%s (%an, %as)", commit]);
+    listed.ok().and_then(|listed| Some(listed.lines().nth(1)?.to_owned())).unwrap_or_default()
 }
 
 fn short(commit: String) -> String {
@@ -322,8 +325,8 @@ impl<'a> Bisection<'a> {
     ) -> Result<(StepVerdict, String, Option<PathBuf>), BisectError> {
         let (phase, plan) = self.planned(checkout, good)?;
         let arch = self.of.tools.arch(&phase).map_err(LiveError::from)?;
-        let builds =
-            build_for(&plan, &phase, &arch, self.of.progress).map_err(|e| LiveError::from(CampaignError::from(e)))?;
+        let builds = build_for(&plan, &phase, &arch, IncludeScope::Anywhere, self.of.progress)
+            .map_err(|e| LiveError::from(CampaignError::from(e)))?;
         let of_base = |record: &&BuildRecord| is_of_base(&phase, &record.variant);
         let (theirs, own): (Vec<_>, Vec<_>) = builds.iter().partition(of_base);
         if let Some(reason) = unbuilt(&own) {

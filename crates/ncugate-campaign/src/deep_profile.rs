@@ -375,7 +375,7 @@ impl DeepProfiler<'_> {
     }
 
     fn disassembly(&self, cubin: &[u8], entry: &str, logs: &Path) -> Result<BTreeMap<u64, String>, ListingError> {
-        let disassembler = Disassembler::find(self.tools.nvcc.path())?;
+        let disassembler = Disassembler::find(Some(self.tools.nvcc.path()))?;
         let path = logs.join("module.cubin");
         let unwritten = |error: std::io::Error| ListingError::Disassembler { reason: format!("has no input: {error}") };
         std::fs::write(&path, cubin).map_err(unwritten)?;

@@ -19,6 +19,7 @@ mod deep_profile;
 mod error;
 #[cfg(test)]
 mod fixtures;
+mod git;
 mod gpu_turn;
 mod lanes;
 mod live_run;
@@ -52,7 +53,7 @@ pub use error::CampaignError;
 pub use gpu_turn::{GpuTurn, GpuWait};
 pub use lanes::{GpuChoice, GpuName, Lane, is_of};
 pub use live_run::{LiveError, LiveRun, MeasuredRun, ResumePolicy};
-pub use manifest::{manifest, shard_manifest};
+pub use manifest::{manifest, measured_manifest, shard_manifest};
 pub use prestart::PrestartedProcesses;
 pub use program_profile::{ProgramProfile, ProgramProfileError};
 pub use progress::{NoProgress, Progress};

@@ -1,7 +1,7 @@
 //! A phase measured on this machine: the campaign, the confirmation of the selected variants, deep profiles. The run
 //! is judged as its records arrive; the decoded records are kept for the report.
 
-use super::manifest::{manifest, shard_manifest};
+use super::manifest::{measured_manifest, shard_manifest};
 use super::reference_cubin::reference_cubin;
 use super::{Campaign, CampaignError, DeepChoice, DeepProfiler, GpuTurn, GpuWait, Progress, RunGpu, Tools};
 use crate::{Confirmation, ConfirmationPass, PrestartedProcesses};
@@ -91,7 +91,7 @@ impl<'a> LiveRun<'a> {
     /// Nothing was measured, or the results cannot be judged.
     pub fn measure(&self) -> Result<MeasuredRun<'a>, LiveError> {
         self.prove_planned()?;
-        let fresh = manifest(self.phase, self.plan, self.tools.fingerprint());
+        let fresh = measured_manifest(self.phase, self.plan, self.tools.fingerprint());
         let fresh = Manifest { narrowed: self.narrowed.cloned(), null_test: self.null_test.clone(), ..fresh };
         let (writer, earlier) = self.writer(fresh)?;
         let folder = writer.folder().to_owned();

@@ -1,21 +1,24 @@
 //! Provenance of a run: hashes, commit, command line.
 
+use super::git::Repository;
 use jiff::Timestamp;
 use ncugate_cuda::build::compiler_environment;
 use ncugate_judge::store::{Fingerprint, Git, Manifest, ShardOf, inputs, settings};
 use ncugate_model::digest::sha256;
-use ncugate_model::process;
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::{Plan, Shard};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use std::time::Duration;
 
-/// git answers in milliseconds or not at all.
-const GIT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The manifest of a run that measures and starts now: also the commit of the project.
+pub fn measured_manifest(phase: &Phase, plan: &Plan, fingerprint: Fingerprint) -> Manifest {
+    let manifest = manifest(phase, plan, fingerprint);
+    Manifest { git: git(phase, manifest.inputs.keys()), ..manifest }
+}
 
-/// The manifest of a run that starts now.
+/// The manifest of a run that starts now, without the commit of the project: where nothing is measured, the project can be
+/// a stranger's, and no process starts.
 pub fn manifest(phase: &Phase, plan: &Plan, fingerprint: Fingerprint) -> Manifest {
     let fresh = Manifest::new(phase, fingerprint, Timestamp::now());
     let inputs = inputs::hashes(&phase.root, inputs::named(phase, plan));
@@ -23,7 +26,6 @@ pub fn manifest(phase: &Phase, plan: &Plan, fingerprint: Fingerprint) -> Manifes
         argv: argv(std::env::args_os()),
         plan_sha256: measured_sha256(phase, plan, &fresh.settings),
         sources: inputs::hashes(&phase.root, inputs::sources(&phase.root, plan)).into_iter().collect(),
-        git: git(phase, inputs.keys()),
         inputs,
         warnings: compiler_environment::added_flags().map(flags_of_environment).collect(),
         ..fresh
@@ -37,7 +39,7 @@ fn flags_of_environment((name, flags): (&'static str, String)) -> String {
 /// The manifest of a run that measures a shard of `plan` and starts now.
 pub fn shard_manifest(phase: &Phase, plan: &Plan, shard: Shard, fingerprint: Fingerprint) -> Manifest {
     let whole_sha256 = measured_sha256(phase, plan, &settings(phase));
-    let manifest = manifest(phase, &plan.shard(shard), fingerprint);
+    let manifest = measured_manifest(phase, &plan.shard(shard), fingerprint);
     let run = format!("{}-s{}of{}", manifest.run, shard.index, shard.count);
     Manifest { run, shard: Some(ShardOf { shard, whole_sha256 }), ..manifest }
 }
@@ -79,22 +81,16 @@ const RESULTS: [&str; 2] = ["profiles", "reports"];
 /// The commit of the project, if it is in a git repository. It is dirty if a tracked file outside [`RESULTS`] differs from
 /// the commit, or if the commit lacks an input of the run. (Files of `--base` are in `profiles`, and from its commit.)
 fn git<'i>(phase: &Phase, inputs: impl Iterator<Item = &'i String>) -> Option<Git> {
-    let ask = |args: &[&OsStr]| {
-        let output = process::run(process::git().arg("-C").arg(&phase.root).args(args), GIT_TIMEOUT).ok()?;
-        output.ending.completed().then(|| output.stdout.trim().to_owned())
-    };
-    let words = |text: &'static str| text.split(' ').map(OsStr::new).collect::<Vec<_>>();
-    let commit = ask(&words("rev-parse HEAD"))?;
+    let repository = Repository::around(&phase.root).ok()?;
     let results = RESULTS.map(|folder| OsString::from(format!(":(exclude){folder}")));
-    let mut tracked: Vec<&OsStr> = words("status --porcelain --untracked-files=no -- :(top)");
-    tracked.extend(results.iter().map(OsString::as_os_str));
+    let tracked: Vec<&OsStr> =
+        [OsStr::new(":(top)")].into_iter().chain(results.iter().map(OsString::as_os_str)).collect();
     let file = std::path::absolute(&phase.file).ok()?;
-    let mut named: Vec<&OsStr> = words("--literal-pathspecs status --porcelain --ignored --");
-    named.push(file.as_os_str());
+    let mut named: Vec<&OsStr> = vec![file.as_os_str()];
     let is_own = |path: &Path| path.is_relative() && !RESULTS.iter().any(|folder| path.starts_with(folder));
     inputs.filter(|path| is_own(Path::new(path))).for_each(|path| named.push(path.as_ref()));
-    let dirty = [tracked, named].iter().any(|args| ask(args).is_none_or(|text| !text.is_empty()));
-    Some(Git { commit, dirty })
+    let dirty = repository.dirty(&phase.root, &tracked, &named).unwrap_or(true);
+    Some(Git { commit: repository.commit, dirty })
 }
 
 #[cfg(test)]

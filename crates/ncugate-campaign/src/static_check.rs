@@ -2,7 +2,7 @@
 
 use super::tools::device_within;
 use super::{CampaignError, NoProgress, Progress, device};
-use ncugate_cuda::build::{Arch, BuildError, Builder, Cache, Deduplication};
+use ncugate_cuda::build::{Arch, BuildError, Builder, Cache, Deduplication, IncludeScope};
 use ncugate_judge::TargetGpu;
 use ncugate_model::{BuildOutcome, BuildRecord, ComputeCapability};
 use ncugate_phase::config::Phase;
@@ -42,6 +42,7 @@ pub fn build_for(
     plan: &Plan,
     phase: &Phase,
     arch: &Arch,
+    scope: IncludeScope,
     progress: &(dyn Progress + Sync),
 ) -> Result<Vec<BuildRecord>, BuildError> {
     if !plan.variants.iter().any(|variant| variant.method.is_built()) {
@@ -59,14 +60,19 @@ pub fn build_for(
         io::Result::Ok(())
     };
     let builder = Builder::finding(phase.build.nvcc.as_deref(), arch, &cache, Deduplication::Share);
-    builder.with_python_of(phase)?.build(plan, &|_| {}, &mut sink)
+    builder.including(scope).with_python_of(phase)?.build(plan, &|_| {}, &mut sink)
 }
 
 /// Why the reference entry cannot be built or launched; `None` if it can, or if the phase has no reference entry.
 ///
 /// # Errors
 /// nvcc or its cache cannot be used.
-pub fn reference_problem(phase: &Phase, plan: &Plan, arch: &Arch) -> Result<Option<String>, BuildError> {
+pub fn reference_problem(
+    phase: &Phase,
+    plan: &Plan,
+    arch: &Arch,
+    scope: IncludeScope,
+) -> Result<Option<String>, BuildError> {
     let Some(plan) = reference_entry_plan(phase, plan) else { return Ok(None) };
     let problem = |record: BuildRecord| match record.outcome {
         BuildOutcome::Failed { message } => Some(format!("the reference entry does not build: {message}")),
@@ -75,5 +81,5 @@ pub fn reference_problem(phase: &Phase, plan: &Plan, arch: &Arch) -> Result<Opti
         }
         BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => None,
     };
-    Ok(build_for(&plan, phase, arch, &NoProgress)?.into_iter().find_map(problem))
+    Ok(build_for(&plan, phase, arch, scope, &NoProgress)?.into_iter().find_map(problem))
 }

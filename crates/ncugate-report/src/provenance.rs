@@ -108,6 +108,11 @@ pub fn provenance(inputs: &ReportInputs<'_>) -> Provenance {
         RunSource::Foreign { made: None, .. } => ("not known".to_owned(), "not known".to_owned()),
         _ => (second(manifest.started), manifest.finished.map_or_else(|| "not finished".to_owned(), second)),
     };
+    let of_commit = match (&inputs.source, &manifest.git) {
+        (RunSource::Foreign { .. }, _) => "not known: reports of another program are judged without git".into(),
+        (_, Some(git)) => commit(git),
+        (_, None) => NO_REPOSITORY.into(),
+    };
     let facts = [
         gpu,
         driver,
@@ -124,7 +129,7 @@ pub fn provenance(inputs: &ReportInputs<'_>) -> Provenance {
         ("timed at", shapes(inputs, inputs.run.latencies.iter().map(|l| &l.shape))),
         ("profiled at", shapes(inputs, inputs.run.profiles.iter().map(|p| &p.shape))),
         ("shared measurements", shared(inputs).into()),
-        ("commit", manifest.git.as_ref().map_or_else(|| NO_REPOSITORY.into(), commit)),
+        ("commit", of_commit),
         ("phase file", inputs.phase.file.display().to_string().into()),
         ("phase SHA-256", (&manifest.config_sha256).into()),
         ("plan SHA-256", (&manifest.plan_sha256).into()),

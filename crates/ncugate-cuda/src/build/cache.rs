@@ -35,6 +35,8 @@ use std::time::SystemTime;
 pub(super) const MAX_SOURCE: u64 = 64 << 20;
 /// Maximum size of machine code, in bytes.
 pub(super) const MAX_CODE: u64 = 1 << 30;
+/// Maximum size of a text file of the cache, in bytes. A larger one is written again.
+const MAX_TEXT: u64 = MAX_SOURCE;
 /// Incremented when the layout or the meaning of a key changes.
 const LAYOUT: &str = "3";
 
@@ -156,7 +158,7 @@ impl Cache {
         let failed = |source| BuildError::Cache { path: unit.source.clone(), source };
         let Some(text) = unit.instantiation().map_err(failed)? else { return Ok(unit.source.clone()) };
         let path = self.root.join("instances").join(format!("{}.cu", sha256(text.as_bytes())));
-        if fs::read(&path).ok().as_deref() != Some(text.as_bytes()) {
+        if open::bytes(&path, MAX_TEXT).ok().as_deref() != Some(text.as_bytes()) {
             self.write(&path, text.as_bytes())?;
         }
         Ok(path)
@@ -200,15 +202,15 @@ impl Cache {
 
     /// The stored result for the same contents; `None` if none is stored or the stored one is damaged.
     pub(super) fn lookup(&self, inputs: &CacheInputs) -> Option<Artifact> {
-        let list = fs::read_to_string(self.root.join("includes").join(&inputs.key)).ok()?;
+        let list = open::text_if_there(&self.root.join("includes").join(&inputs.key), MAX_TEXT).ok()??;
         let includes: Vec<PathBuf> = list.lines().map(PathBuf::from).collect();
         let contents = self.contents(inputs, &includes)?;
-        let stored: CacheEntry = serde_json::from_slice(&fs::read(self.result(&contents)).ok()?).ok()?;
+        let stored: CacheEntry = serde_json::from_slice(&open::bytes(&self.result(&contents), MAX_TEXT).ok()?).ok()?;
         if stored.absent.iter().any(|path| path.exists()) {
             return None;
         }
         let cubin = self.cubin(&stored.cubin_sha256);
-        let bytes = fs::read(&cubin).ok().filter(|bytes| sha256(bytes) == stored.cubin_sha256)?;
+        let bytes = open::bytes(&cubin, MAX_CODE).ok().filter(|bytes| sha256(bytes) == stored.cubin_sha256)?;
         let includes = self.include_hashes(&includes);
         let CacheEntry { cubin_sha256: sha256, log, symbols, launch, .. } = stored;
         Some(Artifact { cubin, sha256, bytes, log, symbols, launch, cached: true, includes })
@@ -252,7 +254,7 @@ impl Cache {
     pub(super) fn keep(&self, path: &Path, bytes: Vec<u8>) -> Result<Artifact, BuildError> {
         let hash = sha256(&bytes);
         let cubin = self.cubin(&hash);
-        if fs::read(&cubin).ok().as_deref() != Some(bytes.as_slice()) {
+        if open::bytes(&cubin, MAX_CODE).ok().as_deref() != Some(bytes.as_slice()) {
             self.write(&cubin, &bytes)?;
         }
         let includes = BTreeMap::from([(path.to_owned(), hash.clone())]);
@@ -263,7 +265,7 @@ impl Cache {
     /// A generated file with this extension, named by its contents.
     pub(super) fn text(&self, text: &[u8], ending: &str) -> Result<PathBuf, BuildError> {
         let path = self.root.join("instances").join(format!("{}.{ending}", sha256(text)));
-        if fs::read(&path).ok().as_deref() != Some(text) {
+        if open::bytes(&path, MAX_TEXT).ok().as_deref() != Some(text) {
             self.write(&path, text)?;
         }
         Ok(path)
@@ -277,7 +279,7 @@ impl Cache {
             .map_err(|source| BuildError::Cache { path: folder.clone(), source })?;
         for (name, text) in files {
             let path = folder.join(name);
-            if fs::read(&path).ok().as_deref() != Some(text.as_bytes()) {
+            if open::bytes(&path, MAX_TEXT).ok().as_deref() != Some(text.as_bytes()) {
                 self.write(&path, text.as_bytes())?;
             }
         }

@@ -43,6 +43,19 @@ pub enum Deduplication {
     Each,
 }
 
+/// The files that a source may include.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IncludeScope {
+    Anywhere,
+    /// Those of the working directory, which is the root of the project, of the toolkit and of the system. nvcc's message
+    /// about any other file is withheld, because it quotes lines of it.
+    Project,
+}
+
+/// Message instead of nvcc's about a source that includes a file outside the project, and about one that may do so.
+const WITHHELD: &str = "the source does not preprocess, or includes a file outside the project: nvcc's message can quote \
+    such a file, so it is withheld; run `ncugate check` yourself to read it";
+
 /// Progress of a build, in variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuildProgress {
@@ -62,6 +75,9 @@ pub struct Builder<'a> {
     pub(super) arch: &'a Arch,
     pub(super) cache: &'a Cache,
     sharing: Deduplication,
+    include_scope: IncludeScope,
+    /// Folders of [`Nvcc::own_folders`], once they were asked for.
+    own_folders: OnceLock<Vec<PathBuf>>,
     /// The Python whose packages compile kernels.
     pub(super) python: PythonEnvironment,
     /// Source of the arguments of kernels in Python.
@@ -92,11 +108,64 @@ impl<'a> Builder<'a> {
             arch,
             cache,
             sharing,
+            include_scope: IncludeScope::Anywhere,
+            own_folders: OnceLock::new(),
             python: PythonEnvironment::default(),
             phase: None,
             software: Mutex::default(),
             trouble: OnceLock::new(),
             read: Mutex::default(),
+        }
+    }
+
+    /// Sets the files that sources may include.
+    #[must_use]
+    pub const fn including(mut self, scope: IncludeScope) -> Self {
+        self.include_scope = scope;
+        self
+    }
+
+    /// Whether every file that nvcc read may be included.
+    fn admits<'f>(&self, mut files: impl Iterator<Item = &'f Path>) -> bool {
+        let here = std::env::current_dir().and_then(|here| here.canonicalize());
+        let is_inside =
+            |file: &Path| matches!((file.canonicalize(), &here), (Ok(real), Ok(here)) if real.starts_with(here));
+        let is_admitted = |file: &Path| is_inside(file) || self.cache.holds(file) || self.is_own(file);
+        self.include_scope == IncludeScope::Anywhere || files.all(is_admitted)
+    }
+
+    /// Whether a file is in a folder of the toolkit or the system.
+    fn is_own(&self, file: &Path) -> bool {
+        let found = || self.nvcc().map(Nvcc::own_folders).unwrap_or_default();
+        let folders = self.own_folders.get_or_init(found);
+        file.canonicalize().is_ok_and(|real| folders.iter().any(|folder| real.starts_with(folder)))
+    }
+
+    /// nvcc's message about `unit`, if it can quote no other files than those. `rule` is the list of the files that nvcc
+    /// read; none if it did not get as far.
+    fn disclosed(&self, unit: &CompileUnit, message: String, rule: Option<&str>) -> String {
+        let includes_files = matches!(unit.code, CodeForm::Cuda | CodeForm::Host);
+        let files = rule.map(prerequisites).unwrap_or_default();
+        let is_known = !files.is_empty() && self.admits(files.iter().map(PathBuf::as_path));
+        match self.include_scope == IncludeScope::Anywhere || !includes_files || is_known {
+            true => message,
+            false => WITHHELD.to_owned(),
+        }
+    }
+
+    /// A command whose warnings quote no line: a `#line` can claim any file.
+    fn unquoted(&self, mut command: Command) -> Command {
+        if self.include_scope == IncludeScope::Project {
+            command.args(["-Xcompiler", "-fno-diagnostics-show-caret"]);
+        }
+        command
+    }
+
+    /// The result, if it is of files that may be included.
+    fn admitted(&self, attempt: CompileResult) -> CompileResult {
+        match attempt {
+            Ok(artifact) if !self.admits(artifact.includes.keys().map(PathBuf::as_path)) => Err(WITHHELD.to_owned()),
+            other => other,
         }
     }
 
@@ -253,8 +322,9 @@ impl<'a> Builder<'a> {
             .map(|other| self.cached(&other))
             .collect::<Result<Vec<_>, _>>()?
             .into_iter()
+            .map(|attempt| self.admitted(attempt))
             .collect();
-        let attempts = units.iter().zip(attempts).map(|(unit, attempt)| match (attempt, &others) {
+        let attempts = units.iter().zip(attempts).map(|(unit, attempt)| match (self.admitted(attempt), &others) {
             (Ok(artifact), Ok(others)) if unit.is_linked() => self.linked(unit, artifact, others),
             (Ok(_), Err(message)) => Ok(Err(message.clone())),
             (attempt, _) => Ok(attempt),
@@ -335,7 +405,7 @@ impl<'a> Builder<'a> {
         let (ptx, rule) = (self.cache.temporary(), self.cache.temporary());
         let file = self.cache.translation_unit(unit)?;
         let started = SystemTime::now();
-        let printed = self.run(&mut self.nvcc()?.to_ptx(unit, &file, self.arch, &ptx, &rule));
+        let printed = self.run(&mut self.unquoted(self.nvcc()?.to_ptx(unit, &file, self.arch, &ptx, &rule)));
         let read = |path: &Path| {
             let text = fs::read_to_string(path).map_err(|source| BuildError::Cache { path: path.to_owned(), source });
             let _ = fs::remove_file(path);
@@ -343,8 +413,14 @@ impl<'a> Builder<'a> {
         };
         let (text, rule) = (read(&ptx), read(&rule));
         match printed? {
-            Ok(log) => Ok(Ok(PtxModule::of(&text?, &unit.entries, self.includes(&rule?)?, log, started))),
-            Err(message) => Ok(Err(self.blamed(message)?)),
+            Ok(log) => {
+                let includes = self.includes(&rule?)?;
+                match self.admits(includes.iter().map(PathBuf::as_path)) {
+                    true => Ok(Ok(PtxModule::of(&text?, &unit.entries, includes, log, started))),
+                    false => Ok(Err(WITHHELD.to_owned())),
+                }
+            }
+            Err(message) => Ok(Err(self.blamed(self.disclosed(unit, message, rule.ok().as_deref()))?)),
         }
     }
 
@@ -411,7 +487,7 @@ impl<'a> Builder<'a> {
         let (cubin, rule) = (self.cache.temporary(), self.cache.temporary());
         let file = self.cache.translation_unit(unit)?;
         let started = SystemTime::now();
-        let printed = self.run(&mut self.nvcc()?.to_cubin(unit, &file, self.arch, &cubin, &rule))?;
+        let printed = self.run(&mut self.unquoted(self.nvcc()?.to_cubin(unit, &file, self.arch, &cubin, &rule)))?;
         let includes = match unit.code {
             CodeForm::Cuda | CodeForm::Host => fs::read_to_string(&rule),
             CodeForm::Ptx | CodeForm::Cubin | CodeForm::Python => Ok(String::new()),
@@ -421,7 +497,7 @@ impl<'a> Builder<'a> {
             Ok(log) => log,
             Err(message) => {
                 let _ = fs::remove_file(&cubin);
-                return Ok(Err(self.blamed(message)?));
+                return Ok(Err(self.blamed(self.disclosed(unit, message, includes.ok().as_deref()))?));
             }
         };
         let includes = self.includes(&includes.map_err(|source| BuildError::Cache { path: rule, source })?)?;
@@ -432,7 +508,12 @@ impl<'a> Builder<'a> {
     /// The files of a make rule that nvcc's version does not stand for.
     fn includes(&self, rule: &str) -> Result<Vec<PathBuf>, BuildError> {
         let nvcc = self.nvcc()?;
-        Ok(prerequisites(rule).into_iter().filter(|file| !nvcc.stands_for(file)).collect())
+        let is_left_out = |file: &PathBuf| match self.include_scope {
+            IncludeScope::Anywhere => nvcc.stands_for(file),
+            // A script that starts nvcc may be anywhere, for example in the user's home.
+            IncludeScope::Project => nvcc.stands_for(file) && self.is_own(file),
+        };
+        Ok(prerequisites(rule).into_iter().filter(|file| !is_left_out(file)).collect())
     }
 
     fn stored(&self, inputs: &CacheInputs, compiled: CompilerOutput<'_>) -> Result<CompileResult, BuildError> {

@@ -27,7 +27,7 @@ mod tests;
 pub use arch::Arch;
 pub use budget::{SharedArray, shared_arrays};
 pub use cache::Cache;
-pub use compile::{BuildProgress, Builder, Deduplication};
+pub use compile::{BuildProgress, Builder, Deduplication, IncludeScope};
 pub use duplicates::code_hash;
 pub use error::BuildError;
 pub use nvcc::{CompileUnit, Nvcc};

@@ -137,11 +137,22 @@ impl Nvcc {
         &self.headers.versions
     }
 
-    /// The folder of the runtime's library in a toolkit from Python packages, where nvcc does not look.
-    fn libraries(&self) -> Option<PathBuf> {
+    /// The folder of the toolkit, as nvcc names it: `nvcc` may be a script elsewhere.
+    fn top(&self) -> Option<PathBuf> {
         let printed = process::run(Command::new(&self.path).args(["--dryrun", "-c", "x.cu"]), VERSION_LIMIT).ok()?;
         let top = printed.stderr.lines().chain(printed.stdout.lines()).find_map(|line| line.strip_prefix("#$ TOP="))?;
-        let folder = Path::new(top.trim()).join("lib");
+        Some(PathBuf::from(top.trim()))
+    }
+
+    /// Folders whose headers belong to nvcc and to the system, and nothing else.
+    pub(super) fn own_folders(&self) -> Vec<PathBuf> {
+        let system = SYSTEM.iter().map(PathBuf::from);
+        self.top().into_iter().chain(system).filter_map(|folder| folder.canonicalize().ok()).collect()
+    }
+
+    /// The folder of the runtime's library in a toolkit from Python packages, where nvcc does not look.
+    fn libraries(&self) -> Option<PathBuf> {
+        let folder = self.top()?.join("lib");
         folder.join("libcudart_static.a").is_file().then_some(folder)
     }
 

@@ -43,8 +43,12 @@ pub fn logged(text: &str) -> String {
     clean_file(text).split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// A cell of a text file for programs (CSV): [`logged`], on one line.
+/// A cell of a text file for programs (CSV): [`logged`], on one line. A text that a spreadsheet would calculate begins
+/// with `'`.
 pub fn cell(text: &str) -> Cow<'_, str> {
+    if text.trim_start().starts_with(['=', '+', '-', '@']) && text.parse::<f64>().is_err() {
+        return Cow::Owned(format!("'{}", logged(text).replace('\n', "⟨U+000A⟩")));
+    }
     if text.bytes().all(|byte| (b' '..=b'~').contains(&byte) && byte != b'#') && !text.trim_start().starts_with("::") {
         return Cow::Borrowed(text);
     }
@@ -157,6 +161,12 @@ mod tests {
         assert_eq!(logged("x\u{1b}]52;c\u{7}"), "x⟨U+001B⟩]52;c⟨U+0007⟩");
         assert_eq!(logged("\u{200b}\u{a0}::error::x ##vso[task]"), "'\u{200b}\u{a0}::error::x ## vso[task]");
         assert_eq!((&*cell("a\n::b"), &*cell("k<int>")), ("a⟨U+000A⟩'::b", "k<int>"));
+        for formula in ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1"] {
+            assert!(cell(formula).starts_with('\''), "{formula}");
+        }
+        for number in ["-3.5", "+inf", "-1e-9", "7"] {
+            assert_eq!(cell(number), number);
+        }
     }
 
     #[test]

@@ -358,13 +358,6 @@ impl AsMut<SupervisedChild> for PipedChild {
     }
 }
 
-/// git without hooks and file monitors, whatever the repository's settings.
-pub fn git() -> Command {
-    let mut command = Command::new("git");
-    command.args(["-c", "core.fsmonitor=", "-c", "core.hooksPath=/dev/null"]);
-    command
-}
-
 /// Runs `command` to its end; keeps the first and the last 64 KiB of its output.
 pub fn run(command: &mut Command, limit: Duration) -> io::Result<ProcessOutput> {
     PipedChild::spawn(command, Some(limit))?.finish()

@@ -48,7 +48,7 @@ pub struct PhaseHistory {
     pub runs: Vec<HistoryEntry>,
     /// Ids of the promoted runs, oldest first.
     pub promoted: Vec<String>,
-    /// Changes in the code, if the source texts were found.
+    /// The kernel in use compared with that of the baseline, if both texts were found.
     pub diffs: Vec<CodeDiff>,
 }
 
@@ -82,26 +82,14 @@ impl PhaseHistory {
         promoted.or_else(|| Some(ReferenceEntry { run: earlier().next()?, promoted: false }))
     }
 
-    /// Compares the sources of the latest run with those of the reference, and the kernel in use with that of the
-    /// baseline. `text` gives a source by its path, its hash and a commit near it. Sources without a text are left out,
-    /// and so are two kernels that have little in common.
-    pub fn compare_code(&mut self, text: impl Fn(&str, &str, Option<&str>) -> Option<String>) {
+    /// Compares the kernel in use with that of the baseline. `text` gives a source by its path and its hash. Kernels
+    /// without a text are left out, and so are two that have little in common.
+    pub fn compare_code(&mut self, text: impl Fn(&str, &str) -> Option<String>) {
         let Some(latest) = self.latest() else { return };
-        let of = |run: &HistoryEntry, path: &str| {
-            let commit = run.manifest.git.as_ref().map(|git| git.commit.as_str());
-            text(path, run.hash(path)?, commit)
-        };
+        let of = |path: &str| text(path, latest.hash(path)?);
         let mut diffs = Vec::new();
-        if let Some(before) = self.reference() {
-            for path in latest.changed_since(before.run) {
-                if let (Some(then), Some(now)) = (of(before.run, path), of(latest, path)) {
-                    let title = format!("{} since {}", CleanText::from(path), CleanText::from(before.words()));
-                    diffs.push(CodeDiff::between(title, &then, &now));
-                }
-            }
-        }
         if let Some(two) = &latest.summary.kernels
-            && let (Some(other), Some(own)) = (of(latest, &two.baseline_source), of(latest, &two.used_source))
+            && let (Some(other), Some(own)) = (of(&two.baseline_source), of(&two.used_source))
         {
             let title =
                 format!("{} ({}) compared with {} ({})", two.used_source, two.used, two.baseline_source, two.baseline);

@@ -262,38 +262,34 @@ fn the_code_is_compared_with_the_last_promoted_run() {
     for (run, hash) in phase.runs.iter_mut().zip(["1", "2", "3"]) {
         run.manifest.sources = vec![("k.cu".to_owned(), hash.to_owned())];
     }
-    phase.compare_code(|_, hash, _| Some(format!("int a = {hash};\n")));
-    assert_eq!(phase.diffs[0].title, "k.cu since the promoted run r1");
     let text = summarised(&history, None, |_| {});
-    assert!(text.contains("-int a = 1;\n+int a = 3;\n"), "{text}");
+    assert!(text.contains("Sources that changed since the promoted run r1: k.cu."), "{text}");
 }
 
 #[test]
-fn the_summary_shows_the_difference_of_the_code() {
+fn the_summary_shows_the_difference_from_the_baseline() {
     let mut history = history();
     commits(&mut history, ["aa11", "aa11"], true);
     let phase = &mut history.phases[0];
-    for (run, hash) in phase.runs.iter_mut().zip(["1", "2"]) {
-        run.manifest.sources = vec![("k.cu".to_owned(), hash.to_owned()), ("lost.cu".to_owned(), hash.to_owned())];
-    }
+    phase.runs[1].manifest.sources = ["good", "mine"].map(|name| (format!("{name}.cu"), name.to_owned())).to_vec();
     phase.runs[1].summary.kernels = Some(KernelPair {
         baseline: "good".into(),
-        baseline_source: "k.cu".into(),
+        baseline_source: "good.cu".into(),
         used: "mine".into(),
-        used_source: "k.cu".into(),
+        used_source: "mine.cu".into(),
     });
     let lines = (0..100).map(|n| format!("int a{n};\n")).collect::<String>();
-    let text = |path: &str, hash: &str, commit: Option<&str>| {
-        assert_eq!(commit, Some("aa11"));
-        (path == "k.cu").then(|| if hash == "2" { lines.replace("int a7;", "<b>```</b>") } else { lines.clone() })
+    let text = |path: &str, hash: &str| {
+        assert_eq!(path, format!("{hash}.cu"));
+        Some(if hash == "mine" { lines.replace("int a7;", "<b>```</b>") } else { lines.clone() })
     };
     phase.compare_code(text);
     let found: Vec<(&str, usize)> = phase.diffs.iter().map(|diff| (diff.title.as_str(), diff.added)).collect();
-    assert_eq!(found, [("k.cu since run r2", 1), ("k.cu (mine) compared with k.cu (good)", 0)]);
+    assert_eq!(found, [("mine.cu (mine) compared with good.cu (good)", 1)]);
     let page = html(&history).unwrap();
     assert!(page.contains("int a8;") && page.contains("&lt;b&gt;") && !page.contains("<b>```"), "{page}");
     let markdown = summarised(&history, None, |_| {});
-    assert!(markdown.contains("k.cu since run r2: 1 line added, 1 removed."), "{markdown}");
+    assert!(markdown.contains("good.cu (good): 1 line added, 1 removed."), "{markdown}");
     assert!(!markdown.contains("git diff"), "files differed from the commit");
     assert!(
         markdown.contains("````diff\n@@ -5 +5 @@\n int a4;\n") && markdown.contains("\n-int a7;\n+<b>```</b>\n"),

@@ -1,13 +1,12 @@
 //! Details of launches: source files, counters by source line, warp states by source line, machine code.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use super::input::{Content, Input};
 use super::sheet::{Sheet, figure, text};
 use super::{CaptureLaunch, ShowError};
 use crate::explain::listing::{Disassembler, ListingError};
-use crate::explain::{CountedLine, CountedLines, InstructionCounters, disassemble};
+use crate::explain::{CountedLine, CountedLines, Disassembly, InstructionCounters, disassemble};
 use ncu_rep::{Launch, MetricValue, Report, ReportError};
 use ncugate_judge::frame::rows::AnyLaunch;
 use ncugate_model::Line;
@@ -95,8 +94,11 @@ pub(super) fn of_launches(
     extent: Extent,
 ) -> Result<Vec<Sheet>, ShowError> {
     let disassembler = match inside {
-        LaunchDetail::Disassembly => Disassembler::find(Path::new("nvcc")),
-        LaunchDetail::Sources | LaunchDetail::SourceMetrics | LaunchDetail::WarpStalls => Err(ListingError::NotAsked),
+        LaunchDetail::Disassembly => {
+            let nvcc = which::which("nvcc").ok();
+            Some(Disassembler::find(nvcc.as_deref()).map_err(ShowError::NoDisassembler)?)
+        }
+        LaunchDetail::Sources | LaunchDetail::SourceMetrics | LaunchDetail::WarpStalls => None,
     };
     let sheet = |(capture, launch): &CaptureLaunch<'_>| {
         let input = inputs.iter().find(|input| input.name == capture.name);
@@ -108,7 +110,15 @@ pub(super) fn of_launches(
             LaunchDetail::Sources => Ok(Sheet::default()),
             LaunchDetail::SourceMetrics => source_metrics(report, launch, metrics, extent),
             LaunchDetail::WarpStalls => warp_stalls(report, launch, extent),
-            LaunchDetail::Disassembly => machine_code(report, launch, &disassembler),
+            LaunchDetail::Disassembly => {
+                let disassembler = disassembler.clone().ok_or(ListingError::NotAsked);
+                let code = disassemble(report, launch, &disassembler).map_err(|source| damaged(&input.name, source))?;
+                if !code.instructions.is_empty() && code.instructions.iter().all(|one| one.text.is_none()) {
+                    let (path, launch) = (input.name.clone().into(), launch.id());
+                    return Err(ShowError::NoText { path, launch, reason: code.lacks.join("; ") });
+                }
+                Ok(machine_code(code))
+            }
         };
         let made = made.map_err(|source| damaged(&input.name, source))?;
         let kernel = launch.demangled_name();
@@ -212,12 +222,7 @@ fn samples(line: &CountedLine) -> f64 {
     line.sums.get(SAMPLED).copied().unwrap_or_else(|| states(&line.sums).iter().map(|(_, samples, _)| samples).sum())
 }
 
-fn machine_code(
-    report: &Report,
-    launch: &Launch<'_>,
-    disassembler: &Result<Disassembler, ListingError>,
-) -> Result<Sheet, ReportError> {
-    let code = disassemble(report, launch, disassembler)?;
+fn machine_code(code: Disassembly) -> Sheet {
     let row = |instruction: &crate::explain::DisassembledInstruction| {
         let said = instruction.text.clone().unwrap_or_else(|| instruction.code.clone());
         let mut row = vec![text(Some(format!("{:04x}", instruction.offset))), text(Some(said))];
@@ -226,7 +231,7 @@ fn machine_code(
         row
     };
     let columns = ["offset", "instruction", "executed", "samples", "file", "line"].map(str::to_owned).to_vec();
-    Ok(Sheet { columns, rows: code.instructions.iter().map(row).collect(), notes: code.lacks, ..Sheet::default() })
+    Sheet { columns, rows: code.instructions.iter().map(row).collect(), notes: code.lacks, ..Sheet::default() }
 }
 
 fn place(line: Option<&Line>) -> Vec<MetricValue<'static>> {

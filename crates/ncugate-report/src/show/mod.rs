@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use regex::Regex;
 
 use crate::explain;
+use crate::explain::listing::ListingError;
 use crate::kernels::{KernelFilter, KernelsError, KernelsPage, ProfiledReport};
 use input::{Content, Input};
 use launch_list::LaunchList;
@@ -145,6 +146,17 @@ pub enum ShowError {
     /// CSV has no code, no sources and no counters of instructions.
     #[error("`{}` is CSV; sources, lines and instructions are in a .ncu-rep or .ncu-repz", path.display())]
     NotInCsv { path: PathBuf },
+    /// `--disasm` has no disassembler.
+    #[error("{0}; install it, or its package alone (`cuda-nvdisasm` of conda and apt)")]
+    NoDisassembler(ListingError),
+    /// The disassembler gives no instruction of a launch.
+    #[error("no instruction of launch {launch} of `{}` has a text: {reason}; hint: an nvdisasm of the CUDA version that built the kernel, or a newer one, is needed", path.display())]
+    NoText {
+        path: PathBuf,
+        launch: u32,
+        /// Why.
+        reason: String,
+    },
     /// The page cannot be made.
     #[error(transparent)]
     Kernels(#[from] KernelsError),
@@ -174,7 +186,7 @@ impl ShowError {
             Self::MissingMetric(_) | Self::NotByLine { .. } | Self::OutputIsInput { .. } => true,
             Self::NoPageOfCsv { .. } | Self::NotInCsv { .. } => true,
             Self::Kernels(KernelsError::NoLaunch { .. }) => true,
-            Self::Kernels(KernelsError::Damaged { .. }) => false,
+            Self::NoDisassembler(_) | Self::NoText { .. } | Self::Kernels(KernelsError::Damaged { .. }) => false,
             Self::Report { .. } | Self::Csv { .. } | Self::Frame(_) | Self::Export(_) | Self::Write { .. } => false,
         }
     }

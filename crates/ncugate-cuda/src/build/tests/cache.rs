@@ -100,3 +100,27 @@ fn a_cache_that_others_can_write_to_is_not_believed() {
     }
     assert!(Cache::at(&root).is_ok());
 }
+
+/// A pipe would block for ever, and a device never ends.
+#[test]
+fn only_regular_files_of_the_cache_are_read() {
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (source, cache) = (folder.path().join("k.cu"), folder.path().join("cache"));
+    fs::write(&source, "extern \"C\" __global__ void f(int* o) { *o = 1; }\n").unwrap();
+    let f = || kernel(source.clone(), "f", "p");
+    assert!(!cached(&one(&nvcc, &cache, "sm_90", f())));
+    for kind in ["cubins", "results", "includes"] {
+        for device in [false, true] {
+            let file = fs::read_dir(cache.join(kind)).unwrap().next().unwrap().unwrap().path();
+            fs::remove_file(&file).unwrap();
+            match device {
+                true => std::os::unix::fs::symlink("/dev/zero", &file).unwrap(),
+                false => nix::unistd::mkfifo(&file, nix::sys::stat::Mode::S_IRWXU).unwrap(),
+            }
+            let again = one(&nvcc, &cache, "sm_90", f());
+            assert!(!cached(&again), "{kind}: {again:?}");
+            assert!(cached(&one(&nvcc, &cache, "sm_90", f())), "{kind}: repaired");
+        }
+    }
+}

@@ -21,13 +21,15 @@ pub struct Disassembler {
 }
 
 impl Disassembler {
-    /// The disassembler next to `nvcc`, else the first on `PATH`, else the toolkit's usual location.
+    /// The disassembler next to `nvcc`, else the first on `PATH`, else the toolkit's usual location. A relative path of
+    /// nvcc counts for nothing: a tool of the working directory is never executed.
     ///
     /// # Errors
     /// None of these exists.
-    pub fn find(nvcc: &Path) -> Result<Self, ListingError> {
-        let real = nvcc.canonicalize().ok();
-        let beside = [Some(nvcc), real.as_deref()].into_iter().flatten().filter_map(Path::parent);
+    pub fn find(nvcc: Option<&Path>) -> Result<Self, ListingError> {
+        let nvcc = nvcc.filter(|nvcc| nvcc.is_absolute());
+        let real = nvcc.and_then(|nvcc| nvcc.canonicalize().ok());
+        let beside = [nvcc, real.as_deref()].into_iter().flatten().filter_map(Path::parent);
         let beside: Vec<PathBuf> = beside.map(|folder| folder.join(NAME)).collect();
         let usual = PathBuf::from("/usr/local/cuda/bin").join(NAME);
         let mut candidates = beside.into_iter().chain([PathBuf::from(NAME), usual]);
@@ -140,7 +142,7 @@ mod tests {
         let program = folder.path().join(NAME);
         std::fs::write(&program, "#!/bin/sh\n").unwrap();
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let found = Disassembler::find(&folder.path().join("nvcc")).unwrap();
+        let found = Disassembler::find(Some(&folder.path().join("nvcc"))).unwrap();
         assert_eq!(found.path, program);
         let missing = ListingError::NoDisassembler { looked: "looked".to_owned() }.to_string();
         assert!(missing.starts_with("nvdisasm was not found"), "{missing}");
