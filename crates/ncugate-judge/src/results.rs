@@ -368,6 +368,9 @@ pub struct Judgement {
     pub fallback: Option<FallbackResult>,
     /// Go/no-go conditions.
     pub preconditions: Vec<PreconditionResult>,
+    /// Requirements that differ from those of the measured phase, or are weaker than at the base, a sentence each; the
+    /// first screen of every report shows all of them.
+    pub changed_limits: Vec<String>,
     /// Cautions for reading the verdict, a sentence each; the first screen of every report shows all of them.
     pub cautions: Vec<String>,
     /// Warnings for the reader.
