@@ -1,13 +1,12 @@
 //! The requirements in which two phases differ: those of the phase that judges, and earlier ones.
 
 use super::compiled_requirement::{CompiledForm, CompiledRequirement, CompiledSide};
+use super::tiers::counting;
 use jiff::civil::Date;
 use ncugate_model::expr::{Comparison, Reference, Requirement};
 use ncugate_model::number::{counted, short};
 use ncugate_model::{Level, NanRule, OnInconclusive, Scope, Tolerance};
-use ncugate_phase::config::{
-    Base, BaseKernels, Gate, OnStageFailure, Phase, Tier, UntestedTolerance, Waiver, Workload,
-};
+use ncugate_phase::config::{Base, BaseKernels, Gate, OnStageFailure, Phase, UntestedTolerance, Waiver, Workload};
 
 /// The effect of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,10 +100,10 @@ fn placed(phase: &Phase) -> Vec<PlacedGate<'_>> {
         move |gate| PlacedGate { gate, group, is_required: counts && gate.level == Level::Required }
     };
     let plan = &phase.gate_plan;
-    let counting = Tier::counting(&plan.tiers);
+    let required = counting(&plan.tiers, |tier| tier.required);
     let mut all: Vec<PlacedGate<'_>> = phase.gates.iter().map(of(GateGroup::Flat, true)).collect();
     for (at, tier) in plan.tiers.iter().enumerate() {
-        all.extend(tier.gates.iter().map(of(GateGroup::Tier(&tier.name), at < counting)));
+        all.extend(tier.gates.iter().map(of(GateGroup::Tier(&tier.name), at < required)));
     }
     for stage in &plan.stages {
         all.extend(stage.gates.iter().map(of(GateGroup::Stage(&stage.name), true)));

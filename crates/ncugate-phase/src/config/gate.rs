@@ -35,13 +35,6 @@ pub struct Tier {
     pub line: usize,
 }
 
-impl Tier {
-    /// Number of tiers that count for the phase: those up to the last required one.
-    pub fn counting(tiers: &[Self]) -> usize {
-        tiers.iter().rposition(|tier| tier.required).map_or(0, |last| last + 1)
-    }
-}
-
 /// The effect of failed exit gates of a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -53,7 +53,6 @@ pub struct Results<'a> {
     /// One sentence why.
     pub reason: &'a str,
     /// Requirements that differ from those of the measured phase, or are weaker than at the base.
-    #[serde(skip_serializing_if = "<[CleanText]>::is_empty")]
     pub changed_limits: &'a [CleanText],
     /// Limits of the verdict: gates that do not judge the selected variant, weakened gates, the cost of a fallback.
     pub cautions: &'a [CleanText],
