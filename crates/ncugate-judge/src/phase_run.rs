@@ -67,7 +67,8 @@ impl PhaseRun {
     /// The folder is not a run, or its phase cannot be read.
     pub fn of_today(folder: &Path, today: Date) -> Result<(Self, Option<String>), JudgeError> {
         let run = Run::load(folder)?;
-        let Some(file) = PhaseFile::of(folder, &run.manifest, today) else { return Ok((Self::of_run(run)?, None)) };
+        let file = PhaseFile::of(folder, &run.manifest, today).filter(|file| file.text != run.phase);
+        let Some(file) = file else { return Ok((Self::of_run(run)?, None)) };
         let current = |file: &PhaseFile| {
             let phase = file.load(today)?;
             let metrics = required_metrics::metrics(&phase);

@@ -119,6 +119,9 @@ struct Pairing<'p> {
     added: Vec<PlacedGate<'p>>,
 }
 
+/// Whether two gates are likely to be the same one.
+type Likeness<'l> = &'l dyn Fn(&Gate, &Gate) -> bool;
+
 /// Pairs the gates of two phases, the likeliest first.
 fn paired<'p>(before: Vec<PlacedGate<'p>>, now: Vec<PlacedGate<'p>>) -> Pairing<'p> {
     let same_name = |a: &Gate, b: &Gate| a.name == b.name;
@@ -131,7 +134,7 @@ fn paired<'p>(before: Vec<PlacedGate<'p>>, now: Vec<PlacedGate<'p>>) -> Pairing<
         let first = |gate: &Gate| gate.require.references().first().map(|(reference, _)| (*reference).clone());
         first(a) == first(b)
     };
-    let likeness: [(bool, &dyn Fn(&Gate, &Gate) -> bool); 6] = [
+    let likeness: [(bool, Likeness<'_>); 6] = [
         (true, &same_name),
         (true, &same_subject),
         (false, &same_name),

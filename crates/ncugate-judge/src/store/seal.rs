@@ -71,7 +71,10 @@ pub fn verify(folder: &Path, manifest: &Manifest, text: &str) -> Result<(), Stor
         return Err(refused("manifest.json", "was changed after the run was written".to_owned()));
     }
     if let Some(path) = seal.files.keys().find(|path| !is_of_a_run(path)) {
-        // The manifest is as it was written.
+        if path.contains('/') {
+            return Err(refused("manifest.json", format!("lists {path:?}, which is not a file of a run")));
+        }
+        // The manifest is as it was written, by a program whose runs have such a file.
         return Err(StoreError::form(folder, &manifest.ncugate, format!("it lists the file {path:?}")));
     }
     for (path, expected) in &seal.files {
