@@ -59,7 +59,7 @@ fn main() {
     }
     let proven = Correctness::Proven { cases: 1, max_abs: 0.0 };
     let correctness = plan.variants.iter().map(|v| (v.id.clone(), proven.clone())).collect();
-    let context = Context::new(Some((9, 0).into()), jiff::civil::date(2026, 6, 15));
+    let context = Context::assuming_latencies(Some((9, 0).into()), jiff::civil::date(2026, 6, 15));
 
     let before = resident();
     let start = Instant::now();

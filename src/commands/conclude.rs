@@ -2,12 +2,13 @@
 
 use super::{CommandError, browser, print};
 use crate::cli::{FolderArgs, OutputArgs, StoredBaselineArgs};
-use crate::console::Output;
+use crate::console::{Output, warn};
 use crate::exit::Outcome;
 use crate::invocation::Invocation;
 use jiff::civil::Date;
 use ncugate_judge::reference_runs::ReferenceRuns;
 use ncugate_judge::{JudgedRun, PhaseRun};
+use ncugate_model::number::text::logged;
 use ncugate_report::comment::comment;
 use ncugate_report::write::{replace, write};
 use ncugate_report::{RunSource, assemble};
@@ -41,6 +42,13 @@ pub fn session<'a>(
     let mut references = ReferenceRuns::find(&run.phase, &run.run, &against.into(), profiles, today)?;
     references.resolve_previous(&run.phase, &run.run, run.evidence, profiles, today)?;
     Ok(JudgedRun::of(run, references, today)?)
+}
+
+/// A stored run with its limits of today; warns if the phase file that names it does not fit.
+pub fn run_of_today(folder: &Path, today: Date) -> Result<PhaseRun, CommandError> {
+    let (run, note) = PhaseRun::of_today(folder, today)?;
+    note.iter().for_each(|note| warn(&logged(note)));
+    Ok(run)
 }
 
 /// Writes the files of a judged run's report to a folder, and returns the outcome.

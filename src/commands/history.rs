@@ -151,7 +151,7 @@ fn entry(
 }
 
 fn judge(folder: &Path, today: Date) -> Result<(report::RunReport, PhaseRun), CommandError> {
-    let run = PhaseRun::load(folder)?;
+    let (run, _) = PhaseRun::of_today(folder, today)?;
     Ok((report::stored(&run, today)?, run))
 }
 

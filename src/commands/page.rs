@@ -1,14 +1,13 @@
 //! `ncugate page`: a run or an ncu report as an HTML page, or two of them compared.
 
 use super::compare::ComparisonInput;
-use super::conclude::{conclude_in, session};
+use super::conclude::{conclude_in, run_of_today, session};
 use super::run_name::run_named;
 use super::{CommandError, browser};
 use crate::cli::{LaunchArgs, OutputArgs, OutputFormat, PageArgs};
 use crate::console::Output;
 use crate::exit::Outcome;
 use crate::invocation::Invocation;
-use ncugate_judge::PhaseRun;
 use ncugate_model::disk::is_same_file;
 use ncugate_report::kernels::{self, KernelFilter};
 use ncugate_report::write::replace;
@@ -51,12 +50,12 @@ pub fn page(args: &PageArgs, invocation: &Invocation, out: &mut Output) -> Resul
     Ok(Outcome::Passed)
 }
 
-/// Judges a run by its own phase, and writes the files of its report.
+/// Judges a run by its limits of today, and writes the files of its report.
 fn of_run(folder: &Path, args: &PageArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     if args.launches.is_given() {
         return Err(CommandError::Usage("--kernel, --nvtx and --launch are for ncu reports".to_owned()));
     }
-    let run = PhaseRun::load(folder)?;
+    let run = run_of_today(folder, invocation.today())?;
     let usual = || args.folders.report(&run.phase.name, &run.run.manifest.run);
     let report = args.output.clone().unwrap_or_else(usual);
     let session = session(&run, &args.against, &args.folders.profiles, invocation.today())?;

@@ -1,13 +1,12 @@
 //! `ncugate show`: a run's verdict, or the contents of ncu reports.
 
-use super::conclude::session;
+use super::conclude::{run_of_today, session};
 use super::run_name::run_named;
 use super::{CommandError, print};
 use crate::cli::{LaunchArgs, OutputFormat, RowFormat, ShowArgs};
 use crate::console::Output;
 use crate::exit::Outcome;
 use crate::invocation::Invocation;
-use ncugate_judge::PhaseRun;
 use ncugate_judge::frame::TableFormat;
 use ncugate_judge::frame::export::ExportLayout;
 use ncugate_report::show::{self, ShowContent, ShowRequest};
@@ -41,7 +40,7 @@ fn run(folder: &Path, args: &ShowArgs, invocation: &Invocation, out: &mut Output
         RowFormat::Json => OutputFormat::Json,
         RowFormat::Csv => return Err(CommandError::Usage("a run's table is `ncugate export RUN --to csv`".to_owned())),
     };
-    let run = PhaseRun::load(folder)?;
+    let run = run_of_today(folder, invocation.today())?;
     let session = session(&run, &args.against, &args.profiles, invocation.today())?;
     let source = RunSource::Recorded { folder: folder.display().to_string() };
     print::result(&assemble(&session, source, Some(invocation.report_time))?, format, out)?;

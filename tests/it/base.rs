@@ -115,6 +115,32 @@ fn a_kernel_that_became_slower_than_the_merge_base_fails_its_gate() {
 }
 
 #[test]
+fn gates_that_are_weaker_than_at_the_base_are_named() {
+    if !is_here("git") {
+        return;
+    }
+    let mut repository = Repository::new("copy_honest");
+    repository.git(&["switch", "--quiet", "--create", "change"]);
+    repository.phase("copy_twice");
+    let path = repository.place.path().join("phase.toml");
+    let text = fs::read_to_string(&path).unwrap().replace("1.02 * base", "3 * base");
+    let second = "[[gate]]\nname = \"registers of the base\"\nrequire = \"registers <= base.registers\"\n";
+    assert!(text.contains(second), "{text}");
+    fs::write(&path, text.replace(second, "")).unwrap();
+    repository.commit("slower, with other gates");
+    repository.counts(("copy_twice", 20_000.0), ("copy_honest", 10_000.0));
+    let finished = repository.run(&["--base", "main"]);
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    for text in [finished.stdout.clone(), repository.comment().split("<details>").next().unwrap().replace('\\', "")] {
+        let text = words(&text);
+        assert!(text.to_lowercase().contains("weaker than at the base main ("), "{text}");
+        assert!(text.contains("became `<= 3 * base.latency_p50`"), "{text}");
+        assert!(text.contains("'registers of the base' (`registers <= base.registers`) is missing"), "{text}");
+    }
+    repository.assert_clean();
+}
+
+#[test]
 fn a_kernel_that_became_faster_passes_and_its_run_is_judged_again_without_the_base() {
     if !is_here("git") {
         return;

@@ -38,6 +38,7 @@ mod kernels;
 mod kills;
 mod lanes;
 mod library;
+mod limits;
 mod lines;
 mod live;
 mod manner;

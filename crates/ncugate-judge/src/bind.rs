@@ -7,7 +7,7 @@ use super::operand::{Absence, FixedValue, Operand, Rounds, SPEED, Timing, timed}
 use super::owner::{ResolvedOwner, resolve_owner};
 use super::results::Correctness;
 use crate::frame::Quantities;
-use ncugate_model::expr::{ExprError, Owner, Quantity, Reference, Value};
+use ncugate_model::expr::{ExprError, Owner, Quantity, Reference, Requirement, Value};
 use ncugate_model::metric::{Catalogue, MetricSource};
 use ncugate_model::{ShapeName, VariantId};
 use ncugate_phase::config::Scalar;
@@ -24,15 +24,22 @@ pub fn bind<'a>(
     references.iter().map(|reference| binder.operand(reference)).collect()
 }
 
-/// The variants of this run that requirements compare with, each once.
-pub fn compared(references: &[Reference], context: &EvalContext<'_>, previous: Option<usize>) -> Vec<Option<usize>> {
+/// The variants of this run that each comparison of a requirement compares with, by index; `None` for stored runs.
+/// Comparisons with nothing but numbers are left out.
+pub fn compared(
+    requirement: &Requirement,
+    context: &EvalContext<'_>,
+    previous: Option<usize>,
+) -> Vec<Vec<Option<usize>>> {
     let binder = Binder { context, shapes: &[], previous };
     let target = |reference: &Reference| match binder.target(reference.owner()) {
         Ok(Target::Planned(at)) => Some(at),
         Ok(Target::Stored(..)) | Err(_) => None,
     };
-    let others = references.iter().filter(|reference| *reference.owner() != Owner::Case);
-    others.map(target).collect()
+    let others = |references: Vec<&Reference>| -> Vec<Option<usize>> {
+        references.into_iter().filter(|reference| *reference.owner() != Owner::Case).map(target).collect()
+    };
+    requirement.comparisons().into_iter().map(others).filter(|others| !others.is_empty()).collect()
 }
 
 struct Binder<'b, 'a> {

@@ -84,8 +84,8 @@ pub struct BoundGate<'a> {
     pub(super) context: &'a EvalContext<'a>,
     pub(super) requirement: CompiledRequirement,
     pub(super) operands: Vec<Operand<'a>>,
-    /// Variants of this run that it compares with, by index; `None` for stored runs.
-    compared: Vec<Option<usize>>,
+    /// Variants of this run that each of its comparisons compares with, by index; `None` for stored runs.
+    compared: Vec<Vec<Option<usize>>>,
 }
 
 /// The values on which a comparison is decided.
@@ -104,7 +104,7 @@ impl<'a> BoundGate<'a> {
     pub fn new(gate: &'a Gate, context: &'a EvalContext<'a>, previous: Option<usize>) -> Self {
         let requirement = CompiledRequirement::new(&gate.require);
         let operands = bind(&requirement.references, context, &gate.shapes, previous);
-        let compared = compared(&requirement.references, context, previous);
+        let compared = compared(&gate.require, context, previous);
         Self { gate, context, requirement, operands, compared }
     }
 
@@ -168,10 +168,9 @@ impl<'a> BoundGate<'a> {
         .unless_compared_with(self.compares_only_with(variant).then(|| self.context.variant(variant).id.0.as_str()))
     }
 
-    /// Whether the comparison is only of this variant with itself. Then the limit alone decides.
+    /// Whether one of its comparisons is only of this variant with itself. Then the limit alone decides.
     fn compares_only_with(&self, variant: usize) -> bool {
-        let is_comparison = matches!(self.requirement.form, CompiledForm::Compare { .. });
-        is_comparison && !self.compared.is_empty() && self.compared.iter().all(|other| *other == Some(variant))
+        self.compared.iter().any(|others| others.iter().all(|other| *other == Some(variant)))
     }
 
     fn measured(&self, variant: usize, shape: usize, detail: IntervalDetail) -> CaseOutcome {

@@ -3,6 +3,7 @@
 use super::excused_pairs::{ExcusedPairs, PairState};
 use super::results::FallbackResult;
 use super::selection_basis::SelectionBasis;
+use super::tiers::counting;
 use super::unlikely_limits::unlikely_limits;
 use super::unlisted_metrics::unlisted_metrics;
 use crate::frame::required_metrics::timed_shapes;
@@ -211,7 +212,7 @@ fn narrowed(phase: &Phase, plan: &Plan) -> Option<String> {
 /// and those of stages.
 fn answered_for(phase: &Phase) -> Vec<(&Gate, Option<&str>)> {
     let tiers = &phase.gate_plan.tiers;
-    let required = tiers.iter().rposition(|tier| tier.required).map_or(0, |last| last + 1);
+    let required = counting(tiers, |tier| tier.required);
     let tiers = tiers.iter().take(required).flat_map(|tier| &tier.gates);
     let own = phase.gates.iter().chain(tiers).map(|gate| (gate, None));
     let stages = phase.gate_plan.stages.iter();

@@ -77,12 +77,28 @@ pub struct Context<'a> {
     /// The machine's noise by shape, if it was calibrated.
     pub noise: BTreeMap<ShapeName, Noise>,
     pub resampling: Resampling,
-    /// The counters' confirmation of latencies; `None` for a table without a run.
-    pub witness: Option<&'a Witness>,
+    /// The confirmation of the latencies.
+    pub witness: LatencyWitness<'a>,
+}
+
+/// The confirmation of the latencies of a table.
+#[derive(Debug, Clone, Copy)]
+pub enum LatencyWitness<'a> {
+    /// Nothing was compared with them, so every latency is rejected.
+    Absent,
+    /// The counters of their run.
+    Counters(&'a Witness),
+    /// A table without a run, as in tests: its latencies are accepted.
+    Assumed,
 }
 
 impl Context<'_> {
-    /// A context without stored runs, with default resampling.
+    /// A context for a table without a run, whose latencies are accepted.
+    pub fn assuming_latencies(cc: Option<ComputeCapability>, today: jiff::civil::Date) -> Self {
+        Self { witness: LatencyWitness::Assumed, ..Self::new(cc, today) }
+    }
+
+    /// A context without a witness or stored runs, with default resampling.
     pub fn new(cc: Option<ComputeCapability>, today: jiff::civil::Date) -> Self {
         Self {
             cc,
@@ -92,7 +108,7 @@ impl Context<'_> {
             absent: BTreeMap::new(),
             noise: BTreeMap::new(),
             resampling: Resampling::default(),
-            witness: None,
+            witness: LatencyWitness::Absent,
         }
     }
 }
@@ -193,7 +209,11 @@ impl<'a> EvalContext<'a> {
 
     /// Why a latency is rejected.
     pub fn doubt(&self, variant: &VariantId, shape: &ShapeName) -> Option<&'a str> {
-        self.given.witness.and_then(|witness| witness.doubt(variant, shape)).map(|reason| &**reason)
+        match self.given.witness {
+            LatencyWitness::Absent => Some("no counters were compared with it"),
+            LatencyWitness::Counters(witness) => witness.doubt(variant, shape),
+            LatencyWitness::Assumed => None,
+        }
     }
 
     /// The objective of a variant that is proven correct and measured.

@@ -2,9 +2,10 @@
 
 use super::measurements::{Growth, Measurements};
 use super::reference_runs::ReferenceRuns;
+use super::requirement_changes::since_the_measurement;
 use super::{
-    Context, Evidence, JudgeError, Judgement, PhaseRun, judge, missing_counters, to_confirm, traced_values, unresolved,
-    untested_tolerance,
+    Context, Evidence, JudgeError, Judgement, LatencyWitness, PhaseRun, judge, missing_counters, to_confirm,
+    traced_values, unresolved, untested_tolerance,
 };
 use crate::store::{Run, RunState, RunVerdict};
 use jiff::civil::Date;
@@ -128,7 +129,7 @@ impl<'a> JudgedRun<'a> {
 
 fn judgement(measurements: &Measurements<'_>, references: &ReferenceRuns, today: Date) -> Judgement {
     let mut context = Context::new(measurements.capability(), today);
-    context.witness = Some(measurements.witness());
+    context.witness = LatencyWitness::Counters(measurements.witness());
     references.add_to(&mut context);
     let traced = traced_values::is_traced(measurements.run());
     let mut others = Vec::new();
@@ -142,6 +143,7 @@ fn judgement(measurements: &Measurements<'_>, references: &ReferenceRuns, today:
     let mut judgement = judge(phase, plan, measurements.quantities(), measurements.correctness(), &context);
     judgement.warnings.extend(references.warnings.iter().cloned());
     hold_to_evidence(&mut judgement, measurements);
+    judgement.changed_limits.splice(0..0, changed_limits(measurements, today));
     judgement
 }
 
@@ -179,6 +181,18 @@ pub fn hold_to_evidence(judgement: &mut Judgement, measurements: &Measurements<'
         }
         RunState::Complete => {}
         RunState::Running | RunState::Interrupted => judgement.withhold_pass("the run is incomplete"),
+    }
+}
+
+/// The requirements that differ from those of the phase in the run's folder.
+fn changed_limits(measurements: &Measurements<'_>, today: Date) -> Option<String> {
+    let (phase, run) = (measurements.phase(), measurements.run());
+    if measurements.evidence() != Evidence::Measured || phase.text == run.phase {
+        return None;
+    }
+    match run.measured_phase() {
+        Ok(measured) => since_the_measurement(&measured, phase, today),
+        Err(_) => Some("the limits of the recorded phase are unknown: its phase.toml cannot be read".to_owned()),
     }
 }
 

@@ -1,8 +1,10 @@
 //! A run and the phase that judges it.
 
 use super::JudgeError;
+use crate::frame::required_metrics;
 use crate::reference_runs::Conditions;
-use crate::store::{self, Run};
+use crate::store::{self, PhaseFile, Run};
+use jiff::civil::Date;
 use ncugate_phase::config::{self, Phase, Project};
 use ncugate_phase::plan::{Plan, unroll};
 use std::path::Path;
@@ -52,7 +54,7 @@ impl PhaseRun {
     /// # Errors
     /// Its phase cannot be read.
     pub fn of_run(run: Run) -> Result<Self, JudgeError> {
-        let phase = config::parse_in(&run.folder.join("phase.toml"), &run.phase, run.manifest.project.as_deref())?;
+        let phase = run.measured_phase()?;
         // Paths in the phase are relative to the project that contains the run.
         let folder = run.folder.canonicalize().unwrap_or_default();
         let root = Project::of(&folder.join("phase.toml")).map(|project| project.root).unwrap_or_default();
@@ -63,6 +65,35 @@ impl PhaseRun {
             None => (phase, plan),
         };
         Ok(Self { phase, plan, run: Arc::new(run), evidence: Evidence::Measured })
+    }
+
+    /// Loads a stored run or a recording with the limits of today: a recording that a phase file of its project names
+    /// has those of that file, as with `run --source recorded`; any other run has those that it was measured with.
+    /// Returns a note if the file does not fit the recording.
+    ///
+    /// # Errors
+    /// The folder is not a run, or its phase cannot be read.
+    pub fn of_today(folder: &Path, today: Date) -> Result<(Self, Option<String>), JudgeError> {
+        let run = Run::load(folder)?;
+        let file = PhaseFile::of(folder, &run.manifest, today).filter(|file| file.text != run.phase);
+        let Some(file) = file else { return Ok((Self::of_run(run)?, None)) };
+        let current = |file: &PhaseFile| {
+            let phase = file.load(today)?;
+            let metrics = required_metrics::metrics(&phase);
+            Self::of_phase(phase, folder, |run| {
+                let gpu = run.manifest.fingerprint.gpu.as_ref();
+                required_metrics::counters(&metrics, gpu.map(|gpu| gpu.compute_capability))
+            })
+        };
+        match current(&file) {
+            Ok(current) => Ok((current, None)),
+            Err(error) => {
+                let (run, name) = (Self::of_run(run)?, file.file.display());
+                let note =
+                    format!("judged by the limits that it was measured with, because {name} does not fit it: {error}");
+                Ok((run, Some(note)))
+            }
+        }
     }
 
     /// Loads a stored run or a recording, judged by the current phase; `counters` are the ncu names that it must
@@ -92,9 +123,7 @@ fn searched(phase: Phase, run: &Run) -> Result<Phase, JudgeError> {
     if phase.search.is_none() || phase.sweep.points.is_some() {
         return Ok(phase);
     }
-    let Some(points) =
-        config::parse_in(&run.folder.join("phase.toml"), &run.phase, run.manifest.project.as_deref())?.sweep.points
-    else {
+    let Some(points) = run.measured_phase()?.sweep.points else {
         let lacks = vec!["no candidates chosen by a search".to_owned()];
         return Err(JudgeError::Recording { folder: run.folder.clone(), lacks });
     };
@@ -107,7 +136,7 @@ fn based(phase: Phase, run: &Run) -> Result<Phase, JudgeError> {
     if phase.base.is_some() || !run.phase.contains("\n[base]") {
         return Ok(phase);
     }
-    let measured = config::parse_in(&run.folder.join("phase.toml"), &run.phase, run.manifest.project.as_deref())?;
+    let measured = run.measured_phase()?;
     Ok(Phase { base: measured.base, ..phase })
 }
 

@@ -1,9 +1,10 @@
 //! The verdict of a phase.
 
-use super::context::{Context, EvalContext, ProofPolicy, finite};
+use super::context::{Context, EvalContext, LatencyWitness, ProofPolicy, finite};
 use super::evaluator::{Candidates, GateEvaluator};
 use super::gate_verdict::GateVerdict;
 use super::precondition::preconditions;
+use super::requirement_changes::since_the_base;
 use super::results::{Correctness, Judgement, SelectedVariant, Shortfall, VariantResult};
 use super::selection_basis::{Choice, SelectionBasis};
 use super::shortfall::Shortfalls;
@@ -85,6 +86,7 @@ pub fn judge(
     Judgement {
         verdict,
         reason,
+        changed_limits: phase.base.iter().filter_map(|base| since_the_base(base, phase, given.today)).collect(),
         cautions: cautions::of((phase, plan), given.today, &grounds, fallback.as_ref()),
         selected: candidates.selected.and_then(|at| selection(&context, at, candidates.ranked.len())),
         variants: variants(&context, &candidates.ranked, shortfalls),
@@ -177,7 +179,10 @@ fn variants(context: &EvalContext<'_>, ranked: &[usize], shortfalls: Shortfalls)
             variant: variant.id.clone(),
             objective: context.objective(at),
             doubt: context.objective(at).and(context.objective_doubt(at)).map(str::to_owned),
-            bands: context.given.witness.map_or_else(BTreeMap::new, |witness| witness.bands(&variant.id)),
+            bands: match context.given.witness {
+                LatencyWitness::Counters(witness) => witness.bands(&variant.id),
+                LatencyWitness::Absent | LatencyWitness::Assumed => BTreeMap::new(),
+            },
             rank: ranks[at],
             correctness,
             verdict,

@@ -3,6 +3,7 @@
 use super::case_outcome::CaseOutcome;
 use super::gate_summary::GateSummary;
 use super::messages;
+use super::tiers::counting;
 use super::witness::durations::WitnessBand;
 use ncugate_model::expr::{Owner, Requirement};
 use ncugate_model::number::counted;
@@ -374,6 +375,9 @@ pub struct Judgement {
     pub fallback: Option<FallbackResult>,
     /// Go/no-go conditions.
     pub preconditions: Vec<PreconditionResult>,
+    /// Requirements that differ from those of the measured phase, or are weaker than at the base, a sentence each; the
+    /// first screen of every report shows all of them.
+    pub changed_limits: Vec<String>,
     /// Cautions for reading the verdict, a sentence each; the first screen of every report shows all of them.
     pub cautions: Vec<String>,
     /// Warnings for the reader.
@@ -398,7 +402,7 @@ impl Judgement {
         if self.verdict != Verdict::Inconclusive {
             return (self.verdict == Verdict::Fail).then(|| self.reason.clone());
         }
-        let counts = self.tiers.iter().rposition(|tier| tier.required).map_or(0, |last| last + 1);
+        let counts = counting(&self.tiers, |tier| tier.required);
         let tiers = self.tiers.iter().take(counts).flat_map(|tier| &tier.gates);
         let required = self.gates.iter().filter(|gate| gate.level == Level::Required).chain(tiers);
         let reads = |gate: &&GateResult| gate.require.reads().owners().any(|owner| owners.contains(owner));

@@ -10,6 +10,7 @@ use super::results::GateResult;
 use super::scope::ScopeRule;
 use super::static_facts::VariantFacts;
 use super::static_groups::{GroupKind, Groups, StaticGroup};
+use super::tiers::counting;
 use crate::frame::Quantities;
 use ncugate_model::{Level, VariantId, Verdict};
 use ncugate_phase::config::Phase;
@@ -121,7 +122,7 @@ pub fn static_check(
         }
     }
     let tiers = &phase.gate_plan.tiers;
-    let required = tiers.iter().rposition(|tier| tier.required).map_or(0, |last| last + 1);
+    let required = counting(tiers, |tier| tier.required);
     for gate in tiers.iter().take(required).flat_map(|tier| &tier.gates) {
         let bound = BoundGate::new(gate, &context, None);
         match unknown(&bound, &context) {

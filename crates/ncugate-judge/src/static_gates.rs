@@ -56,7 +56,7 @@ pub fn static_gates(
 }
 
 /// A run that contains only builds.
-fn built_run(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>) -> Run {
+pub(super) fn built_run(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>) -> Run {
     Run {
         folder: PathBuf::new(),
         manifest: Manifest::new(phase, Fingerprint::default(), Timestamp::UNIX_EPOCH),

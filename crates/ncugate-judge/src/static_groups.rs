@@ -9,6 +9,7 @@ use super::occupancy_ceiling::exceeded;
 use super::pending_gate::{PendingGate, unknown};
 use super::results::GateResult;
 use super::scope::ScopeRule;
+use super::tiers::counting;
 use ncugate_model::{Level, VariantId, Verdict};
 use ncugate_phase::config::{Gate, OnStageFailure};
 use std::collections::BTreeSet;
@@ -59,7 +60,7 @@ impl Groups<'_, '_> {
     /// Every tier; only those up to the last required tier count for the phase.
     pub fn tiers(&self, all: &[usize]) -> Vec<StaticGroup> {
         let tiers = &self.context().phase.gate_plan.tiers;
-        let required = tiers.iter().rposition(|tier| tier.required).map_or(0, |last| last + 1);
+        let required = counting(tiers, |tier| tier.required);
         let of = |(at, tier): (usize, &ncugate_phase::config::Tier)| {
             let needs = if at < required { RequiredGates::All } else { RequiredGates::Required };
             let name = format!("tier '{}'", tier.name);

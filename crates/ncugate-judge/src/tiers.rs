@@ -7,6 +7,11 @@ use super::shortfall::Shortfalls;
 use super::tally::VerdictTally;
 use ncugate_model::{CleanText, Verdict};
 
+/// Number of tiers that count for the phase: those up to the last required one.
+pub fn counting<T>(tiers: &[T], is_required: impl FnMut(&T) -> bool) -> usize {
+    tiers.iter().rposition(is_required).map_or(0, |last| last + 1)
+}
+
 pub struct Tiers {
     /// In order.
     pub results: Vec<TierResult>,
@@ -20,7 +25,7 @@ pub struct Tiers {
 /// Judges every tier; gates of tiers up to the last required one also count for variants.
 pub fn judge(evaluator: &GateEvaluator<'_>, candidates: &Candidates<'_>, shortfalls: &mut Shortfalls) -> Tiers {
     let tiers = &evaluator.context.phase.gate_plan.tiers;
-    let required = tiers.iter().rposition(|t| t.required).map_or(0, |last| last + 1);
+    let required = counting(tiers, |tier| tier.required);
     let mut judged = Tiers { results: Vec::new(), reached: None, warnings: Vec::new(), effects: Vec::new() };
     let mut climbing = true;
     for (at, tier) in tiers.iter().enumerate() {
@@ -47,13 +52,13 @@ pub fn judge(evaluator: &GateEvaluator<'_>, candidates: &Candidates<'_>, shortfa
 impl Tiers {
     /// Gates of the tiers up to the last required one.
     pub fn required(&self) -> impl Iterator<Item = &GateResult> {
-        let required = self.results.iter().rposition(|t| t.required).map_or(0, |last| last + 1);
+        let required = counting(&self.results, |tier| tier.required);
         self.results.iter().take(required).flat_map(|tier| &tier.gates)
     }
 
     /// Counts the tiers up to the last required one.
     pub fn count_in(&self, tally: &mut VerdictTally) {
-        let required = self.results.iter().rposition(|t| t.required).map_or(0, |last| last + 1);
+        let required = counting(&self.results, |tier| tier.required);
         for (tier, effect) in self.results.iter().zip(&self.effects).take(required) {
             if *effect == Verdict::Pass && tier.verdict != Verdict::Pass {
                 match tier.gates.iter().any(|gate| gate.waived.is_some()) {

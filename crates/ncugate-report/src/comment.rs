@@ -32,6 +32,7 @@ pub fn comment(report: &RunReport, job: Option<&str>) -> String {
     let bold = if report.first_screen.recommends() { "**" } else { "" };
     paragraph(format!("{}\n{bold}{}{bold}", escape(&report.headline.reason), escape(&report.in_use.sentence)));
     paragraph(cheat_count(&report.trust.cheats).map_or_else(String::new, |count| format!("⚠️ **{count}.**")));
+    report.headline.changed_limits.iter().for_each(|said| paragraph(format!("⚠️ {}", escape(said))));
     paragraph(waived(report));
     paragraph(shapes(&report.shape_deltas));
     let lines: Vec<String> =

@@ -221,6 +221,7 @@ fn notes(report: &RunReport) -> Vec<CleanText> {
         }
     });
     let warnings = report.warnings.iter().map(|warning| super::text::sentence(warning).into());
-    let cautions = report.headline.cautions.iter().chain(&report.trust.lines).cloned();
+    let headline = &report.headline;
+    let cautions = headline.changed_limits.iter().chain(&headline.cautions).chain(&report.trust.lines).cloned();
     cautions.chain(warnings).chain(missing).collect()
 }

@@ -92,7 +92,7 @@ impl Fixture {
         let quantities = values::quantities(&plan, u64::from(rounds));
         let builds: Vec<BuildRecord> = plan.variants.iter().enumerate().map(|(at, v)| records::build(at, v)).collect();
         let checks = records::checks(&phase, &plan);
-        let context = Context::new(Some(ComputeCapability::new(9, 0)), "2026-11-21".parse().unwrap());
+        let context = Context::assuming_latencies(Some(ComputeCapability::new(9, 0)), "2026-11-21".parse().unwrap());
         let proven = correctness(&phase, &plan, &checks, &builds);
         let judgement = judge(&phase, &plan, &quantities, &proven, &context);
         let selected = judgement.selected.as_ref().unwrap().variant.clone();

@@ -21,6 +21,7 @@ pub fn headline(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Headline
         verdict: judgement.verdict,
         conclusion: Conclusion::new(judgement.verdict, fallback),
         reason: CleanText::whole(&text::sentence(&reason(inputs))),
+        changed_limits: judgement.changed_limits.iter().map(|said| CleanText::whole(&text::sentence(said))).collect(),
         cautions: judgement.cautions.iter().map(|caution| text::sentence(caution).into()).collect(),
         stages: stages(judgement).map(CleanText::from),
         obstacle: obstacle(inputs).map(CleanText::from),

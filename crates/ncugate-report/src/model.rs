@@ -16,6 +16,8 @@ pub struct Headline {
     pub conclusion: Conclusion,
     /// Why, in one sentence.
     pub reason: CleanText,
+    /// Requirements that differ from those of the measured phase, or are weaker than at the base, a sentence each.
+    pub changed_limits: Vec<CleanText>,
     /// Caveats of the verdict, one sentence each: gates that do not judge the selected variant, weakened gates, the cost
     /// of a fallback.
     pub cautions: Vec<CleanText>,

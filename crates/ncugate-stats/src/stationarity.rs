@@ -175,6 +175,18 @@ mod tests {
     }
 
     #[test]
+    fn standard_errors_grow_by_the_root_of_rounds_per_independent_round() {
+        let found = |autocorrelation| Stationarity { autocorrelation, parts: None, rounds: 60 };
+        assert_eq!((found(0.0).effective_rounds(), found(0.0).inflation()), (60.0, 1.0));
+        assert!((found(0.5).effective_rounds() - 20.0).abs() < 1e-9);
+        assert!((found(0.5).inflation() - 3.0_f64.sqrt()).abs() < 1e-9);
+        // 20 independent rounds have 19 degrees of freedom: t is 2.093, where the normal quantile is 1.960
+        let Interval { low, high, .. } = found(0.5).widened(estimate());
+        let half = 0.1 * 3.0_f64.sqrt() * 2.093 / 1.960;
+        assert!((high - 10.0 - half).abs() < 1e-4 && (10.0 - low - half).abs() < 1e-4, "{low} {high}");
+    }
+
+    #[test]
     fn halves_that_disagree_widen_the_interval_to_both() {
         let rounds: Vec<f64> = (0..60).map(|i| if i < 30 { 10.0 } else { 10.4 } + 0.01 * noise(i)).collect();
         let found = Stationarity::of(&rounds);

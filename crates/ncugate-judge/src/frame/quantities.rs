@@ -232,6 +232,13 @@ impl Quantities {
     }
 
     #[cfg(test)]
+    pub fn set_bounds(&mut self, metric: &str, row: usize, bounds: Bounds) {
+        if let Some(column) = self.columns.get_mut(metric) {
+            column.details.entry(row).or_default().bounds = Some(bounds);
+        }
+    }
+
+    #[cfg(test)]
     pub fn set_repeats(&mut self, metric: &str, row: usize, values: Arc<[f64]>) {
         if let Some(column) = self.columns.get_mut(metric) {
             column.details.entry(row).or_default().repeats = Some(values);

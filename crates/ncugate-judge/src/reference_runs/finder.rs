@@ -6,10 +6,10 @@ use crate::judged_run::hold_to_evidence;
 use crate::measurements::Measurements;
 use crate::store::{MANIFEST, Manifest, Run, RunState, RunVerdict};
 use crate::traced_values::{is_traced, without_durations};
-use crate::{Context, JudgeError, Judgement, PhaseRun, judge};
+use crate::{Context, JudgeError, Judgement, LatencyWitness, PhaseRun, judge};
 use jiff::civil::Date;
 use ncugate_model::disk;
-use ncugate_phase::config::{self, Phase};
+use ncugate_phase::config::Phase;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// # Errors
 /// The phase stored with the run cannot be read.
 pub fn conditions_of(run: &Run) -> Result<Conditions, JudgeError> {
-    let phase = config::parse_in(&run.folder.join("phase.toml"), &run.phase, run.manifest.project.as_deref())?;
+    let phase = run.measured_phase()?;
     let conditions = Conditions::new(&run.manifest.fingerprint, &run.workload, &phase.bench);
     Ok(Conditions { software: run.manifest.software.clone(), ..conditions })
 }
@@ -50,7 +50,8 @@ pub fn entry_of_run(
     let PhaseRun { phase, plan, run, evidence } = PhaseRun::of_run(run)?;
     let conditions = conditions_of(&run)?;
     let measured = Measurements::read(&phase, &plan, Arc::clone(&run), evidence, metrics)?;
-    let context = Context { witness: Some(measured.witness()), ..Context::new(measured.capability(), today) };
+    let context =
+        Context { witness: LatencyWitness::Counters(measured.witness()), ..Context::new(measured.capability(), today) };
     let mut judgement = judge(&phase, &plan, measured.quantities(), measured.correctness(), &context);
     hold_to_evidence(&mut judgement, &measured);
     let selected = judgement.selected.as_ref();

@@ -4,10 +4,11 @@
 //! it serves caches and lists, not a judgement.
 
 use super::run::{self, Run};
-use super::{Manifest, StoreError, journal, seal};
+use super::{Manifest, PhaseFile, StoreError, journal, seal};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use ncugate_model::digest::Digest;
+use ncugate_phase::config::PROJECT_FILE;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::fs;
@@ -41,8 +42,10 @@ struct RunDigest {
 /// # Errors
 /// The folder cannot be read.
 pub fn list(profiles: &Path, program: &str, today: Date) -> Result<Vec<ListResult>, StoreError> {
-    let digests: Vec<Result<RunDigest, (PathBuf, StoreError)>> =
-        run::runs(profiles)?.into_par_iter().map(|folder| digest(&folder).map_err(|error| (folder, error))).collect();
+    let digests: Vec<Result<RunDigest, (PathBuf, StoreError)>> = run::runs(profiles)?
+        .into_par_iter()
+        .map(|folder| digest(&folder, today).map_err(|error| (folder, error)))
+        .collect();
     let earlier = EarlierRuns::new(digests.iter().flatten());
     let listed = |run: RunDigest| {
         let phase = profiles.join(&run.manifest.phase);
@@ -61,16 +64,24 @@ pub fn list(profiles: &Path, program: &str, today: Date) -> Result<Vec<ListResul
     Ok(digests.into_iter().map(|found| found.map(listed)).collect())
 }
 
-fn digest(folder: &Path) -> Result<RunDigest, StoreError> {
+fn digest(folder: &Path, today: Date) -> Result<RunDigest, StoreError> {
     let (text, manifest) = Run::manifest_text(folder)?;
     let phase = journal::read_text(folder, "phase.toml")?
         .ok_or_else(|| StoreError::NotARun { folder: folder.to_owned(), missing: "phase.toml" })?
         .1;
     let files = seal::present(folder)?;
     let states: Vec<String> = files.iter().map(|file| format!("{file} {}", state(&folder.join(file)))).collect();
-    let digest = Digest::default().part(text).part(&phase).list(states.iter()).hex();
+    let mut digest = Digest::default().part(text).part(&phase).list(states.iter());
     // A key can be written with escapes, which this search does not see.
-    let has_waivers = phase.contains("waiver") || phase.contains("\\u");
+    let may_waive = |phase: &str| phase.contains("waiver") || phase.contains("\\u");
+    let mut has_waivers = may_waive(&phase);
+    if let Some(PhaseFile { root, text, .. }) = PhaseFile::of(folder, &manifest, today) {
+        let inputs = manifest.inputs.keys().map(|input| state(&root.join(input)));
+        let states: Vec<String> = inputs.chain([state(&root.join(PROJECT_FILE))]).collect();
+        digest = digest.part(&text).list(states.iter());
+        has_waivers |= may_waive(&text);
+    }
+    let digest = digest.hex();
     Ok(RunDigest { folder: folder.to_owned(), manifest, digest, has_waivers })
 }
 

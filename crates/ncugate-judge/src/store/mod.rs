@@ -7,6 +7,8 @@ mod continuation;
 mod coverage;
 mod destination;
 mod folder;
+#[cfg(test)]
+mod form;
 pub mod inputs;
 mod journal;
 mod judgement_cache;
@@ -14,6 +16,7 @@ mod ledger;
 mod listing;
 mod manifest;
 mod merge;
+mod phase_file;
 mod recording;
 mod records;
 mod report_file;
@@ -35,6 +38,7 @@ pub use manifest::{
     Fingerprint, Git, Machine, Manifest, MergedShard, Resumption, RunState, RunVerdict, Seal, SealedFile, ShardOf,
 };
 pub use merge::{MergeChoice, MergeError, MergedRun, merge};
+pub use phase_file::PhaseFile;
 pub use recording::{absolute_paths, record};
 pub use report_file::{is_report_name, prove_report};
 pub use reports::{open_report, open_reports};
@@ -46,6 +50,7 @@ pub use source_text::{is_commit, source_text};
 
 use ncugate_model::disk::{self, Durability, LockOwner};
 use ncugate_model::number::finite;
+use run::SHOWN;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -81,9 +86,25 @@ pub enum StoreError {
     /// A folder is not a run.
     #[error("{folder} is not a run: it has no {missing}", folder = .folder.display())]
     NotARun { folder: PathBuf, missing: &'static str },
-    /// Another version wrote the layout.
-    #[error("{folder} has layout {found}, but this program reads {expected}: measure again", folder = .folder.display())]
-    Schema { folder: PathBuf, found: u32, expected: u32 },
+    /// Another version wrote the run, in a form with another number.
+    #[error("{folder} was written by ncugate {version} in form {found}, and this program reads forms {expected}; read it with that version, or measure again", folder = .folder.display())]
+    Schema {
+        folder: PathBuf,
+        /// The version that wrote it.
+        version: String,
+        found: u32,
+        /// The forms that this program reads: `1 and 2`.
+        expected: String,
+    },
+    /// Another version wrote the run, in a form with the same number.
+    #[error("{folder} was written by another build of ncugate {version}, in a form that this program does not read ({detail}); read it with the program that wrote it, or measure again", folder = .folder.display())]
+    Form {
+        folder: PathBuf,
+        /// The version that wrote it.
+        version: String,
+        /// What is unlike the form of this program.
+        detail: String,
+    },
     /// A compressed file is larger than any run's file when unpacked.
     #[error("{path} unpacks to more than {limit} bytes", path = .path.display())]
     TooLarge {
@@ -139,6 +160,13 @@ pub enum StoreError {
     /// An ncu report of the run cannot be read or redacted.
     #[error("cannot use report {path}: {reason}", path = .path.display())]
     Report { path: PathBuf, reason: String },
+}
+
+impl StoreError {
+    /// A run in a form that this program does not read.
+    fn form(folder: &Path, version: &str, detail: String) -> Self {
+        Self::Form { folder: folder.to_owned(), version: version.chars().take(SHOWN).collect(), detail }
+    }
 }
 
 /// Writes a file completely or not at all; creates its folder.

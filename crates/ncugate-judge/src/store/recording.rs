@@ -1,7 +1,7 @@
 //! Recordings: runs kept in the repository, small and without host names, addresses and paths.
 
 use super::destination::{self, Destination};
-use super::{Manifest, Run, StoreError, write_atomically};
+use super::{Manifest, Run, SCHEMA, StoreError, write_atomically};
 use ncugate_model::disk::open;
 use ncugate_model::number::{self, finite};
 use ncugate_model::{
@@ -102,7 +102,7 @@ fn write_records(run: &Run, names: &BTreeMap<String, String>, draft: &Path) -> R
 
 /// Files outside the project, as a library's headers, are not on other machines: a recording does not list them, and says so.
 fn redacted_manifest(manifest: &Manifest) -> Manifest {
-    let mut manifest = Manifest { redacted: true, seal: None, ..manifest.clone() };
+    let mut manifest = Manifest { schema: SCHEMA, redacted: true, seal: None, ..manifest.clone() };
     manifest.argv = manifest.argv.iter().map(|word| without_folders(word)).collect();
     manifest.stopped = manifest.stopped.map(|why| without_folders(&why));
     manifest.warnings = manifest.warnings.iter().map(|text| without_folders(text)).collect();

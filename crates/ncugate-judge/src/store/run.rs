@@ -11,19 +11,21 @@ use ncugate_model::{
     BuildRecord, CheckRecord, ConfirmationRecord, DeepProfile, LatencyRecord, ProfileOutcome, ProfileRecord,
     SanitizerRecord, SearchRecord, VariantId,
 };
-use ncugate_phase::config::is_name;
+use ncugate_phase::config::{self, ConfigErrors, Phase, is_name};
 use ncugate_phase::plan::Plan;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Version of the layout.
-pub const SCHEMA: u32 = 1;
+/// Number of the form of a run: its files and their fields. It is raised with every change of them.
+pub const SCHEMA: u32 = 2;
+/// The forms that this program reads, oldest first. Form 1 had several; the last of them is form 2.
+pub(super) const READABLE: [u32; 2] = [1, SCHEMA];
 /// Maximum number of software names per variant.
 const MOST_SOFTWARE: usize = 100;
 /// Maximum number of characters shown of an invalid name.
-const SHOWN: usize = 80;
+pub(super) const SHOWN: usize = 80;
 
 /// All measurements of a run, as read from its folder.
 #[derive(Debug, Clone)]
@@ -54,6 +56,14 @@ pub struct Run {
 }
 
 impl Run {
+    /// The phase that it was measured with.
+    ///
+    /// # Errors
+    /// Its `phase.toml` is not a phase.
+    pub fn measured_phase(&self) -> Result<Phase, ConfigErrors> {
+        config::parse_in(&self.folder.join("phase.toml"), &self.phase, self.manifest.project.as_deref())
+    }
+
     /// Number of SMs of its GPU, if known.
     pub fn sms(&self) -> Option<u32> {
         self.manifest.fingerprint.gpu.as_ref().map(|gpu| gpu.sms)
@@ -67,6 +77,19 @@ impl Run {
     pub fn load(folder: &Path) -> Result<Self, StoreError> {
         let (text, manifest) = Self::manifest_text(folder)?;
         seal::verify(folder, &manifest, &text)?;
+        let (version, is_sealed) = (manifest.ncugate.clone(), manifest.seal.is_some());
+        Self::read(folder, manifest).map_err(|error| match error {
+            // The files are as they were written.
+            StoreError::Record { path, reason, .. } if is_sealed => {
+                let file = path.file_name().unwrap_or_default().to_string_lossy();
+                StoreError::form(folder, &version, format!("{file}: {reason}"))
+            }
+            error => error,
+        })
+    }
+
+    /// Reads the files of a run whose seal is verified.
+    fn read(folder: &Path, manifest: Manifest) -> Result<Self, StoreError> {
         let phase = journal::read_text(folder, "phase.toml")?
             .ok_or_else(|| StoreError::NotARun { folder: folder.to_owned(), missing: "phase.toml" })?
             .1;
@@ -95,10 +118,7 @@ impl Run {
     /// # Errors
     /// It is missing or damaged, or of another layout, or its names do not fit.
     pub(super) fn manifest_text(folder: &Path) -> Result<(String, Manifest), StoreError> {
-        let (text, manifest): (String, Manifest) = required(folder, "manifest.json")?;
-        if manifest.schema != SCHEMA {
-            return Err(StoreError::Schema { folder: folder.to_owned(), found: manifest.schema, expected: SCHEMA });
-        }
+        let (text, manifest) = of_known_form(folder)?;
         named(folder, &manifest)?;
         Ok((text, manifest))
     }
@@ -108,7 +128,7 @@ impl Run {
     /// # Errors
     /// It is missing or damaged.
     pub(super) fn manifest(folder: &Path) -> Result<Manifest, StoreError> {
-        Ok(required(folder, "manifest.json")?.1)
+        Ok(of_known_form(folder)?.1)
     }
 
     /// Paths of the ncu reports whose counters are judged, sorted, each once.
@@ -498,6 +518,27 @@ fn reported<'a>(
         }
     }
     Ok(())
+}
+
+/// The part of a manifest that every form has.
+#[derive(Deserialize)]
+struct ManifestHead {
+    schema: u32,
+    ncugate: String,
+}
+
+/// Reads a manifest, and says which version wrote one in another form.
+fn of_known_form(folder: &Path) -> Result<(String, Manifest), StoreError> {
+    let (_, ManifestHead { schema, ncugate }) = required(folder, "manifest.json")?;
+    if !READABLE.contains(&schema) {
+        let version = ncugate.chars().take(SHOWN).collect();
+        let expected = READABLE.map(|number| number.to_string()).join(" and ");
+        return Err(StoreError::Schema { folder: folder.to_owned(), version, found: schema, expected });
+    }
+    required(folder, "manifest.json").map_err(|error| match error {
+        StoreError::Record { reason, .. } => StoreError::form(folder, &ncugate, format!("manifest.json: {reason}")),
+        error => error,
+    })
 }
 
 /// Reads a file; returns its text and its parsed value.

@@ -62,7 +62,8 @@ pub fn text(folder: &Path, manifest: &mut Manifest) -> Result<Vec<u8>, StoreErro
 /// Verifies that the files in `folder` match the list in its manifest; `text` is the manifest as read.
 ///
 /// # Errors
-/// [`StoreError::Seal`] with the first file that differs, is missing or is not listed.
+/// [`StoreError::Seal`] with the first file that differs, is missing or is not listed; [`StoreError::Form`] if it lists a
+/// file that runs of this program do not have.
 pub fn verify(folder: &Path, manifest: &Manifest, text: &str) -> Result<(), StoreError> {
     let Some(seal) = &manifest.seal else { return Ok(()) };
     let refused = |path: &str, reason: String| StoreError::Seal { path: folder.join(path), reason };
@@ -70,7 +71,11 @@ pub fn verify(folder: &Path, manifest: &Manifest, text: &str) -> Result<(), Stor
         return Err(refused("manifest.json", "was changed after the run was written".to_owned()));
     }
     if let Some(path) = seal.files.keys().find(|path| !is_of_a_run(path)) {
-        return Err(refused("manifest.json", format!("lists {path:?}, which is not a file of a run")));
+        if path.contains('/') {
+            return Err(refused("manifest.json", format!("lists {path:?}, which is not a file of a run")));
+        }
+        // The manifest is as it was written, by a program whose runs have such a file.
+        return Err(StoreError::form(folder, &manifest.ncugate, format!("it lists the file {path:?}")));
     }
     for (path, expected) in &seal.files {
         let found = match sealed(folder, path) {

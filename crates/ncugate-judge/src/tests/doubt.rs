@@ -1,7 +1,9 @@
 //! Fail closed: missing values, empty values and values that are not numbers never pass.
 
 use super::*;
-use crate::{InconclusiveKind, correctness, name_cheats};
+use crate::witness::Witness;
+use crate::{InconclusiveKind, LatencyWitness, PhaseRun, correctness, name_cheats, name_profiled_cheats};
+use ncugate_fixtures::at_root;
 use ncugate_model::{
     BuildOutcome, BuildRecord, CheckOutcome, CheckRecord, Defect, Differences, LatencyOutcome, LatencyRecord,
 };
@@ -300,4 +302,52 @@ fn a_counter_of_one_launch_is_as_uncertain_as_the_catalogue_knows() {
     assert_eq!((against(850.0).verdict, against(1300.0).verdict), (PASS, FAIL));
     assert!(against(1000.0).reason.contains("[profile] repeat"), "{}", against(1000.0).reason);
     assert_eq!(verdict("dram_bytes <= 1000", |f| f.set("dram_bytes", |_, _| 1000.0)).verdict, PASS, "against a number");
+}
+
+#[test]
+fn a_latency_without_a_witness_is_inconclusive() {
+    let fixture = Fixture::new(&gate("latency_p50 <= 100"));
+    let verdict = |witness: LatencyWitness<'_>| {
+        let context = Context { witness, ..Context::new(None, TODAY) };
+        let gate = fixture.judge_with(&context).gates.swap_remove(0);
+        (gate.verdict, gate.reason.to_string())
+    };
+    assert_eq!(verdict(LatencyWitness::Assumed).0, PASS);
+    let (absent, reason) = verdict(Context::new(None, TODAY).witness);
+    assert_eq!(absent, OPEN);
+    assert!(reason.contains("no counters were compared with it"), "{reason}");
+    let (unknown, reason) = verdict(LatencyWitness::Counters(&Witness::default()));
+    assert_eq!(unknown, OPEN, "a witness that knows neither variant nor shape");
+    assert!(reason.contains("its counters were not compared with it"), "{reason}");
+}
+
+#[test]
+fn a_fault_replaces_a_proof_but_no_other_fault() {
+    let unproven = || Correctness::Unproven { reason: "not verified".to_owned() };
+    let wrong = || Correctness::Wrong { reason: "max_abs is 1".to_owned() };
+    let cheats = || Correctness::Cheats { reason: "differs".to_owned() };
+    let replaced = |mut first: Correctness, second: Correctness| {
+        first.replace_by(second);
+        first
+    };
+    assert_eq!(replaced(Correctness::Proven { cases: 9, max_abs: 0.0 }, unproven()), unproven());
+    assert_eq!(replaced(unproven(), wrong()), wrong());
+    assert_eq!(replaced(wrong(), unproven()), wrong());
+    assert_eq!(replaced(cheats(), unproven()), cheats());
+}
+
+#[test]
+fn a_profiled_launch_whose_outputs_were_not_verified_proves_nothing() {
+    at_root();
+    let recorded = PhaseRun::load(Path::new("profiles/softmax/h200")).unwrap();
+    let mut run = (*recorded.run).clone();
+    let variant = run.profiles[0].variant.clone();
+    let proven = || BTreeMap::from([(variant.clone(), Correctness::Proven { cases: 1, max_abs: 0.0 })]);
+    assert!(matches!(name_profiled_cheats(proven(), &run)[&variant], Correctness::Proven { .. }));
+    run.profiles[0].outputs = None;
+    let found = name_profiled_cheats(proven(), &run);
+    assert!(
+        matches!(&found[&variant], Correctness::Unproven { reason } if reason.contains("were not verified")),
+        "{found:?}"
+    );
 }

@@ -1,6 +1,7 @@
 //! Every form a requirement can take.
 
 use super::*;
+use crate::frame::Bounds;
 use crate::{StaticCheck, StoredRun, preconditions, static_check};
 use ncugate_model::ComputeCapability;
 
@@ -69,7 +70,7 @@ fn relative_to_stored_runs() {
         let mut now = Fixture { phase: fixture.phase.clone(), ..Fixture::new("") };
         now.set("registers", |_, _| 1000.0).set("latency_p90", |v, _| 10.02 + v as f64);
         let quantities = stored(scale);
-        let mut context = calibrated(Context::new(None, TODAY));
+        let mut context = calibrated(Context::assuming_latencies(None, TODAY));
         for name in ["previous", "best", "baseline"] {
             let label = "run 7".to_owned();
             context
@@ -214,8 +215,13 @@ fn the_best_of_a_glob_is_asked_of_any_before_anything_runs() {
     let of = |registers: f64| {
         let mut fixture = Fixture::new(&(named("g", "registers <= 64") + "on = \"best:REGCAP=96,*\""));
         fixture.set("registers", |v, _| if v == 3 { registers } else { 100.0 });
-        let told =
-            static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &none(), &Context::new(None, TODAY));
+        let told = static_check(
+            &fixture.phase,
+            &fixture.plan,
+            &fixture.quantities,
+            &none(),
+            &Context::assuming_latencies(None, TODAY),
+        );
         told.judged[0].verdict
     };
     assert_eq!((of(64.0), of(65.0)), (PASS, FAIL));
@@ -305,7 +311,13 @@ fn gates_on_build_and_launch_are_judged_without_a_gpu() {
     ];
     let mut fixture = Fixture::new(&text.concat());
     fixture.set("registers", |v, _| 63.0 + v as f64).set("shared_mem", |_, _| 50_000.0);
-    let told = static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &none(), &Context::new(None, TODAY));
+    let told = static_check(
+        &fixture.phase,
+        &fixture.plan,
+        &fixture.quantities,
+        &none(),
+        &Context::assuming_latencies(None, TODAY),
+    );
     let (judged, unjudged) = shown(&told);
     assert_eq!(judged, [("g", PASS), ("s", FAIL)]);
     assert_eq!(unjudged, ["w", "c", "n", "f"].map(|name| (name, "measured on a GPU")));
@@ -359,7 +371,13 @@ fn a_kernel_baseline_is_compared_with_before_anything_runs() {
     ];
     let mut fixture = Fixture::new(&(kernel.to_owned() + &text.concat()));
     fixture.set("registers", |_, _| 64.0);
-    let told = static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &none(), &Context::new(None, TODAY));
+    let told = static_check(
+        &fixture.phase,
+        &fixture.plan,
+        &fixture.quantities,
+        &none(),
+        &Context::assuming_latencies(None, TODAY),
+    );
     let (judged, unjudged) = shown(&told);
     assert_eq!(judged, [("built", PASS), ("worse", FAIL)]);
     let command = "'flash' is an external command; its launches are known only after it runs";
@@ -372,7 +390,13 @@ fn a_kernel_baseline_is_compared_with_before_anything_runs() {
 fn a_baseline_that_did_not_build_leaves_its_comparison_open() {
     let kernel = "[[baseline]]\nname = \"good\"\nparams = { REGCAP = 64, THREADS = 32 }\n";
     let fixture = Fixture::new(&(kernel.to_owned() + &named("g", "registers <= good.registers")));
-    let told = static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &none(), &Context::new(None, TODAY));
+    let told = static_check(
+        &fixture.phase,
+        &fixture.plan,
+        &fixture.quantities,
+        &none(),
+        &Context::assuming_latencies(None, TODAY),
+    );
     assert_eq!(shown(&told).0, [("g", OPEN)]);
 }
 
@@ -386,7 +410,7 @@ fn jointly_impossible_gates_are_reported_with_the_arithmetic() {
     let told = |fixture: &mut Fixture, blocks: fn(usize) -> f64, refused: &[usize]| {
         fixture.set("blocks_per_sm", move |v, _| blocks(v));
         let refused = refused.iter().map(|&at| fixture.plan.variants[at].id.clone()).collect();
-        let context = Context::new(None, TODAY);
+        let context = Context::assuming_latencies(None, TODAY);
         static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &refused, &context)
     };
     let apart = told(&mut fixture, |v| if v < 2 { 2.0 } else { 8.0 }, &[]);
@@ -407,7 +431,7 @@ fn waves_wait_for_the_number_of_multiprocessors() {
     let mut fixture = Fixture::new(&named("w", "waves >= 1"));
     fixture.set("waves", |_, _| 2.0);
     let of = |sms| {
-        let context = Context { sms, ..Context::new(None, TODAY) };
+        let context = Context { sms, ..Context::assuming_latencies(None, TODAY) };
         static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &none(), &context)
     };
     assert_eq!(shown(&of(Some(132))).0, [("w", PASS)]);
@@ -416,4 +440,91 @@ fn waves_wait_for_the_number_of_multiprocessors() {
 
 fn none() -> std::collections::BTreeSet<VariantId> {
     std::collections::BTreeSet::new()
+}
+
+/// The verdict for the variant `solo` of a gate that names it.
+fn of_itself(require: &str) -> GateResult {
+    let solo = "[[variant]]\nname = \"solo\"\nparams = { REGCAP = 64, THREADS = 32 }\n";
+    let mut fixture = Fixture::new(&format!("{solo}{}on = \"solo\"\n", gate(require)));
+    fixture.time(0.002, |_, _| 10.0).set("registers", |_, _| 60.0);
+    fixture.first()
+}
+
+#[test]
+fn a_comparison_with_itself_is_inconclusive_in_every_form() {
+    for require in [
+        "latency_p50 <= solo.latency_p50",
+        "latency_p50 <= solo.latency_p50 and registers <= 64",
+        "registers <= 64 and (registers <= 8 or 1.5 * latency_p50 <= 2 * solo.latency_p50)",
+        "latency_p50 <= solo.latency_p50 or registers <= 64",
+        "not latency_p50 > solo.latency_p50",
+        "not (latency_p50 / solo.latency_p50 > 1.1 or registers > 64)",
+        "speedup(\"solo\") >= 1",
+        "speedup(\"solo\") >= 1 and registers <= 64",
+        "speedup(\"solo\") >= 1 if registers <= 64 else registers <= 70",
+        "registers <= solo.registers and latency_p50 <= flash.latency_p50",
+    ] {
+        let judged = of_itself(require);
+        assert_eq!(judged.verdict, OPEN, "{require}: {}", judged.reason);
+        assert!(judged.reason.contains("it compares 'solo' with itself"), "{require}: {}", judged.reason);
+    }
+    assert_eq!(of_itself("latency_p50 <= flash.latency_p50 * 1.1 and registers <= 64").verdict, PASS);
+    assert_eq!(
+        of_itself("latency_p50 <= max(solo.latency_p50, flash.latency_p50) * 1.1 and registers <= 64").verdict,
+        PASS
+    );
+    assert_eq!(of_itself("solo.registers <= 64 and registers <= 64").verdict, PASS, "a number is no comparison");
+    assert_eq!(of_itself("latency_p50 <= solo.latency_p50 and registers <= 32").verdict, FAIL, "a failure stays");
+}
+
+#[test]
+fn a_gate_without_a_best_variant_fails_only_if_all_are_wrong() {
+    let mut fixture = Fixture::new(&(gate("registers <= 64") + "on = \"best:*\"\n"));
+    fixture.set("registers", |_, _| 60.0).wrong(0).unproven(1).unproven(2).unproven(3);
+    let some = fixture.first();
+    assert_eq!(some.verdict, OPEN, "{}", some.reason);
+    fixture.wrong(1).wrong(2).wrong(3);
+    assert_eq!(fixture.first().verdict, FAIL);
+}
+
+#[test]
+fn a_pass_needs_a_required_gate_on_the_selected_variant() {
+    let judged = |on: &str| {
+        let mut fixture = Fixture::new(&(gate("registers <= 64") + &format!("on = \"{on}\"\n")));
+        fixture.set("registers", |_, _| 60.0).judge()
+    };
+    assert_eq!(judged("REGCAP=64,*").verdict, PASS);
+    let elsewhere = judged("REGCAP=96,*");
+    assert_eq!((elsewhere.gates[0].verdict, elsewhere.verdict), (PASS, OPEN), "{}", elsewhere.reason);
+    assert!(elsewhere.reason.contains("no required gate judged the selected variant"), "{}", elsewhere.reason);
+}
+
+#[test]
+fn a_precondition_counts_as_well_as_gates() {
+    let judged = |condition: &str| {
+        let precondition = format!("[[precondition]]\nname = \"chip\"\nrequire = \"{condition}\"\n");
+        let mut fixture = Fixture::new(&(gate("registers <= 64") + &precondition));
+        fixture.set("registers", |_, _| 60.0);
+        (fixture.judge().verdict, fixture.judge_with(&Context::assuming_latencies(None, TODAY)).verdict)
+    };
+    assert_eq!(judged("cc >= 8"), (PASS, OPEN), "the second chip is unknown");
+    assert_eq!(judged("cc >= 10").0, FAIL);
+}
+
+#[test]
+fn values_that_fills_and_copies_may_raise_hold_at_both_bounds() {
+    let judged = |require: &str| {
+        let mut fixture = Fixture::new(&gate(require));
+        fixture.set("dram_bytes", |_, _| 100.0);
+        for row in 0..15 {
+            let bounds = Bounds { low: 80.0, high: 100.0, added: 20.0, steps: "1 fill".into() };
+            fixture.quantities.set_bounds("dram_bytes", row, bounds);
+        }
+        fixture.first()
+    };
+    let verdicts =
+        ["dram_bytes <= 100", "dram_bytes <= 90", "dram_bytes >= 90", "dram_bytes >= 80", "dram_bytes <= 70"];
+    assert_eq!(verdicts.map(|require| judged(require).verdict), [PASS, OPEN, OPEN, PASS, FAIL]);
+    let open = judged("dram_bytes >= 90");
+    assert!(open.reason.contains("ncu does not count fills and copies (1 fill)"), "{}", open.reason);
 }

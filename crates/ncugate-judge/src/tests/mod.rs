@@ -7,6 +7,8 @@ mod noise;
 mod plans;
 mod poison;
 mod properties;
+mod requirement_changes;
+mod table;
 mod throttled;
 
 use super::{BetweenRuns, Context, Correctness, GateResult, Judgement, Noise};
@@ -142,7 +144,7 @@ impl Fixture {
     }
 
     fn judge(&self) -> Judgement {
-        self.judge_with(&Context::new(Some(ComputeCapability::new(9, 0)), self.date))
+        self.judge_with(&Context::assuming_latencies(Some(ComputeCapability::new(9, 0)), self.date))
     }
 
     fn judge_with(&self, context: &Context<'_>) -> Judgement {

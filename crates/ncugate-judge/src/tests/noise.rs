@@ -56,7 +56,7 @@ fn a_drift_of_both_sides_is_not_noise_of_their_ratio() {
     let mut quantities = Quantities::new([(VariantId("winner".into()), shape("large"))]);
     quantities.set_column("latency_p50", vec![Cell::Value(median(&baseline).unwrap())]);
     quantities.set_samples(0, baseline);
-    let mut context = calibrated(Context::new(None, TODAY));
+    let mut context = calibrated(Context::assuming_latencies(None, TODAY));
     let stored = StoredRun { label: "run 7".into(), quantities: &quantities, variant: VariantId("winner".into()) };
     context.stored.insert("baseline".into(), stored);
     let apart = fixture.judge_with(&context).gates.swap_remove(0);
@@ -112,7 +112,7 @@ fn ranges_decide_like_intervals() {
     for require in ["latency_p50 <= 11.5", "speedup(\"flash\") > 1.05", "latency_p50 < 1.0 * baseline.latency_p50"] {
         let mut fixture = Fixture::new(&(gate(require) + "on = \"each\""));
         fixture.time(0.03, |v, _| if v == 4 { 11.5 } else { 10.0 + v as f64 });
-        let given = Context::new(None, TODAY);
+        let given = Context::assuming_latencies(None, TODAY);
         let context = EvalContext::new(
             &fixture.phase,
             &fixture.plan,
@@ -171,7 +171,7 @@ fn a_limit_inside_the_machines_own_noise_says_so() {
         let mut fixture = Fixture::new(&gate(require));
         fixture.set("latency_p90", |v, _| if v == 4 { 10.0 } else { 10.2 + v as f64 });
         fixture.time(0.05, |v, _| if v == 4 { 10.0 } else { 10.2 + v as f64 });
-        let mut context = Context::new(None, TODAY);
+        let mut context = Context::assuming_latencies(None, TODAY);
         context.noise.insert(shape("large"), Noise { median: noise, p90: Some(noise), rounds: 60, between: None });
         fixture.judge_with(&context).gates.swap_remove(0)
     };
@@ -224,7 +224,7 @@ fn a_stored_run_takes_the_noise_between_runs() {
     let judged = |noise: Option<f64>, us: f64| {
         let mut fixture = Fixture::new(&gate("latency_p50 <= 1.02 * best.latency_p50"));
         fixture.time(0.002, |v, _| us + v as f64);
-        let mut context = Context::new(None, TODAY);
+        let mut context = Context::assuming_latencies(None, TODAY);
         if let Some(sd) = noise {
             let between = crate::BetweenRuns { runs: 5, median: sd, p90: None };
             let noise = crate::Noise { median: 0.0, p90: None, rounds: 60, between: Some(between) };
@@ -241,4 +241,38 @@ fn a_stored_run_takes_the_noise_between_runs() {
     assert_eq!(judged(Some(0.001), 10.4).verdict, FAIL);
     assert_eq!(judged(Some(0.009), 10.0).verdict, OPEN, "2 % is less than runs differ by");
     assert_eq!(judged(Some(0.009), 10.3).verdict, OPEN);
+}
+
+/// The interval of a gate on the latency, if every variant has these samples.
+fn interval(values: &[f64]) -> (f64, f64) {
+    let mut fixture = Fixture::new(&gate("latency_p50 <= 1.1 * baseline.latency_p50"));
+    for (row, (variant, _)) in fixture.places().into_iter().enumerate() {
+        let steady: Vec<f64> = (0..60).map(|i| 10.0 + 0.001 * wiggle(i, 3)).collect();
+        fixture.sample(row, samples(if variant == 4 { &steady } else { values }));
+    }
+    let centre = median(values).unwrap();
+    fixture.set("latency_p50", |variant, _| if variant == 4 { 10.0 } else { centre });
+    fixture.first().cases[0].outcome.interval.unwrap()
+}
+
+#[test]
+fn rounds_that_follow_one_another_widen_the_interval() {
+    // five rounds at a level, then five at another
+    let wandering: Vec<f64> = (0..60).map(|i| 10.0 + 0.1 * wiggle(i / 5, 1) + 0.01 * wiggle(i, 2)).collect();
+    let mut order: Vec<usize> = (0..60).collect();
+    order.sort_by_key(|i| (i * i * 31 + i * 17) % 61);
+    let shuffled: Vec<f64> = order.into_iter().map(|i| wandering[i]).collect();
+    let width = |values: &[f64]| interval(values).1 - interval(values).0;
+    assert!(width(&wandering) > 1.5 * width(&shuffled), "{} {}", width(&wandering), width(&shuffled));
+}
+
+#[test]
+fn the_interval_holds_the_rounding_of_the_clock() {
+    // equal samples are known to half a step of the clock only
+    let (low, high) = interval(&[10.0; 60]);
+    let step = ncugate_model::stats::half_step(&[10.0; 60], 1000);
+    assert!(high - low >= 2.0 * step, "{low} {high}, half a step is {step}");
+    let coarse: Vec<f64> = (0..60).map(|i| if i % 20 == 0 { 10.5 } else { 10.0 }).collect();
+    let (low, high) = interval(&coarse);
+    assert!(high - low >= 0.5, "{low} {high}: samples are half a microsecond apart");
 }

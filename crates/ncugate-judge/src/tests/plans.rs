@@ -191,3 +191,21 @@ fn a_waiver_excuses_neither_missing_nor_wrong_values() {
     fixture.wrong(0).wrong(1).wrong(2).wrong(3);
     assert_eq!(fixture.judge().verdict, FAIL);
 }
+
+#[test]
+fn the_fallback_does_not_stand_in_for_an_inconclusive_phase() {
+    let mut fixture = Fixture::new(FALLBACK);
+    fixture.set("registers", |v, _| if v < 2 { f64::NAN } else { 60.0 });
+    let judgement = fixture.judge();
+    assert_eq!(judgement.verdict, OPEN, "{}", judgement.reason);
+    assert!(judgement.fallback.is_none());
+}
+
+#[test]
+fn a_plan_that_ended_early_does_not_pass() {
+    let plan = |on_failure: &str| walk(on_failure, [20.0, 19.9, 15.0, 12.0]);
+    let (skipped, reverted) = (plan("skip"), plan("revert"));
+    assert_eq!(skipped.verdict, PASS, "{}", skipped.reason);
+    assert_eq!(reverted.verdict, FAIL, "{}", reverted.reason);
+    assert!(reverted.reason.contains("the plan ended at stage 's1'"), "{}", reverted.reason);
+}

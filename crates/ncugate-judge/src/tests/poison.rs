@@ -204,7 +204,7 @@ fn judged(form: Form, poisons: &[Poison]) -> Judgement {
         stored.set_column(metric, vec![odd(Target::StoredValue).map_or(Cell::Value(sound), Odd::cell)]);
     }
     stored.set_samples(0, odd(Target::StoredSamples).map_or_else(|| samples(&[10.0; 60]), Odd::samples));
-    let mut context = calibrated(Context::new(Some(ComputeCapability::new(9, 0)), TODAY));
+    let mut context = calibrated(Context::assuming_latencies(Some(ComputeCapability::new(9, 0)), TODAY));
     for name in ["previous", "best"] {
         let label = "run 7".to_owned();
         let run = StoredRun { label, quantities: &stored, variant: VariantId("then".into()) };

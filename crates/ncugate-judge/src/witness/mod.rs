@@ -127,10 +127,11 @@ impl Witness {
     }
 
     /// Why a variant's latency at a shape is rejected; `None` if the counters agree with it.
-    pub fn doubt(&self, variant: &VariantId, shape: &ShapeName) -> Option<&Arc<str>> {
-        match self.agreements.get(shape)?.get(variant)? {
-            Agreement::Agrees => None,
-            Agreement::Doubtful(reason) | Agreement::Cheats(reason) => Some(reason),
+    pub fn doubt(&self, variant: &VariantId, shape: &ShapeName) -> Option<&str> {
+        match self.agreements.get(shape).and_then(|at_shape| at_shape.get(variant)) {
+            Some(Agreement::Agrees) => None,
+            Some(Agreement::Doubtful(reason) | Agreement::Cheats(reason)) => Some(reason),
+            None => Some("its counters were not compared with it"),
         }
     }
 

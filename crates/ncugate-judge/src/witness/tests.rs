@@ -390,7 +390,7 @@ fn unverified_kernels_are_rejected_if_others_are_verified() {
     let session = JudgedRun::of(&run, ReferenceRuns::default(), TODAY).unwrap();
     assert_ne!(session.selected(), Some(&selected));
     let doubt = session.measurements().witness().doubt(&selected, &run.phase.objective.shape);
-    assert_eq!(doubt.map(|reason| &**reason), Some("outputs of its timed launches were not verified"));
+    assert_eq!(doubt, Some("outputs of its timed launches were not verified"));
 }
 
 /// A phase that compares with a library keeps its verdict only if ncu saw a kernel of the library.
@@ -411,4 +411,29 @@ fn a_library_that_no_counter_saw_is_refused_as_a_comparison() {
     let (doubt, verdict) = doubt_and_verdict(&run);
     assert!(doubt.as_deref().is_some_and(|reason| reason.starts_with("no counter saw this kernel")), "{doubt:?}");
     assert_eq!(verdict, Verdict::Inconclusive);
+}
+
+#[test]
+fn a_program_that_measures_itself_is_a_baseline_only_if_a_counter_saw_it() {
+    let text = format!("{PHASE}[[baseline]]\nname = \"library\"\ncommand = [\"true\"]\n");
+    let phase = parse(Path::new("copy.toml"), &text).unwrap();
+    let plan = ncugate_phase::plan::unroll(&phase).unwrap();
+    let run = crate::static_gates::built_run(&phase, &plan, Vec::new());
+    let (library, shape) = (VariantId("library".into()), phase.workload.shapes[0].name.clone());
+    let table = |metric: &str, value: Option<f64>| {
+        let mut table = Quantities::new([(library.clone(), shape.clone())]);
+        table.set_column(metric, vec![value.map_or_else(|| Cell::Missing("not measured".into()), Cell::Value)]);
+        table
+    };
+    let doubt = |duration: Option<f64>| {
+        let (latencies, counters) = (table("latency_p50", Some(10.0)), table("duration", duration));
+        let (phase, plan, run, latencies, counters) = (&phase, &plan, &run, &latencies, &counters);
+        let input = WitnessInput { phase, plan, run, latencies, counters, chip: &CHIP, traced: &HashSet::new() };
+        Witness::compare(&input).doubt(&library, &shape).map(str::to_owned)
+    };
+    assert_eq!(doubt(Some(9e3)), None);
+    for unseen in [None, Some(0.0)] {
+        let doubt = doubt(unseen);
+        assert!(doubt.as_deref().is_some_and(|reason| reason.ends_with("it was never profiled")), "{doubt:?}");
+    }
 }

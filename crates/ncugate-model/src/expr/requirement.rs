@@ -223,6 +223,28 @@ impl Requirement {
         }
     }
 
+    /// The references of each comparison of values. A value that is compared with a number is left out, unless it is a
+    /// speedup, which compares two latencies.
+    pub fn comparisons(&self) -> Vec<Vec<&Reference>> {
+        let condition = match &*self.form {
+            Form::Compare { .. } => {
+                return vec![self.references().into_iter().map(|(reference, _)| reference).collect()];
+            }
+            Form::Condition(condition) => condition,
+        };
+        let mut all: Vec<Vec<&Reference>> = Vec::new();
+        for node in condition.walk() {
+            if let NodeKind::Compare(..) | NodeKind::In { .. } = node.kind {
+                let read: Vec<&Reference> = node.reads().map(|(reference, _)| reference).collect();
+                let is_speedup = |reference: &&Reference| matches!(reference, Reference::Speedup { .. });
+                if read.len() > 1 || read.iter().any(is_speedup) {
+                    all.push(read);
+                }
+            }
+        }
+        all
+    }
+
     pub fn reads(&self) -> Reads {
         let mut reads = Reads::default();
         for (reference, _) in self.references() {

@@ -52,6 +52,8 @@ pub struct Results<'a> {
     pub verdict: Verdict,
     /// One sentence why.
     pub reason: &'a str,
+    /// Requirements that differ from those of the measured phase, or are weaker than at the base.
+    pub changed_limits: &'a [CleanText],
     /// Limits of the verdict: gates that do not judge the selected variant, weakened gates, the cost of a fallback.
     pub cautions: &'a [CleanText],
     /// Highest tier reached, with what keeps the next away.
@@ -140,6 +142,7 @@ impl<'a> Results<'a> {
             run: &report.run,
             verdict: report.headline.verdict,
             reason: &report.headline.reason,
+            changed_limits: &report.headline.changed_limits,
             cautions: &report.headline.cautions,
             tier: report.headline.tier.as_deref(),
             selected: report.headline.selected.as_deref(),

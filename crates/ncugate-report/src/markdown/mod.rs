@@ -80,6 +80,9 @@ fn verdict(report: &RunReport) -> String {
     let headline = &report.headline;
     let mut out = format!("# {}: {}\n\n", escape(&report.title), headline.conclusion);
     let _ = writeln!(out, "**{}** {}\n", headline.verdict.mark(), escape(&headline.reason));
+    for said in &headline.changed_limits {
+        let _ = writeln!(out, "{}\n", escape(said));
+    }
     if let Some(unasked) = &report.source.unasked {
         let _ = writeln!(out, "**Not measured:** {}.\n", escape(unasked));
     }
