@@ -295,7 +295,10 @@ fn a_redacted_report_names_no_home_folder() {
         .inside(1, message().text(1, &said("message")).int(2, 4).text(4, &said("title")))
         .inside(8, message().text(2, "a__x.sum").double(3, 1.5).int(4, 2).text(5, &said("hint")))
         .inside(12, message().inside(2, message().text(1, &said("column")).text(4, &said("cell"))));
-    let rule = message().text(1, "Rule").inside(3, message().inside(1, item)).inside(5, message().text(6, &format!("{folder}/Rule.py")));
+    let rule = message()
+        .text(1, "Rule")
+        .inside(3, message().inside(1, item))
+        .inside(5, message().text(6, &format!("{folder}/Rule.py")));
     let thread = message().int(1, 1).inside(2, message().int(1, 0).inside(3, message().text(1, &said("range"))));
     let kernel = message()
         .int(1, 1)
