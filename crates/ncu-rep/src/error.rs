@@ -15,9 +15,9 @@ pub enum ReportError {
         source: std::io::Error,
     },
     /// Neither `NVR\0` nor a zstd frame at the start.
-    #[error("not an Nsight Compute report: it starts with `{found}`, not with `NVR\\0` or a zstd frame")]
+    #[error("not an Nsight Compute report: {found}")]
     NotAReport {
-        /// The first bytes, in hexadecimal.
+        /// What the file is instead: a known kind, or its first bytes.
         found: String,
     },
     /// A container older than the known layout.
@@ -82,8 +82,7 @@ pub enum ReportError {
 impl ReportError {
     /// The error that `data` is not a report.
     pub(crate) fn not_a_report(data: &[u8]) -> Self {
-        let found: Vec<String> = data.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        Self::NotAReport { found: found.join(" ") }
+        Self::NotAReport { found: crate::kind::described(data) }
     }
 }
 

@@ -63,6 +63,7 @@ pub mod csv;
 mod error;
 mod head;
 mod index;
+mod kind;
 mod known_metrics;
 mod launch;
 mod layout;

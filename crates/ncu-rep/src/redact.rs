@@ -1,7 +1,7 @@
 //! Removes information about the machine from a report, and nothing else.
 //!
-//! Host and computer names and addresses become [`PLACEHOLDER`], paths become file names. Working folder and
-//! environment are emptied. Unknown fields are copied unchanged. Cubins and imported source text are copied byte for
+//! Host and computer names and addresses become [`PLACEHOLDER`], paths become file names, also inside messages of rules,
+//! NVTX names and comments. Working folder and environment are emptied. Unknown fields are copied unchanged. Cubins and imported source text are copied byte for
 //! byte: with `-lineinfo` a cubin contains the paths of its sources. [`SourcePolicy::Drop`] drops both.
 
 use crate::archive::{Limits, ReportBytes};
@@ -9,8 +9,10 @@ use crate::block::{self, Block, Blocks, EntryKind};
 use crate::error::{ReportError, WireProblem};
 use crate::layout::{self, Layout};
 use crate::schema::{
-    block_header, call_stack, executable_settings, ip_address, process, rule_result, session, source, source_file,
-    source_files, source_marker, stack_frame, system_info,
+    block_header, call_stack, executable_settings, focus_metric, ip_address, nvtx_domain, nvtx_domain_info,
+    nvtx_push_pop_range, nvtx_start_end_range, nvtx_state, nvtx_thread, process, rule_body, rule_item, rule_message,
+    rule_result, rule_table, session, source, source_file, source_files, source_marker, stack_frame, system_info,
+    table_column,
 };
 use crate::wire::{ByteSpan, Field, Message, put_bytes, put_integer};
 
@@ -40,8 +42,10 @@ enum Change {
     Hide,
     /// Its text, a path, becomes the file name.
     FileName,
-    /// Absolute paths in its text become file names.
+    /// Absolute paths in its text become file names; words end at spaces.
     CommandLine,
+    /// The same in prose, whose paths can have spaces.
+    Prose,
     /// It becomes empty.
     Clear,
     /// It is a message whose fields change.
@@ -63,6 +67,7 @@ const SESSION: Rules = &[
     (session::TARGET, Change::Inside(SYSTEM)),
     (session::EXECUTABLE_SETTINGS, Change::Inside(EXECUTABLE)),
     (session::COMMAND_LINE, Change::CommandLine),
+    (session::COMMENTS, Change::Prose),
 ];
 const PROCESS: Rules = &[(process::HOST, Change::Hide), (process::EXECUTABLE, Change::FileName)];
 const HEADER: Rules =
@@ -70,7 +75,33 @@ const HEADER: Rules =
 const MARKER: Rules = &[(source_marker::FILE, Change::FileName)];
 const FRAME: Rules = &[(stack_frame::PATH, Change::FileName), (stack_frame::OTHER_PATH, Change::FileName)];
 const STACK: Rules = &[(call_stack::FRAME, Change::Inside(FRAME))];
-const RULE: Rules = &[(rule_result::SOURCE_MARKER, Change::Inside(MARKER))];
+const MESSAGE: Rules = &[(rule_message::TEXT, Change::Prose), (rule_message::TITLE, Change::Prose)];
+const FOCUS: Rules = &[(focus_metric::HINT, Change::Prose)];
+const COLUMN: Rules = &[(table_column::NAME, Change::Prose), (table_column::TEXT, Change::Prose)];
+const TABLE: Rules = &[(rule_table::COLUMN, Change::Inside(COLUMN))];
+const ITEM: Rules = &[
+    (rule_item::MESSAGE, Change::Inside(MESSAGE)),
+    (rule_item::FOCUS_METRIC, Change::Inside(FOCUS)),
+    (rule_item::TABLE, Change::Inside(TABLE)),
+];
+const BODY: Rules = &[(rule_body::ITEM, Change::Inside(ITEM))];
+const RULE: Rules = &[
+    (rule_result::ID, Change::Prose),
+    (rule_result::NAME, Change::Prose),
+    (rule_result::SECTION, Change::Prose),
+    (rule_result::BODY, Change::Inside(BODY)),
+    (rule_result::SOURCE_MARKER, Change::Inside(MARKER)),
+];
+const PUSH_POP: Rules = &[(nvtx_push_pop_range::NAME, Change::Prose)];
+const START_END: Rules = &[(nvtx_start_end_range::NAME, Change::Prose)];
+const NVTX: Rules = &[
+    (nvtx_state::DOMAIN, Change::Inside(&[(nvtx_domain_info::NAME, Change::Prose)])),
+    (
+        nvtx_state::THREAD,
+        Change::Inside(&[(nvtx_thread::DOMAIN, Change::Inside(&[(nvtx_domain::RANGE, Change::Inside(PUSH_POP))]))]),
+    ),
+    (nvtx_state::START_END_DOMAIN, Change::Inside(&[(nvtx_domain::RANGE, Change::Inside(START_END))])),
+];
 const KERNEL: ResultRules = result_rules(&layout::KERNEL);
 const RANGE: ResultRules = result_rules(&layout::RANGE);
 const COMMAND_LIST: ResultRules = result_rules(&layout::COMMAND_LIST);
@@ -79,12 +110,15 @@ const SOURCE_FILE: Rules = &[(source_file::PATH, Change::FileName)];
 const SOURCE_FILES: Rules = &[(source_files::FILE, Change::Inside(SOURCE_FILE))];
 const SOURCE: Rules = &[(source::FILES, Change::Inside(SOURCE_FILES))];
 
-type ResultRules = [(u32, Change); 3];
+type ResultRules = [(u32, Change); 6];
 
 /// The rules for a kind of result.
 const fn result_rules(layout: &Layout) -> ResultRules {
     [
         (layout.rules, Change::Inside(RULE)),
+        (layout.nvtx, Change::Inside(NVTX)),
+        (layout.context_name, Change::Prose),
+        (layout.stream_name, Change::Prose),
         (layout.cpu_stack, Change::Inside(STACK)),
         (layout.python_stack, Change::Inside(STACK)),
     ]
@@ -204,7 +238,8 @@ fn rewrite_field(field: &Field<'_>, raw: &[u8], rules: Rules, out: &mut Vec<u8>)
         Change::Hide if field.bytes()?.is_empty() => out.extend_from_slice(raw),
         Change::Hide => put_bytes(out, *number, PLACEHOLDER.as_bytes()),
         Change::FileName => put_bytes(out, *number, file_name(&field.text()?).as_bytes()),
-        Change::CommandLine => put_bytes(out, *number, command_line(&field.text()?).as_bytes()),
+        Change::CommandLine => put_bytes(out, *number, without_folders(&field.text()?, false).as_bytes()),
+        Change::Prose => put_bytes(out, *number, without_folders(&field.text()?, true).as_bytes()),
         Change::Clear => put_bytes(out, *number, &[]),
         Change::Inside(rules) => {
             let mut inner = Vec::new();
@@ -220,35 +255,100 @@ fn file_name(path: &str) -> &str {
     path.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or_default()
 }
 
-/// Reduces every absolute path of a command line to its file name. ncu joins its arguments with single spaces.
-fn command_line(line: &str) -> String {
-    let words: Vec<String> = line.split(' ').map(word).collect();
-    words.join(" ")
+/// Folders that contain the home folders.
+const HOMES: [&str; 5] = ["/home/", "/Users/", "/export/home/", "\\Users\\", "/root/"];
+
+/// Characters that end a path without quotes.
+const ENDS: [char; 17] = ['"', '\'', '`', ',', ';', ':', '|', '<', '>', '(', ')', '[', ']', '{', '}', '@', '&'];
+
+/// Reduces every absolute path of a text to its file name. In prose, a path has at least one folder, and can have spaces.
+fn without_folders(text: &str, is_prose: bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let before = text.get(..at).unwrap_or_default();
+        let length = if rest.starts_with("://") && !before.ends_with("file") {
+            // An address of the web.
+            let end = rest.find(|end: char| end.is_whitespace() || matches!(end, '"' | '\'' | '<' | '>'));
+            let end = end.unwrap_or(rest.len());
+            out.push_str(rest.get(..end).unwrap_or_default());
+            end
+        } else if let Some(path) = path_at(before, rest, is_prose) {
+            let is_home = HOMES.iter().any(|home| {
+                let folder = path.trim_end_matches(['/', '\\']);
+                folder
+                    .rfind(home)
+                    .is_some_and(|start| !folder.get(start + home.len()..).unwrap_or_default().contains(['/', '\\']))
+            });
+            let is_home = is_home && !path.starts_with("/root/");
+            out.push_str(if is_home { PLACEHOLDER } else { file_name(path) });
+            path.len()
+        } else {
+            let next = rest.chars().next().map_or(1, char::len_utf8);
+            out.push_str(rest.get(..next).unwrap_or_default());
+            next
+        };
+        at += length;
+    }
+    out
 }
 
-fn word(word: &str) -> String {
-    let (option, value) = match word.split_once('=') {
-        Some((option, value)) if !is_absolute(word) => (Some(option), value),
-        _ => (None, word),
-    };
-    let quoted = value.trim_start_matches(['"', '\'']);
-    let quotes = value.len() - quoted.len();
-    let reduced = if is_absolute(quoted) {
-        format!("{}{}", value.get(..quotes).unwrap_or_default(), file_name(quoted))
-    } else {
-        value.to_owned()
-    };
-    option.map_or_else(|| reduced.clone(), |option| format!("{option}={reduced}"))
+/// The absolute path at the start of `rest`, if one starts there.
+fn path_at<'t>(before: &str, rest: &'t str, is_prose: bool) -> Option<&'t str> {
+    let root = root_length(rest)?;
+    let word = before.rsplit(char::is_whitespace).next().unwrap_or_default();
+    let is_free =
+        before.chars().next_back().is_none_or(|last| !last.is_alphanumeric() && !"/\\.._-~+%*$".contains(last));
+    // `-I/home/jane`: the value of an option of one letter, or a home folder.
+    let option = word.strip_prefix('-').unwrap_or_default();
+    let is_option = option.len() == 1 || (!option.is_empty() && HOMES.iter().any(|home| rest.contains(home)));
+    if !is_free && !(is_option && option.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')) {
+        return None;
+    }
+    let quote = before.chars().next_back().filter(|last| matches!(last, '"' | '\'' | '`'));
+    let body = rest.get(root..)?;
+    let quoted = quote.and_then(|quote| body.find(quote));
+    let mut end = quoted.unwrap_or_else(|| word_end(body));
+    if is_prose && quoted.is_none() {
+        // Up to three words belong to the name of a folder if a separator follows.
+        for _ in 0..3 {
+            let Some(next) = body.get(end..).and_then(|next| next.strip_prefix(' ')) else { break };
+            let reach: Vec<&str> = next.splitn(4, ' ').take(3).collect();
+            let is_folder = |word: &&str| word.find(['/', '\\']).is_some_and(|at| at > 0 && at < word_end(word));
+            if !reach.iter().take_while(|word| word_end(word) == word.len() || is_folder(word)).any(is_folder) {
+                break;
+            }
+            end += 1 + word_end(next);
+        }
+    }
+    let path = rest.get(..root + end)?;
+    let has_folder = path.get(root..)?.trim_end_matches(['/', '\\']).contains(['/', '\\']);
+    (end > 0 && (!is_prose || has_folder || HOMES.iter().any(|home| path.contains(home)))).then_some(path)
 }
 
-/// Whether a word is an absolute path: `/a`, `~/a`, `C:\a`, `\\server`.
-fn is_absolute(word: &str) -> bool {
-    let drive = word.as_bytes().get(..3).is_some_and(|head| {
-        head.first().is_some_and(u8::is_ascii_alphabetic)
-            && head.get(1) == Some(&b':')
-            && matches!(head.get(2), Some(b'\\' | b'/'))
-    });
-    word.starts_with(['/', '~']) || word.starts_with("\\\\") || drive
+fn word_end(text: &str) -> usize {
+    text.find(|end: char| end.is_whitespace() || ENDS.contains(&end)).unwrap_or(text.len())
+}
+
+/// The length of the root of an absolute path: `/`, `~/`, `C:\`, `\\`.
+fn root_length(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let is_separator = |at: usize| matches!(bytes.get(at), Some(b'/' | b'\\'));
+    let root = match bytes.first()? {
+        b'/' => 1,
+        b'~' => text.find('/')? + 1,
+        b'\\' if is_separator(1) => 2,
+        first if first.is_ascii_alphabetic() && bytes.get(1) == Some(&b':') && is_separator(2) => 3,
+        _ => return None,
+    };
+    let root = root + text.get(root..)?.bytes().take_while(|byte| matches!(byte, b'/' | b'\\')).count();
+    let is_user = bytes.first() != Some(&b'~')
+        || text
+            .get(..root)?
+            .bytes()
+            .all(|byte| byte == b'~' || byte == b'/' || byte == b'_' || byte.is_ascii_alphanumeric());
+    let is_named = text.get(root..)?.starts_with(|first: char| !first.is_whitespace() && !ENDS.contains(&first));
+    (is_user && is_named).then_some(root)
 }
 
 #[cfg(test)]
@@ -259,7 +359,44 @@ mod tests {
     fn command_lines_lose_folders_and_nothing_else() {
         let line = "/opt/nvidia/ncu --set full -o /home/jane/out -k regex:a|b --log-file=/tmp/l.txt ./host 1 'C:\\u\\x.exe' D@A/ ";
         let redacted = "ncu --set full -o out -k regex:a|b --log-file=l.txt ./host 1 'x.exe' D@A/ ";
-        assert_eq!(command_line(line), redacted);
+        assert_eq!(without_folders(line, false), redacted);
+    }
+
+    #[test]
+    fn paths_are_found_wherever_they_stand() {
+        let cases = [
+            ("-I/home/jane/secret", "-Isecret"),
+            ("-I/home/jane", "-Iredacted"),
+            ("-isystem/home/jane/inc -L/opt/lib", "-isysteminc -Llib"),
+            ("-IC:\\Users\\jane\\inc", "-Iinc"),
+            ("--opt=/home/jane/x,/home/jane/y", "--opt=x,y"),
+            ("file:///home/jane/a", "file:a"),
+            ("LD=/home/jane/l:/usr/lib @/home/jane/args", "LD=l:lib @args"),
+            ("\"/home/jane/my app\" ~/data host:/home/jane/b", "\"my app\" data host:b"),
+            (
+                "build/home/x ./a/b https://x.org/home/jane/a -k regex:a|b 1/2",
+                "build/home/x ./a/b https://x.org/home/jane/a -k regex:a|b 1/2",
+            ),
+        ];
+        for (line, redacted) in cases {
+            assert_eq!(without_folders(line, false), redacted, "{line}");
+        }
+    }
+
+    #[test]
+    fn prose_keeps_everything_but_folders() {
+        let failed = "Failed: /home/jane/Documents/NVIDIA Nsight Compute/2023.1.1/Sections/Rule.py:45: no x";
+        assert_eq!(without_folders(failed, true), "Failed: Rule.py:45: no x");
+        let windows = "in C:\\Users\\Jane Doe\\Documents\\r.py, line 3";
+        assert_eq!(without_folders(windows, true), "in r.py, line 3");
+        assert_eq!(without_folders("File \"/home/jane d/a b.py\", line 3", true), "File \"a b.py\", line 3");
+        for same in [
+            "L1/TEX and 3.2 byte/s, 5 /cycle, 1 / 2",
+            "see @url:docs:https://docs.nvidia.com/nsight-compute/a/b.html@ and/or @section:Occupancy:Occupancy@",
+            "variant@shape",
+        ] {
+            assert_eq!(without_folders(same, true), same);
+        }
     }
 
     #[test]

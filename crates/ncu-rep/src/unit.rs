@@ -5,7 +5,7 @@
 //! compute capability from 7.5 to 12.0. A name with suffixes in the table overrides the rule. A metric that is on no
 //! listed chip has no unit, except `%` if its name implies it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 /// Base metric (or full name, if the rule does not hold) and unit, one per line, sorted.
@@ -13,6 +13,12 @@ const TABLE: &str = include_str!("units.tsv");
 
 static UNITS: LazyLock<HashMap<&'static str, &'static str>> =
     LazyLock::new(|| TABLE.lines().filter_map(|line| line.split_once('\t')).collect());
+
+/// Units of counts and shares: the words of the table, and those of derived metrics and of metrics that the table lacks.
+static COUNTED: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
+    let words = units().flat_map(|unit| unit.split('/')).chain(["1", "hz", "Hz", "context", "launch", "GPC", "TPC"]);
+    words.filter(|word| !matches!(*word, "" | "s" | "ns")).collect()
+});
 
 /// The effect of a suffix on a unit: `per_second`, then `per_cycle` and `peak_sustained`, which is a peak per cycle
 /// (`peak_sustained_active` and similar suffixes are totals).
@@ -62,6 +68,16 @@ pub fn unit_of(metric: &str) -> &'static str {
         }
     }
     unit
+}
+
+/// Every unit that [`unit_of`] gives.
+pub(crate) fn units() -> impl Iterator<Item = &'static str> {
+    UNITS.values().copied().chain(DERIVED.iter().flat_map(|row| [row.0, row.1, row.2]))
+}
+
+/// Whether a word is the unit of a count or a share: `byte`, `inst`, `%`. Units of time are not.
+pub(crate) fn is_counted(word: &str) -> bool {
+    COUNTED.contains(word)
 }
 
 /// Metrics of the table without suffixes.

@@ -286,6 +286,55 @@ fn names_that_are_repeated_in_a_later_table_are_one_name() {
     assert_eq!(report.metric_names().collect::<Vec<_>>(), ["a", "b"]);
 }
 
+/// Every text that can name a folder, in one launch and its session.
+#[test]
+fn a_redacted_report_names_no_home_folder() {
+    let folder = "/home/jane/Documents/NVIDIA Nsight Compute/Sections";
+    let said = |kind: &str| format!("{kind}: {folder}/Rule.py:45");
+    let item = message()
+        .inside(1, message().text(1, &said("message")).int(2, 4).text(4, &said("title")))
+        .inside(8, message().text(2, "a__x.sum").double(3, 1.5).int(4, 2).text(5, &said("hint")))
+        .inside(12, message().inside(2, message().text(1, &said("column")).text(4, &said("cell"))));
+    let rule = message()
+        .text(1, "Rule")
+        .inside(3, message().inside(1, item))
+        .inside(5, message().text(6, &format!("{folder}/Rule.py")));
+    let thread = message().int(1, 1).inside(2, message().int(1, 0).inside(3, message().text(1, &said("range"))));
+    let kernel = message()
+        .int(1, 1)
+        .text(6, "f")
+        .inside(13, metric(0, Some(message().double(3, 0.1))))
+        .inside(19, rule)
+        .inside(21, message().inside(1, message().int(1, 0).text(2, &said("domain"))).inside(2, thread))
+        .text(26, &said("context"))
+        .text(27, &said("stream"));
+    let session = message()
+        .text(7, &said("comment"))
+        .inside(
+            9,
+            message()
+                .text(1, "/home/jane/app")
+                .text(2, "/home/jane")
+                .text(3, "-I/home/jane/inc")
+                .text(4, "A=/home/jane"),
+        )
+        .text(11, "ncu -I/home/jane/inc --opt=/home/jane/x file:///home/jane/a ./app");
+    let process = message().int(1, 1).text(2, "jane-pc").text(3, "/home/jane/app");
+    let header = message().int(2, 1).inside(3, session).inside(4, message().text(1, "a__x.sum")).inside(6, process);
+    let plain = file(7, &[(header, vec![kernel])]);
+    let redacted = redact(&plain).unwrap();
+    let text = String::from_utf8_lossy(&redacted);
+    assert!(!text.contains("jane") && !text.contains("NVIDIA Nsight") && !text.contains("Sections"), "{text}");
+    let report = Report::from_bytes(redacted.clone()).unwrap();
+    let launch = report.launch(0).unwrap();
+    assert_eq!(launch.metric("a__x.sum").unwrap(), Some(MetricValue::Double(0.1)));
+    let rules = launch.rule_results().unwrap();
+    assert_eq!(rules[0].items[0].message.as_ref().unwrap().text, "message: Rule.py:45");
+    assert_eq!(launch.nvtx().unwrap()[0].name, "range: Rule.py:45");
+    assert_eq!(report.session().unwrap().command_line, "ncu -Iinc --opt=x file:a ./app");
+    assert_eq!(redact(&redacted).unwrap(), redacted, "a second time changes nothing");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 

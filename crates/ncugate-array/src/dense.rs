@@ -20,7 +20,7 @@ pub struct Matrix<'a> {
 impl<'a> Matrix<'a> {
     /// A row-major matrix of `rows` by `columns`.
     pub fn new(values: &'a [f64], rows: usize, columns: usize) -> Self {
-        debug_assert!(values.len() >= rows * columns);
+        debug_assert!(holds(values, rows, columns));
         Self { values, rows, columns, row_stride: columns, column_stride: 1 }
     }
 
@@ -36,15 +36,20 @@ impl<'a> Matrix<'a> {
     }
 
     /// Whether the slice holds every element.
-    const fn is_whole(&self) -> bool {
-        self.values.len() >= self.rows * self.columns
+    fn is_whole(&self) -> bool {
+        holds(self.values, self.rows, self.columns)
     }
+}
+
+/// Whether a slice has `rows * columns` elements. A product beyond `usize` is more than any slice has.
+fn holds(values: &[f64], rows: usize, columns: usize) -> bool {
+    rows.checked_mul(columns).is_some_and(|elements| values.len() >= elements)
 }
 
 /// `c = alpha * a b`, row-major, on this thread. Does nothing if the extents do not fit.
 pub fn multiply(alpha: f64, a: Matrix<'_>, b: Matrix<'_>, c: &mut [f64]) {
     let (rows, inner, columns) = (a.rows, a.columns, b.columns);
-    let fits = b.rows == inner && c.len() >= rows * columns && a.is_whole() && b.is_whole();
+    let fits = b.rows == inner && holds(c, rows, columns) && a.is_whole() && b.is_whole();
     debug_assert!(fits, "{rows} x {inner} by {} x {columns} into {}", b.rows, c.len());
     if !fits {
         c.fill(f64::NAN); // an answer that nothing agrees with
@@ -245,6 +250,17 @@ fn exponential(x: f64, fused: impl Fn(f64, f64, f64) -> f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn extents_beyond_every_slice_are_not_held() {
+        let half = 1 << (usize::BITS / 2);
+        assert!(!holds(&[1.0], half, half), "the product is 0 when it wraps");
+        let (a, b) = (
+            Matrix { values: &[], rows: half, columns: half, row_stride: 1, column_stride: 1 },
+            Matrix::new(&[], 0, 0),
+        );
+        assert!(!a.is_whole() && b.is_whole());
+    }
 
     #[test]
     fn sums_are_over_finite_values() {

@@ -4,7 +4,7 @@
 
 use super::witness::ChipFacts;
 use crate::frame::launches::FrameError;
-use crate::frame::{CapturedLaunch, CapturedVariants, nvtx_text};
+use crate::frame::{CapturedLaunch, CapturedVariants, LaunchCounters, nvtx_text};
 use ncu_rep::{Launch, Report, ReportError};
 use ncugate_model::VariantId;
 use ncugate_model::number::short;
@@ -50,16 +50,10 @@ pub fn contradictions(plan: &Plan, reports: &[(String, Report)]) -> Result<HashM
 
 /// Describes two counters of a launch that cannot both be right.
 fn contradiction(launch: &Launch<'_>) -> Result<Option<String>, ReportError> {
-    let mut counters: HashMap<String, f64> = HashMap::new();
-    for metric in launch.metrics() {
-        let metric = metric?;
-        if let Some(value) = metric.value.as_f64().filter(|value| value.is_finite()) {
-            counters.insert(metric.name.to_owned(), value);
-        }
-    }
+    let counters = LaunchCounters::of(launch)?;
     let chip = ChipFacts::of(launch)?;
-    let read = |name: &str| counters.get(name).copied();
-    let mut names: Vec<&str> = counters.keys().map(String::as_str).collect();
+    let read = |name: &str| counters.get(name);
+    let mut names: Vec<&str> = counters.values().map(|(name, _)| name).collect();
     names.sort_unstable();
     Ok(instances(&names, &read).or_else(|| times(&names, &read, &chip)))
 }

@@ -3,7 +3,7 @@
 use super::number;
 use crate::explain::{DiagnosedLaunch, Finding, UnaskedRules};
 use ncugate_model::CleanText;
-use ncugate_model::metric::outside_full_set;
+use ncugate_model::metric::{MetricError, outside_full_set};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -85,7 +85,11 @@ impl DiagnosisRow {
         collection: &Collection,
     ) -> Self {
         let not_asked = unasked.lacks_counters().then(|| RuleCoverage::new(unasked, collection));
-        let outcome = match (has_cause, not_asked.is_some() || untimed.is_some()) {
+        let outside = unasked.outside.map(|(cc, rules)| {
+            let problem = MetricError::Chip { cc };
+            format!("{rules} of {} rules were not evaluated: {problem}.", unasked.of)
+        });
+        let outcome = match (has_cause, not_asked.is_some() || untimed.is_some() || outside.is_some()) {
             (true, _) => DiagnosisOutcome::Found,
             (false, true) => DiagnosisOutcome::NotJudged,
             (false, false) => DiagnosisOutcome::Clean,
@@ -94,14 +98,14 @@ impl DiagnosisRow {
         let rest = not_asked.as_ref().map(|not_asked| not_asked.sentence.to_string());
         let first = match outcome {
             DiagnosisOutcome::Found => None,
-            DiagnosisOutcome::NotJudged if untimed.is_none() && unasked.is_mostly_asked() => {
+            DiagnosisOutcome::NotJudged if untimed.is_none() && outside.is_none() && unasked.is_mostly_asked() => {
                 Some("No cause found, but some rules were not evaluated.".to_owned())
             }
             DiagnosisOutcome::NotJudged => Some("Not judged.".to_owned()),
             DiagnosisOutcome::Clean => Some(clean(unasked)),
         };
         let untimed = untimed.filter(|_| outcome != DiagnosisOutcome::Found);
-        let sentence = [first, untimed, rest].into_iter().flatten().collect::<Vec<_>>().join(" ");
+        let sentence = [first, untimed, outside, rest].into_iter().flatten().collect::<Vec<_>>().join(" ");
         Self { variant, shape, outcome, sentence: CleanText::whole(&sentence), not_asked }
     }
 }

@@ -21,4 +21,9 @@ impl NameIndex {
         self.index.insert(name.to_owned(), id);
         id
     }
+
+    /// The name at an index.
+    pub fn name(&self, id: u32) -> &str {
+        self.names.get(id as usize).map_or("", String::as_str)
+    }
 }

@@ -3,7 +3,8 @@
 use super::error::CsvError;
 use super::launch::{CsvLaunch, CsvMetric};
 use super::names::NameIndex;
-use super::value::base_value;
+use super::numbers::NumberForm;
+use super::value::{Unread, base_value};
 
 /// The layout of metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,6 +88,7 @@ pub(super) struct CsvRow<'a> {
     columns: &'a [CsvColumn],
     record: &'a csv::StringRecord,
     line: u64,
+    numbers: NumberForm,
 }
 
 impl<'a> CsvRow<'a> {
@@ -97,6 +99,7 @@ impl<'a> CsvRow<'a> {
         record: &'a csv::StringRecord,
         line: u64,
         form: CsvForm,
+        numbers: NumberForm,
     ) -> Result<Self, CsvError> {
         let least = match form {
             CsvForm::Wide => columns.len(),
@@ -105,7 +108,7 @@ impl<'a> CsvRow<'a> {
             }
         };
         if (least..=columns.len()).contains(&record.len()) {
-            return Ok(Self { columns, record, line });
+            return Ok(Self { columns, record, line, numbers });
         }
         Err(CsvError::Cells { line, found: record.len(), columns: columns.len() })
     }
@@ -125,7 +128,8 @@ impl<'a> CsvRow<'a> {
         if matches!(text, "" | "n/a") {
             return Ok(None);
         }
-        text.replace(',', "").parse().map(Some).map_err(|_| self.bad(name, text))
+        let plain = self.numbers.plain(text).and_then(|plain| plain.parse().ok());
+        plain.map(Some).ok_or_else(|| self.bad(name, text))
     }
 
     /// Three numbers as in `(128, 1, 1)`.
@@ -139,16 +143,24 @@ impl<'a> CsvRow<'a> {
         parts.and_then(|parts| parts.try_into().ok()).map(Some).ok_or_else(|| self.bad(name, text))
     }
 
+    /// The id that ncu prints, and the process.
+    pub fn id(&self) -> Result<(u32, Option<u32>), CsvError> {
+        let id = self.number(&CsvColumn::Id, "ID")?.ok_or_else(|| self.bad("ID", ""))?;
+        Ok((id, self.number(&CsvColumn::ProcessId, "Process ID")?))
+    }
+
+    /// The launch without its metrics.
     pub fn launch(&self) -> Result<CsvLaunch, CsvError> {
+        let (id, pid) = self.id()?;
         let nvtx = self
             .columns
             .iter()
             .zip(self.record)
             .filter(|(column, text)| **column == CsvColumn::Nvtx && !text.is_empty());
         Ok(CsvLaunch {
-            id: self.number(&CsvColumn::Id, "ID")?.ok_or_else(|| self.bad("ID", ""))?,
+            id,
             kernel: self.text(&CsvColumn::Kernel).to_owned(),
-            pid: self.number(&CsvColumn::ProcessId, "Process ID")?,
+            pid,
             process: self.text(&CsvColumn::Process).to_owned(),
             host: self.text(&CsvColumn::Host).to_owned(),
             context: self.number(&CsvColumn::Context, "Context")?,
@@ -163,17 +175,29 @@ impl<'a> CsvRow<'a> {
     }
 
     /// Adds the row's metrics: one of the long form (none for a row of a rule), all of the wide form.
-    pub fn metrics(&self, units: &[String], names: &mut NameIndex, out: &mut Vec<CsvMetric>) {
+    ///
+    /// # Errors
+    /// A value or its unit is not understood.
+    pub fn metrics(&self, units: &[String], names: &mut NameIndex, out: &mut Vec<CsvMetric>) -> Result<(), CsvError> {
         let name = self.text(&CsvColumn::MetricName);
         if !name.is_empty() {
-            let (value, unit) = base_value(self.text(&CsvColumn::MetricValue), self.text(&CsvColumn::MetricUnit));
-            out.push(CsvMetric { name: names.id(name), unit, value });
+            let unit = self.text(&CsvColumn::MetricUnit);
+            out.push(self.metric(names.id(name), name, self.text(&CsvColumn::MetricValue), unit)?);
         }
         for ((column, text), unit) in self.columns.iter().zip(self.record).zip(units) {
-            if let CsvColumn::Metric(name) = column {
-                let (value, unit) = base_value(text, unit);
-                out.push(CsvMetric { name: *name, unit, value });
+            if let CsvColumn::Metric(id) = column {
+                out.push(self.metric(*id, names.name(*id), text, unit)?);
             }
+        }
+        Ok(())
+    }
+
+    fn metric(&self, id: u32, name: &str, text: &str, unit: &str) -> Result<CsvMetric, CsvError> {
+        let (line, metric) = (self.line, name.to_owned());
+        match base_value(name, text, unit, self.numbers) {
+            Ok((value, unit)) => Ok(CsvMetric { name: id, unit, value }),
+            Err(Unread::Number) => Err(CsvError::Number { line, metric, text: text.to_owned() }),
+            Err(Unread::Unit { base }) => Err(CsvError::Unit { line, metric, unit: unit.to_owned(), base }),
         }
     }
 }

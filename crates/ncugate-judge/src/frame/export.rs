@@ -6,7 +6,6 @@
 //! become 0.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::io::{self, Write};
 
 use indexmap::{IndexMap, IndexSet};
@@ -19,6 +18,7 @@ use polars_io::ipc::IpcWriter;
 use polars_io::prelude::{ParquetCompression, ParquetWriter};
 use serde_json::{Map, Value};
 
+use super::launch_counters::LaunchCounters;
 use super::launches::{Capture, FrameError, LaunchFrames};
 use super::rows::{LaunchFilter, MetricColumns, Row, capability, launches, metrics, visit};
 use super::schema::{launches as l, metrics as m};
@@ -150,13 +150,17 @@ impl Export<'_> {
                 })?;
                 let mut values = IndexMap::new();
                 if let (MetricSelection::All, []) = (self.columns.counters, self.columns.logical) {
-                    let counters: HashMap<&str, f64> =
-                        rows.iter().filter_map(|row| Some((row.metric, row.value.as_f64()?))).collect();
+                    let counters = rows.iter().map(|row| (row.metric, row.value.clone())).collect();
                     for (name, value) in computable(capability(capture, &launch)?, &counters) {
                         values.insert(name.to_owned(), MetricValue::Double(value));
                     }
                 }
-                values.extend(rows.into_iter().map(|row| (row.metric.to_owned(), row.value.into_owned())));
+                for row in rows {
+                    let value = values.entry(row.metric.to_owned()).or_insert(MetricValue::Missing);
+                    if value.is_missing() {
+                        *value = row.value.into_owned();
+                    }
+                }
                 let nvtx = launch.nvtx(capture.name)?;
                 let row = WideLaunch {
                     kernel: launch.kernel().into_owned(),
@@ -255,7 +259,7 @@ impl<'a> LongTable<'a> {
 #[derive(Default)]
 struct WideTable {
     metrics: IndexSet<String>,
-    launches: IndexMap<(String, u32), WideLaunch>,
+    launches: Vec<((String, u32), WideLaunch)>,
 }
 
 struct WideLaunch {
@@ -284,12 +288,10 @@ impl WideLaunch {
 }
 
 /// The metrics of the catalogue whose counters a launch has, in the order of the catalogue.
-fn computable(capability: Option<ComputeCapability>, counters: &HashMap<&str, f64>) -> Vec<(&'static str, f64)> {
-    let read = |counter: &str| counters.get(counter).copied();
+fn computable(capability: Option<ComputeCapability>, counters: &LaunchCounters<'_>) -> Vec<(&'static str, f64)> {
     let value = |metric: &'static LogicalMetric| {
-        let definition = Catalogue::embedded().definition(&metric.name, capability).ok()?;
-        let is_complete = definition.metrics().iter().all(|counter| counters.contains_key(counter));
-        Some((metric.name.as_str(), is_complete.then(|| definition.evaluate(&read).value())??))
+        let definition = Catalogue::embedded().shown_definition(&metric.name, capability).ok()?;
+        Some((metric.name.as_str(), counters.evaluate(&definition)?.value()?))
     };
     Catalogue::embedded().metrics().iter().filter_map(value).collect()
 }
@@ -301,7 +303,7 @@ impl WideTable {
             launch.values.resize(launch.values.len().max(column + 1), None);
             launch.values[column] = Some(value);
         }
-        self.launches.insert(id, launch);
+        self.launches.push((id, launch));
     }
 
     fn cell<'w>(&self, launch: &'w WideLaunch, column: usize) -> &'w MetricValue<'static> {
@@ -343,21 +345,23 @@ impl WideTable {
 
     /// A frame: metrics with any text become text columns, all others columns of doubles.
     fn frame(&self) -> Result<DataFrame, ExportError> {
-        let reports: Vec<&str> = self.launches.keys().map(|(report, _)| report.as_str()).collect();
-        let kernels: Vec<&str> = self.launches.values().map(|launch| launch.kernel.as_str()).collect();
+        let reports: Vec<&str> = self.launches.iter().map(|((report, _), _)| report.as_str()).collect();
+        let kernels: Vec<&str> = self.launches.iter().map(|(_, launch)| launch.kernel.as_str()).collect();
         let mut columns: Vec<Column> = vec![
             StringChunked::from_slice(m::REPORT.into(), &reports).into_column(),
-            UInt32Chunked::from_vec(m::LAUNCH.into(), self.launches.keys().map(|(_, id)| *id).collect()).into_column(),
+            UInt32Chunked::from_vec(m::LAUNCH.into(), self.launches.iter().map(|((_, id), _)| *id).collect())
+                .into_column(),
             StringChunked::from_slice(m::KERNEL.into(), &kernels).into_column(),
         ];
         for (axis, name) in EXTENTS.into_iter().enumerate() {
-            let extents: Vec<Option<u32>> = self.launches.values().map(|launch| launch.extents()[axis]).collect();
+            let extents: Vec<Option<u32>> = self.launches.iter().map(|(_, launch)| launch.extents()[axis]).collect();
             columns.push(UInt32Chunked::from_slice_options(name.into(), &extents).into_column());
         }
-        let nvtx: Vec<Option<&str>> = self.launches.values().map(|launch| launch.nvtx.as_deref()).collect();
+        let nvtx: Vec<Option<&str>> = self.launches.iter().map(|(_, launch)| launch.nvtx.as_deref()).collect();
         columns.push(StringChunked::from_slice_options(l::NVTX.into(), &nvtx).into_column());
         for (index, name) in self.metrics.iter().enumerate() {
-            let cells: Vec<&MetricValue<'_>> = self.launches.values().map(|launch| self.cell(launch, index)).collect();
+            let cells: Vec<&MetricValue<'_>> =
+                self.launches.iter().map(|(_, launch)| self.cell(launch, index)).collect();
             let exact = |cell: &&MetricValue<'_>| super::decode::cell(cell).1.is_none();
             columns.push(if cells.iter().all(exact) {
                 let numbers: Vec<Option<f64>> = cells.iter().map(|cell| cell.as_f64()).collect();

@@ -517,6 +517,14 @@ mod tests {
     }
 
     #[test]
+    fn the_first_value_of_a_counter_that_occurs_twice_counts() {
+        let twice: [Profiled<'_>; 1] = [("1", 0, "k", "a@s", &[("x", 1.0), ("x", 2.0), ("y", f64::NAN), ("y", 3.0)])];
+        let found = counted(&twice, None);
+        assert_eq!(of(&found, "a", &["x"]), Some((Cell::Value(1.0), None)));
+        assert_eq!(of(&found, "a", &["y"]), Some((Cell::Missing("`y` has the value NaN".into()), None)));
+    }
+
+    #[test]
     fn a_counter_that_one_repeat_lacks_is_absent() {
         let launches: [Profiled<'_>; 2] =
             [("1", 0, "k", "a@s", &[("x.sum", 1.0)]), ("1", 1, "k", "a@s", &[("x.sum", f64::NAN)])];

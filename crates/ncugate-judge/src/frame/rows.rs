@@ -179,23 +179,26 @@ pub fn capability(capture: &Capture<'_>, launch: &AnyLaunch<'_>) -> Result<Optio
 /// # Errors
 /// The report is damaged.
 pub fn logical<'a>(capture: &Capture<'a>, launch: &AnyLaunch<'a>, name: &str) -> Result<LogicalValue, FrameError> {
-    let definition = match Catalogue::embedded().definition(name, capability(capture, launch)?) {
+    let definition = match Catalogue::embedded().shown_definition(name, capability(capture, launch)?) {
         Ok(definition) => definition,
         Err(error) => return Ok(LogicalValue::Undefined(error)),
     };
     let damage = RefCell::new(None);
     let read = |counter: &str| -> Option<f64> {
-        let value = match (launch, capture.origin) {
-            (AnyLaunch::Report(launch), _) => launch.metric(counter).unwrap_or_else(|error| {
-                damage.replace(Some(error));
-                None
-            }),
+        match (launch, capture.origin) {
+            (AnyLaunch::Report(launch), _) => launch
+                .metric(counter)
+                .unwrap_or_else(|error| {
+                    damage.replace(Some(error));
+                    None
+                })?
+                .as_f64(),
             (AnyLaunch::Csv(launch), Origin::Csv(csv)) => {
-                launch.metrics.iter().find(|metric| csv.name(metric) == counter).map(|metric| metric.value.clone())
+                let of_name = launch.metrics.iter().filter(|metric| csv.name(metric) == counter);
+                of_name.filter_map(|metric| metric.value.as_f64()).next()
             }
             (AnyLaunch::Csv(_), Origin::Report(_)) => None,
-        };
-        value?.as_f64()
+        }
     };
     let absent: Vec<String> =
         definition.metrics().into_iter().filter(|counter| read(counter).is_none()).map(str::to_owned).collect();

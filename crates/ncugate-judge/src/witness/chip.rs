@@ -94,14 +94,12 @@ fn attribute(launch: &Launch<'_>, name: &str) -> Result<Option<f64>, ReportError
 /// Dense operations per clock and multiprocessor for the fastest type of the tensor pipe; a multiply-add counts as
 /// two.
 ///
-/// From NVIDIA's architecture whitepapers: INT8 on Turing and Ampere, FP8 on Ada and Hopper, FP4 on Blackwell. `None`
-/// for a chip outside the table.
+/// From NVIDIA's architecture whitepapers: INT4 on Turing, Ampere and Ada, FP8 on Hopper, FP4 on Blackwell. `None` for a
+/// chip outside the table.
 const fn tensor_operations(capability: ComputeCapability) -> Option<f64> {
     Some(match (capability.major, capability.minor) {
-        (7, 5) => 2048.0,
-        (8, 0 | 7) => 4096.0,
-        (8, 6 | 9) => 2048.0,
-        (9, 0) => 8192.0,
+        (7, 5) | (8, 6 | 9) => 4096.0,
+        (8, 0 | 7) | (9, 0) => 8192.0,
         (10, 0) => 32_768.0,
         (10, 3) => 49_152.0,
         (12, 0 | 1) => 4096.0,
@@ -109,9 +107,45 @@ const fn tensor_operations(capability: ComputeCapability) -> Option<f64> {
     })
 }
 
+/// Dense FP16 operations per clock and multiprocessor of the tensor pipe, by NVIDIA's data sheets: with FP16
+/// accumulation, and at the same rate as BF16 where the chip has it. TF32 has half of it, FP8 twice.
+///
+/// Peak over boost clock and multiprocessors: RTX 2080 Ti 107.6, A100 312, RTX 3090 142, RTX 4090 330, H100 SXM 989, B200
+/// 2,250, RTX 5090 419 TFLOP/s.
+pub const fn dense_half_operations(capability: ComputeCapability) -> Option<f64> {
+    Some(match (capability.major, capability.minor) {
+        (7, 5) | (8, 6 | 9) | (12, 0 | 1) => 1024.0,
+        (8, 0 | 7) => 2048.0,
+        (9, 0) => 4096.0,
+        (10, 0 | 3) => 8192.0,
+        _ => return None,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dense_peaks_are_those_of_data_sheets() {
+        let half = |cc, sms: f64, hz| dense_half_operations(ComputeCapability::from(cc)).unwrap() * sms * hz / 1e12;
+        let sheets = [
+            ((7, 5), 68.0, 1.545e9, 107.6),
+            ((8, 0), 108.0, 1.41e9, 312.0),
+            ((8, 6), 82.0, 1.695e9, 142.0),
+            ((8, 9), 128.0, 2.52e9, 330.3),
+            ((9, 0), 132.0, 1.83e9, 989.4),
+            ((10, 0), 148.0, 1.85e9, 2250.0),
+            ((12, 0), 170.0, 2.407e9, 419.0),
+        ];
+        for (cc, sms, hz, peak) in sheets {
+            assert!((half(cc, sms, hz) / peak - 1.0).abs() < 0.01, "{cc:?}: {}", half(cc, sms, hz));
+        }
+        // INT4: 1,248 TOP/s on an A100, 1,321 on an RTX 4090.
+        let a100 = tensor_operations(ComputeCapability::new(8, 0)).unwrap() * 108.0 * 1.41e9;
+        let ada = tensor_operations(ComputeCapability::new(8, 9)).unwrap() * 128.0 * 2.52e9;
+        assert!(a100 > 1.247e15 && ada > 1.321e15, "an honest INT4 kernel is possible: {a100} {ada}");
+    }
 
     #[test]
     fn the_peaks_of_an_h200_are_its_data_sheets() {

@@ -28,7 +28,7 @@ use ncugate_phase::plan::{Arg, KernelLaunch, Method, Plan, ShapeProgram, Variant
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-pub use chip::ChipFacts;
+pub use chip::{ChipFacts, dense_half_operations};
 
 /// An error that no honest measurement reaches, as a factor. In the recordings in `profiles/` the two durations
 /// differ by at most 1.70; `cargo test --lib honest_variants -- --nocapture` prints the range.

@@ -5,6 +5,7 @@ use super::definition::{Definition, Formula, ZeroShare};
 use super::derivation::{Derivation, EntryFacts, LatencyForm, LatencyMetric, MetricSource};
 use super::family::ChipFamily;
 use super::order::Order;
+use super::signal::known_chips;
 use super::transfer::{TransferCost, TransferEffect};
 use crate::{Better, ComputeCapability, glob, is_ncu_metric};
 use globset::GlobMatcher;
@@ -121,6 +122,8 @@ pub struct Catalogue {
     orders: Vec<Order>,
     /// Upper bounds of the effect of fills and copies on a counter, by ncu's name.
     transfers: HashMap<String, TransferCost>,
+    /// The definitions that are equal on all chips of the catalogue, by metric.
+    shared: OnceLock<HashMap<String, Definition>>,
 }
 
 impl Catalogue {
@@ -226,6 +229,26 @@ impl Catalogue {
         Ok(Definition { formula, unit: metric.unit.clone() })
     }
 
+    /// The definition for a report that exists, to show and compare, never to judge. On a chip outside of the catalogue,
+    /// it is the one that all chips of the catalogue share: counters of these names exist on other chips too.
+    pub fn shown_definition(&self, name: &str, cc: Option<ComputeCapability>) -> Result<Definition, MetricError> {
+        match self.definition(name, cc) {
+            Err(MetricError::Chip { cc }) => self.shared().get(name).cloned().ok_or(MetricError::Chip { cc }),
+            other => other,
+        }
+    }
+
+    fn shared(&self) -> &HashMap<String, Definition> {
+        self.shared.get_or_init(|| {
+            let definition = |name: &str| {
+                let mut all = known_chips().map(|chip| self.definition(name, Some(chip)).ok());
+                let first = all.next()??;
+                all.all(|other| other.as_ref() == Some(&first)).then_some(first)
+            };
+            self.names().filter_map(|name| Some((name.to_owned(), definition(name)?))).collect()
+        })
+    }
+
     /// A formula with counters in place of metrics; none if the chip has no metric of a list.
     fn spelt_out(&self, formula: &Formula, cc: ComputeCapability) -> Option<Formula> {
         let counters = |names: &[String]| {
@@ -273,6 +296,7 @@ impl Catalogue {
             combinations: combinations.into_iter().flatten().collect(),
             transfers,
             orders: file.order,
+            shared: OnceLock::new(),
         })
     }
 }

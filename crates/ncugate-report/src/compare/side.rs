@@ -11,11 +11,12 @@ use crate::{number, text};
 use indexmap::{IndexMap, IndexSet};
 use ncu_rep::{Launch, ReportError};
 use ncugate_judge::GateResult;
+use ncugate_judge::frame::LaunchCounters;
 use ncugate_judge::frame::cases_of;
 use ncugate_judge::frame::launches::nvtx_text;
 use ncugate_judge::store::Fingerprint;
 use ncugate_model::metric::{Catalogue, id};
-use ncugate_model::{Cell, CleanText, ComputeCapability, Verdict};
+use ncugate_model::{CleanText, ComputeCapability, Verdict};
 use ncugate_phase::config::Workload;
 use ncugate_phase::plan::VariantRole;
 use serde::Serialize;
@@ -230,25 +231,16 @@ fn called(launch: &Launch<'_>, nvtx: &str) -> (CleanText, CleanText) {
 
 /// Numbers of a launch: catalogue metrics first, then ncu's by name.
 fn values(launch: &Launch<'_>) -> Result<Vec<(CleanText, f64)>, ReportError> {
-    let mut counters: IndexMap<&str, f64> = IndexMap::new();
-    for metric in launch.metrics() {
-        let metric = metric?;
-        // Counters of the profiler itself, and by-products of its evaluation, do not describe the kernel.
-        let own = metric.name.starts_with("profiler__") || metric.name.starts_with("derived_tempMetric");
-        if let Some(value) = metric.value.as_f64().filter(|v| v.is_finite() && !own) {
-            counters.insert(metric.name, value);
-        }
-    }
+    let counters = LaunchCounters::of(launch)?;
+    // Counters of the profiler itself, and by-products of its evaluation, do not describe the kernel.
+    let is_own = |name: &str| name.starts_with("profiler__") || name.starts_with("derived_tempMetric");
     let catalogue = Catalogue::embedded();
     let capability = launch.compute_capability()?.map(ComputeCapability::from);
     let logical = catalogue.names().filter_map(|name| {
-        let definition = catalogue.definition(name, capability).ok()?;
-        match definition.evaluate(&|counter| counters.get(counter).copied()) {
-            Cell::Value(value) => Some((name.into(), value)),
-            Cell::Missing(_) => None,
-        }
+        let definition = catalogue.shown_definition(name, capability).ok()?;
+        Some((name.into(), counters.evaluate(&definition)?.value()?))
     });
     let mut values: Vec<(CleanText, f64)> = logical.collect();
-    values.extend(counters.iter().map(|(name, value)| (CleanText::from(*name), *value)));
+    values.extend(counters.values().filter(|(name, _)| !is_own(name)).map(|(name, value)| (name.into(), value)));
     Ok(values)
 }

@@ -237,7 +237,10 @@ impl CaseFacts<'_> {
             "idle_issue" => Some(100.0 - self.number("issue_slot_utilisation")?),
             "busiest" => Some(self.busiest()?.0),
             "roofline_pct" => self.roofline(|operations| self.arithmetic_peak(operations)),
-            "tensor_roofline_pct" => self.roofline(|_| self.number(&id::TENSOR_PEAK_FP16)),
+            "tensor_roofline_pct" => {
+                let peak = self.number(&id::TENSOR_PEAK_FP16)?;
+                self.roofline(|_| Some(peak))
+            }
             "tensor_rate_pct" => {
                 let peak = self.number(&id::TENSOR_PEAK_FP16).or(self.table.tensor_peak())?;
                 Some(100.0 * self.work.flops? / (peak * self.seconds()?))

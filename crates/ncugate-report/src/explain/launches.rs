@@ -8,7 +8,7 @@ use super::profiler::{NcuObservations, observe, source_of};
 use super::rule_book::RuleBook;
 use super::unasked_rules::UnaskedRules;
 use ncu_rep::{Launch, Report, ReportError};
-use ncugate_judge::frame::Quantities;
+use ncugate_judge::frame::{LaunchCounters, Quantities};
 use ncugate_judge::witness::ChipFacts;
 use ncugate_model::metric::{Catalogue, id, signal_counters};
 use ncugate_model::{Cell, ComputeCapability, ShapeName, VariantId};
@@ -148,22 +148,13 @@ fn quantities(
     shape: &ShapeName,
     capability: Option<ComputeCapability>,
 ) -> Result<Quantities, ReportError> {
-    let mut counters: HashMap<String, f64> = HashMap::new();
-    for metric in launch.metrics() {
-        let metric = metric?;
-        if let Some(value) = metric.value.as_f64() {
-            counters.entry(metric.name.to_string()).or_insert(value);
-        }
-    }
+    let counters = LaunchCounters::of(launch)?;
     let mut table = Quantities::new([(variant.clone(), shape.clone())]);
     table.set_launches(0, [(&*variant.0).into()].into());
     let catalogue = Catalogue::embedded();
     for name in catalogue.names().chain(signal_counters()) {
-        let Ok(definition) = catalogue.definition(name, capability) else { continue };
-        let cell = definition.evaluate(&|counter| counters.get(counter).copied());
-        // A share of zero was counted, but has no value.
-        let counted = definition.metrics().iter().all(|counter| counters.contains_key(*counter));
-        if counted || matches!(cell, Cell::Value(_)) {
+        let Ok(definition) = catalogue.shown_definition(name, capability) else { continue };
+        if let Some(cell) = counters.evaluate(&definition) {
             table.set_column(name, vec![cell]);
         }
     }

@@ -24,6 +24,8 @@ pub struct UnaskedRules {
     pub facts: IndexSet<&'static str>,
     /// Metrics that the chip cannot count, among these inputs.
     pub absent: IndexSet<String>,
+    /// The chip, if it is outside of the metric catalogue, and the rules that were not evaluated for that reason.
+    pub outside: Option<(ComputeCapability, usize)>,
 }
 
 /// Percent of the rules that may lack counters in a diagnosis without a finding.
@@ -54,6 +56,8 @@ enum MissingInput {
     Fact(&'static str),
     /// A metric that the chip cannot count.
     Absent(String),
+    /// A metric whose counters are not known on this chip.
+    Outside(ComputeCapability),
 }
 
 impl Diagnosis<'_> {
@@ -103,7 +107,7 @@ impl Diagnosis<'_> {
         if let Some(Derivation::Latency(_)) = catalogue.get(&part).map(|metric| metric.derivation) {
             return Some(MissingInput::Fact("a latency measured without the profiler"));
         }
-        match catalogue.definition(&part, self.chip.capability) {
+        match catalogue.shown_definition(&part, self.chip.capability) {
             Ok(definition) => {
                 let said = facts.and_then(|facts| facts.table.cell(facts.row, &part));
                 let is_undefined = match (&definition.formula, said) {
@@ -115,7 +119,8 @@ impl Diagnosis<'_> {
                 let counters = definition.metrics().into_iter().map(str::to_owned).collect();
                 (!is_undefined).then_some(MissingInput::Counted(part, counters))
             }
-            Err(MetricError::Absent { .. } | MetricError::Chip { .. }) => Some(MissingInput::Absent(part)),
+            Err(MetricError::Absent { .. }) => Some(MissingInput::Absent(part)),
+            Err(MetricError::Chip { cc }) => Some(MissingInput::Outside(cc)),
             Err(MetricError::NotCounted { .. }) => Some(MissingInput::Fact("facts of the build")),
             Err(_) => Some(MissingInput::Counted(part, Vec::new())),
         }
@@ -140,11 +145,18 @@ impl UnaskedRules {
             return;
         }
         let mut lacks = false;
+        let outside = cases.iter().flatten().find_map(|missing| match missing {
+            MissingInput::Outside(cc) => Some(*cc),
+            _ => None,
+        });
+        if let Some(cc) = outside {
+            self.outside.get_or_insert((cc, 0)).1 += 1;
+        }
         for missing in cases.into_iter().flatten() {
             match missing {
                 MissingInput::Fact(fact) => self.facts.insert(fact),
                 MissingInput::Absent(metric) => self.absent.insert(metric),
-                MissingInput::Counted(..) => continue,
+                MissingInput::Counted(..) | MissingInput::Outside(_) => continue,
             };
             lacks = true;
         }

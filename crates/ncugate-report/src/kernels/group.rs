@@ -1,6 +1,5 @@
 //! Launches of a report by kernel and NVTX range.
 
-use super::counters::LaunchCounters;
 use super::memory::MemoryChart;
 use super::roofline::LaunchRoofline;
 use crate::explain::{self, DiagnosedLaunch, NcuObservations, RuleBook};
@@ -9,10 +8,11 @@ use crate::kernel_names::short_names;
 use crate::launch_shape::LaunchShape;
 use indexmap::{IndexMap, IndexSet};
 use ncu_rep::{Launch, Report, ReportError};
+use ncugate_judge::frame::LaunchCounters;
 use ncugate_judge::frame::launches::nvtx_text;
-use ncugate_model::metric::{Catalogue, id};
+use ncugate_model::metric::{Catalogue, ChipFamily, id};
 use ncugate_model::stats::median;
-use ncugate_model::{Cell, CleanText, ComputeCapability};
+use ncugate_model::{CleanText, ComputeCapability};
 use regex::Regex;
 use std::sync::Arc;
 
@@ -90,6 +90,8 @@ pub struct ProfiledReport {
     pub name: CleanText,
     /// Devices without duplicates.
     pub devices: IndexSet<CleanText>,
+    /// A chip outside of the metric catalogue.
+    pub outside: Option<ComputeCapability>,
     pub ncu: Option<CleanText>,
     pub launches: usize,
     /// Groups: longest total time first, those without a time last.
@@ -148,11 +150,13 @@ impl ProfiledReport {
         for (group, label) in groups.iter_mut().zip(labels) {
             group.label = label;
         }
+        let mut outside = None;
         for (at, group) in groups.iter_mut().enumerate() {
             group.median_launch = group.median_launch();
             let Some(launch) = report.launch(group.median_launch) else { continue };
             let counters = LaunchCounters::of(&launch).map_err(damaged)?;
             let capability = launch.compute_capability().map_err(damaged)?.map(ComputeCapability::from);
+            outside = outside.or(capability.filter(|chip| ChipFamily::of(*chip).is_none()));
             group.roofline = LaunchRoofline::of(&counters, capability);
             group.memory = MemoryChart::of(&counters);
             if at < DIAGNOSED {
@@ -164,6 +168,7 @@ impl ProfiledReport {
         Ok(Self {
             name: name.into(),
             devices,
+            outside,
             // `2025.3.1.0 (build 36398880) (public-release)`
             ncu: report
                 .session()
@@ -253,23 +258,12 @@ pub fn named(launch: &Launch<'_>) -> CleanText {
 
 /// Catalogue metrics of a launch, and the total number of its metrics.
 fn values(launch: &Launch<'_>) -> Result<(Vec<(String, f64)>, usize), ReportError> {
-    let mut counters: IndexMap<&str, f64> = IndexMap::new();
-    let mut collected = 0;
-    for metric in launch.metrics() {
-        let metric = metric?;
-        collected += 1;
-        if let Some(value) = metric.value.as_f64().filter(|value| value.is_finite()) {
-            counters.insert(metric.name, value);
-        }
-    }
+    let counters = LaunchCounters::of(launch)?;
     let catalogue = Catalogue::embedded();
     let capability = launch.compute_capability()?.map(ComputeCapability::from);
     let logical = catalogue.names().filter_map(|name| {
-        let definition = catalogue.definition(name, capability).ok()?;
-        match definition.evaluate(&|counter| counters.get(counter).copied()) {
-            Cell::Value(value) if value.is_finite() => Some((name.to_owned(), value)),
-            Cell::Value(_) | Cell::Missing(_) => None,
-        }
+        let definition = catalogue.shown_definition(name, capability).ok()?;
+        Some((name.to_owned(), counters.evaluate(&definition)?.value()?))
     });
-    Ok((logical.collect(), collected))
+    Ok((logical.collect(), launch.metrics().count()))
 }

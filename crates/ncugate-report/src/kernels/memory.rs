@@ -1,7 +1,7 @@
 //! The memory chart of a launch: data between the kernel, the caches and device memory.
 
-use super::counters::LaunchCounters;
 use crate::number;
+use ncugate_judge::frame::LaunchCounters;
 use ncugate_model::CleanText;
 use serde::Serialize;
 
@@ -35,7 +35,7 @@ pub struct MemoryFact {
 
 impl MemoryChart {
     /// The chart of a launch; none if no counter of it was collected.
-    pub fn of(counters: &LaunchCounters) -> Option<Self> {
+    pub fn of(counters: &LaunchCounters<'_>) -> Option<Self> {
         let fact = |label, counter: &str, factor: f64, unit: &str| {
             let text = counters.collected(counter).map(|value| match value.is_finite() {
                 true => number::with_unit(factor * value, unit),

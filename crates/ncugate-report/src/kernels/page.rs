@@ -12,7 +12,7 @@ use crate::ncu_advice::{NcuAdvice, advice};
 use crate::number;
 use indexmap::{IndexMap, IndexSet};
 use ncu_rep::SourceFile;
-use ncugate_model::metric::{Catalogue, id};
+use ncugate_model::metric::{Catalogue, MetricError, id};
 use ncugate_model::stats::median;
 use ncugate_model::{CleanText, MetricId};
 use serde::Serialize;
@@ -235,11 +235,15 @@ fn notes(report: &ProfiledReport) -> Vec<CleanText> {
     lacks.extend((!has(&id::SM_PCT)).then_some("throughputs"));
     lacks.extend((!said.clone().any(|said| !said.rules.is_empty())).then_some("ncu's rules"));
     lacks.extend((!said.any(|said| !said.hot.is_empty())).then_some("samples of instructions"));
-    if lacks.is_empty() {
-        return Vec::new();
-    }
-    let list = lacks.join(", ");
-    vec![CleanText::whole(&format!("{} holds no {list}: `ncu --set full` collects all of it", report.name))]
+    let outside = report.outside.map(|cc| {
+        let problem = MetricError::Chip { cc };
+        CleanText::whole(&format!("{problem}; this page has the metrics that are the same on all chips"))
+    });
+    let list = (!lacks.is_empty()).then(|| {
+        let list = lacks.join(", ");
+        CleanText::whole(&format!("{} holds no {list}: `ncu --set full` collects all of it", report.name))
+    });
+    outside.into_iter().chain(list).collect()
 }
 
 fn row(at: usize, group: &LaunchGroup, total: Option<f64>, columns: &[MetricId]) -> KernelRow {
@@ -367,20 +371,21 @@ fn roofline(report: &ProfiledReport) -> Result<Chart, CleanText> {
         return Err(CleanText::whole(&format!("not collected: {}; {COLLECT}", lacks.join(", "))));
     }
     let mut points: Vec<KernelPoint> = Vec::new();
-    let mut peaks: IndexMap<&str, Vec<f64>> = IndexMap::new();
+    let mut peaks: IndexMap<(&str, bool), Vec<f64>> = IndexMap::new();
     for group in &report.groups {
         for work in &group.roofline.work {
             let Some((intensity, attained)) = group.roofline.position(work) else { continue };
             let (kernel, precision, rate) = (group.label.to_string(), work.precision, work.rate);
             points.push(KernelPoint { kernel, precision, intensity, rate, attained });
-            peaks.entry(precision).or_default().extend(work.peak);
+            peaks.entry((precision, work.is_by_data_sheet)).or_default().extend(work.peak);
         }
     }
     let bandwidths: Vec<f64> = rooflines().filter_map(|roofline| roofline.bandwidth).collect();
     let bandwidth = median(&bandwidths).unwrap_or(f64::NAN);
-    let ceilings = peaks.iter().filter_map(|(name, peaks)| {
+    let ceilings = peaks.iter().filter_map(|((name, is_by_data_sheet), peaks)| {
         let peak = median(peaks).ok()?;
-        Some(Ceiling { name: (*name).to_owned(), peak, ridge: peak / bandwidth })
+        let name = if *is_by_data_sheet { format!("{name} (dense, by data sheet)") } else { (*name).to_owned() };
+        Some(Ceiling { name, peak, ridge: peak / bandwidth })
     });
     kernel_roofline(bandwidth, ceilings.collect(), &points).ok_or_else(|| {
         "no launch has both floating-point operations with a known peak and bytes of device memory".into()

@@ -3,7 +3,9 @@
 //! `SpeedOfLight_RooflineChart` and the hierarchical sections collect instructions per cycle and bytes per second; a
 //! deep profile collects sums. Both give the same rates.
 
-use super::counters::LaunchCounters;
+use super::counters::CounterRates as _;
+use ncugate_judge::frame::LaunchCounters;
+use ncugate_judge::witness::dense_half_operations;
 use ncugate_model::ComputeCapability;
 
 /// Work and traffic of a launch.
@@ -26,6 +28,8 @@ pub struct PrecisionWork {
     pub rate: f64,
     /// Peak of the rate, at the clock of the launch.
     pub peak: Option<f64>,
+    /// Whether the peak is that of data sheets, not of ncu's counter.
+    pub is_by_data_sheet: bool,
 }
 
 /// Counters of a precision.
@@ -37,10 +41,13 @@ struct PrecisionCounters {
     peak: (&'static str, f64),
     /// The chip on which the peak is verified; none for all.
     peak_on: Option<ComputeCapability>,
+    /// On other chips, multiples of the dense FP16 peak of data sheets.
+    of_half: Option<f64>,
 }
 
 const HOPPER: Option<ComputeCapability> = Some(ComputeCapability { major: 9, minor: 0 });
 const SM_CLOCK: &str = "sm__cycles_elapsed.avg.per_second";
+const SM_COUNT: &str = "device__attribute_multiprocessor_count";
 const DRAM_CLOCK: &str = "dram__cycles_elapsed.avg.per_second";
 const DRAM: &str = "dram__bytes.sum";
 
@@ -56,6 +63,7 @@ const PRECISIONS: [PrecisionCounters; 8] = [
         ]],
         peak: ("sm__sass_thread_inst_executed_op_ffma_pred_on.sum", 2.0),
         peak_on: None,
+        of_half: None,
     },
     PrecisionCounters {
         name: "FP64",
@@ -66,6 +74,7 @@ const PRECISIONS: [PrecisionCounters; 8] = [
         ]],
         peak: ("sm__sass_thread_inst_executed_op_dfma_pred_on.sum", 2.0),
         peak_on: None,
+        of_half: None,
     },
     PrecisionCounters {
         name: "FP16",
@@ -76,6 +85,7 @@ const PRECISIONS: [PrecisionCounters; 8] = [
         ]],
         peak: ("sm__sass_thread_inst_executed_op_hfma_pred_on.sum", 4.0),
         peak_on: None,
+        of_half: None,
     },
     PrecisionCounters {
         name: "FP16 tensor",
@@ -85,18 +95,21 @@ const PRECISIONS: [PrecisionCounters; 8] = [
         ],
         peak: ("sm__ops_path_tensor_src_fp16.sum", 0.5),
         peak_on: HOPPER,
+        of_half: Some(1.0),
     },
     PrecisionCounters {
         name: "BF16 tensor",
         counted: &[&[("sm__ops_path_tensor_src_bf16_dst_fp32.sum", 1.0)]],
         peak: ("sm__ops_path_tensor_src_bf16_dst_fp32.sum", 0.5),
         peak_on: HOPPER,
+        of_half: Some(1.0),
     },
     PrecisionCounters {
         name: "TF32 tensor",
         counted: &[&[("sm__ops_path_tensor_src_tf32_dst_fp32.sum", 1.0)]],
         peak: ("sm__ops_path_tensor_src_tf32_dst_fp32.sum", 0.5),
         peak_on: HOPPER,
+        of_half: Some(0.5),
     },
     PrecisionCounters {
         name: "FP8 tensor",
@@ -109,27 +122,36 @@ const PRECISIONS: [PrecisionCounters; 8] = [
         ],
         peak: ("sm__ops_path_tensor_src_fp8_sparsity_off.sum", 1.0),
         peak_on: HOPPER,
+        of_half: Some(2.0),
     },
     PrecisionCounters {
         name: "FP64 tensor",
         counted: &[&[("sm__ops_path_tensor_src_fp64.sum", 1.0)]],
         peak: ("sm__ops_path_tensor_src_fp64.sum", 1.0),
         peak_on: HOPPER,
+        of_half: None,
     },
 ];
 
 impl LaunchRoofline {
-    pub fn of(counters: &LaunchCounters, capability: Option<ComputeCapability>) -> Self {
+    pub fn of(counters: &LaunchCounters<'_>, capability: Option<ComputeCapability>) -> Self {
         let work = PRECISIONS.iter().filter_map(|precision| {
             let sum = |counted: &&[(&str, f64)]| {
                 counted.iter().try_fold(0.0, |sum, (name, operations)| Some(sum + operations * counters.rate(name)?))
             };
             let (peak, operations) = precision.peak;
             let is_known = precision.peak_on.is_none_or(|chip| capability == Some(chip));
+            let counted = counters.peak(peak, SM_CLOCK).filter(|_| is_known).map(|peak| operations * peak);
+            let of_sheet = || {
+                let half = dense_half_operations(capability?)? * precision.of_half?;
+                Some(half * counters.get(SM_COUNT)? * counters.get(SM_CLOCK)?).filter(|peak| *peak > 0.0)
+            };
+            let of_sheet = if counted.is_none() { of_sheet() } else { None };
             Some(PrecisionWork {
                 precision: precision.name,
                 rate: precision.counted.iter().find_map(sum)?,
-                peak: counters.peak(peak, SM_CLOCK).filter(|_| is_known).map(|peak| operations * peak),
+                peak: counted.or(of_sheet),
+                is_by_data_sheet: of_sheet.is_some(),
             })
         });
         Self { traffic: counters.rate(DRAM), bandwidth: counters.peak(DRAM, DRAM_CLOCK), work: work.collect() }
@@ -196,7 +218,8 @@ mod tests {
         ]);
         let roof = LaunchRoofline::of(&counters, None);
         assert_eq!((roof.traffic, roof.bandwidth), (Some(2e12), None));
-        assert_eq!(roof.work, [PrecisionWork { precision: "FP32", rate: 4.5e12, peak: None }]);
+        let work = PrecisionWork { precision: "FP32", rate: 4.5e12, peak: None, is_by_data_sheet: false };
+        assert_eq!(roof.work, [work]);
         assert_eq!(roof.position(&roof.work[0]), Some((2.25, None)));
     }
 
@@ -221,5 +244,20 @@ mod tests {
         ]);
         let peak = |capability| LaunchRoofline::of(&counters, capability).work[0].peak;
         assert_eq!((peak(HOPPER), peak(None)), (Some(100.0), None));
+    }
+
+    #[test]
+    fn other_chips_have_the_tensor_peak_of_their_data_sheet() {
+        let counters = LaunchCounters::from([
+            ("gpu__time_duration.sum", 1.0),
+            ("sm__ops_path_tensor_src_fp16.sum", 1.0),
+            ("sm__ops_path_tensor_src_fp16.sum.peak_sustained", 100.0),
+            ("sm__cycles_elapsed.avg.per_second", 2.52e9),
+            ("device__attribute_multiprocessor_count", 128.0),
+        ]);
+        let of = |chip| LaunchRoofline::of(&counters, Some(ComputeCapability::from(chip))).work[0].clone();
+        assert_eq!((of((8, 9)).peak, of((8, 9)).is_by_data_sheet), (Some(1024.0 * 128.0 * 2.52e9), true));
+        assert!(!of((9, 0)).is_by_data_sheet);
+        assert_eq!(of((7, 0)).peak, None);
     }
 }

@@ -8,7 +8,7 @@ use crate::number;
 use crate::text_table::{Alignment, TextTable};
 use ncugate_judge::frame::launches::FrameError;
 use ncugate_judge::frame::rows::{self, AnyLaunch, LogicalValue};
-use ncugate_model::metric::Catalogue;
+use ncugate_model::metric::{Catalogue, MetricError};
 use std::collections::BTreeSet;
 
 /// Metrics of the catalogue with their column heads, the most useful first.
@@ -59,12 +59,20 @@ impl LaunchList<'_> {
         let mut room =
             self.columns.map(|all| all.saturating_sub(columns.iter().map(|column| column.width().min(NAME) + 2).sum()));
         let mut missing: Vec<&str> = Vec::new();
+        let mut outside: Option<(String, Vec<&str>)> = None;
         for (name, head) in USUAL {
             let values: Vec<LogicalValue> =
                 self.launches.iter().map(|(c, launch)| rows::logical(c, launch, name)).collect::<Result<_, _>>()?;
             if values.iter().all(|value| value.number().is_none()) {
                 let is_missing = values.iter().any(|value| matches!(value, LogicalValue::NotCollected(_)));
                 missing.extend(is_missing.then_some(name));
+                let problem = values.iter().find_map(|value| match value {
+                    LogicalValue::Undefined(problem @ MetricError::Chip { .. }) => Some(problem.to_string()),
+                    _ => None,
+                });
+                if let (Some(problem), false) = (problem, is_missing) {
+                    outside.get_or_insert((problem, Vec::new())).1.push(name);
+                }
                 continue;
             }
             let unit = Catalogue::embedded().get(name).map_or("", |metric| metric.unit.as_str());
@@ -81,6 +89,9 @@ impl LaunchList<'_> {
         if !missing.is_empty() {
             line(out, &format!("note: not collected: {}; `ncu --set full` collects them", missing.join(", ")));
         }
+        if let Some((problem, names)) = outside {
+            line(out, &format!("note: not shown: {}: {problem}", names.join(", ")));
+        }
         Ok(())
     }
 
@@ -90,7 +101,8 @@ impl LaunchList<'_> {
         for (at, (capture, launch)) in self.launches.iter().enumerate() {
             rows::metrics::<FrameError>(capture, launch, metrics.columns(), |row| {
                 let column = metrics.names.get_index_of(row.metric).and_then(|column| cells.get_mut(column));
-                if let Some(cell) = column.and_then(|column| column.get_mut(at)) {
+                let cell = column.and_then(|column| column.get_mut(at)).filter(|cell| *cell == "-");
+                if let Some(cell) = cell {
                     *cell = number(&row.value);
                 }
                 Ok(())
