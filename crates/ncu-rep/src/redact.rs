@@ -302,7 +302,8 @@ fn path_at<'t>(before: &str, rest: &'t str, is_prose: bool) -> Option<&'t str> {
     // `-I/home/jane`: the value of an option of one letter, or a home folder.
     let option = word.strip_prefix('-').unwrap_or_default();
     let is_option = option.len() == 1 || (!option.is_empty() && HOMES.iter().any(|home| rest.contains(home)));
-    if !is_free && !(is_option && option.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')) {
+    let is_glued = is_option && option.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    if !(is_free || is_glued) {
         return None;
     }
     let quote = before.chars().next_back().filter(|last| matches!(last, '"' | '\'' | '`'));

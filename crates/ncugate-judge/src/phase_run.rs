@@ -5,7 +5,7 @@ use crate::frame::required_metrics;
 use crate::reference_runs::Conditions;
 use crate::store::{self, PhaseFile, Run};
 use jiff::civil::Date;
-use ncugate_phase::config::{self, Phase, Project};
+use ncugate_phase::config::{Phase, Project};
 use ncugate_phase::plan::{Plan, unroll};
 use std::path::Path;
 use std::sync::Arc;
