@@ -27,6 +27,9 @@ pub enum BuildError {
         python.display()
     )]
     NoPythonCompiler { python: PathBuf, reason: String },
+    /// The module of a kernel in Python cannot be imported.
+    #[error("importing `{}` failed: {reason}", path.display())]
+    PythonImport { path: PathBuf, reason: String },
     /// A Python package has no headers.
     #[error(
         "`{}` has no headers of `{package}`, which `include` under [build] names: {reason}; hint: install the package there, or set `python` under [build] to a Python that has it",
