@@ -27,6 +27,12 @@ pub enum BuildError {
         python.display()
     )]
     NoPythonCompiler { python: PathBuf, reason: String },
+    /// The Python of a reference was not found.
+    #[error("`{}` not found; hint: install Python, or set `python` under [build]", python.display())]
+    NoPython { python: PathBuf },
+    /// Several tools are missing.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Several(Vec<Self>),
     /// The module of a kernel in Python cannot be imported.
     #[error("importing `{}` failed: {reason}", path.display())]
     PythonImport { path: PathBuf, reason: String },

@@ -482,6 +482,14 @@ impl<'a> Compilers<'a> {
     }
 }
 
+/// Finds a Python with a compiler.
+///
+/// # Errors
+/// It cannot be started, or has none.
+pub(super) fn prove_compilers(python: &PythonEnvironment, cache: &Cache) -> Result<(), BuildError> {
+    Compilers::find(python, cache).map(drop)
+}
+
 /// The function that is compiled.
 fn function(kernel: &KernelPlan) -> &str {
     kernel.entries().first().copied().unwrap_or_default()

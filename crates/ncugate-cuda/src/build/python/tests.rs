@@ -179,6 +179,8 @@ fn what_triton_refuses_is_the_variants_and_says_why() {
     assert!(block.contains("Triton's compiler determines `block`; remove it"), "{block}");
     let constexpr = failed(&kernel, "[sweep]\nnum_warps = [4]");
     assert!(constexpr.contains("BLOCK: a constexpr without a value"), "{constexpr}");
+    let none = failed(&kernel, "[sweep]\nBLOCK = [\"nullptr\"]");
+    assert!(none.contains("BLOCK: \"nullptr\" is None only in `args`"), "{none}");
     let power = failed(&kernel, "[sweep]\nBLOCK = [250]");
     assert!(power.contains("power of 2"), "{power}");
     let absent = failed(&format!("python = \"{SOFTMAX}:softmax\""), "[sweep]\nBLOCK = [256]");
