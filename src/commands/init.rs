@@ -126,7 +126,7 @@ impl PhaseFiles {
 
     /// The files of a PyTorch function, which is called.
     fn of_function((module, function): (&str, &str), args: &InitArgs) -> Result<Self, CommandError> {
-        if module.ends_with(".py") && !Path::new(module).is_file() {
+        if args.shapes.is_empty() && module.ends_with(".py") && !Path::new(module).is_file() {
             return Err(CommandError::Usage(format!(
                 "no file `{module}`; name the file of the function, or its module"
             )));
