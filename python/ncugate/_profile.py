@@ -15,6 +15,7 @@ from contextlib import ContextDecorator
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, overload
 
 from ._binary import NcugateError, output
+from ._table import library
 
 if TYPE_CHECKING:
     import pandas
@@ -85,15 +86,11 @@ class LaunchTable:
 
     def to_pandas(self) -> "pandas.DataFrame":
         """A pandas data frame."""
-        import pandas
-
-        return pandas.DataFrame(self.rows, columns=self.columns)
+        return library("pandas").DataFrame(self.rows, columns=self.columns)
 
     def to_polars(self) -> "polars.DataFrame":
         """A polars data frame."""
-        import polars
-
-        return polars.DataFrame(self.rows, infer_schema_length=None)
+        return library("polars").DataFrame(self.rows, infer_schema_length=None)
 
     def _repr_html_(self) -> str:
         shown = self.columns[:SHOWN_COLUMNS]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import importlib
 import io
 import os
 from typing import TYPE_CHECKING, Any, List, Optional, Sequence
@@ -13,6 +14,15 @@ if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
+
+
+def library(name: str) -> Any:
+    """A module that the user installs."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        package = name.split(".")[0]
+        raise ModuleNotFoundError(f"{error}; hint: pip install {package}", name=error.name) from None
 
 
 class ArrowTable:
@@ -28,24 +38,19 @@ class ArrowTable:
 
     def to_pyarrow(self) -> "pyarrow.Table":
         """A pyarrow table over the same memory."""
-        import pyarrow.ipc
-
-        return pyarrow.ipc.open_file(pyarrow.py_buffer(self.ipc)).read_all()
+        ipc = library("pyarrow.ipc")
+        return ipc.open_file(library("pyarrow").py_buffer(self.ipc)).read_all()
 
     def to_polars(self) -> "polars.DataFrame":
         """A polars data frame."""
-        import polars
-
-        return polars.read_ipc(io.BytesIO(self.ipc))
+        return library("polars").read_ipc(io.BytesIO(self.ipc))
 
     def to_pandas(self) -> "pandas.DataFrame":
         """A pandas data frame; needs pyarrow or polars."""
         try:
             return self.to_pyarrow().to_pandas()
         except ImportError:
-            import pandas
-
-            return pandas.DataFrame(self.to_polars().to_dict(as_series=False))
+            return library("pandas").DataFrame(self.to_polars().to_dict(as_series=False))
 
     def _repr_html_(self) -> str:
         for read in (self.to_polars, self.to_pandas):

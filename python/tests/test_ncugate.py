@@ -72,6 +72,15 @@ def test_pandas_gets_the_same_values():
     assert table.to_pandas()["duration"][0] > 0
 
 
+def test_a_missing_library_is_named_with_its_installation(monkeypatch):
+    for name in ("polars", "pyarrow", "pandas"):
+        monkeypatch.setitem(sys.modules, name, None)
+    table = ncugate.ArrowTable(b"")
+    for read, package in ((table.to_polars, "polars"), (table.to_pyarrow, "pyarrow"), (table.to_pandas, "pandas")):
+        with pytest.raises(ModuleNotFoundError, match=f"hint: pip install {package}"):
+            read()
+
+
 def test_a_result_finds_its_measurements(tmp_path):
     pytest.importorskip("polars")
     result = judged("configs/softmax.toml", tmp_path)

@@ -10,10 +10,10 @@ use crate::invocation::Invocation;
 use ncugate_campaign::{
     Progress as _, absent_aids, absent_programs, build_for, prove_files, reference_problem, target,
 };
-use ncugate_cuda::build::{Arch, IncludeScope};
+use ncugate_cuda::build::{Arch, IncludeScope, prove_tools};
 use ncugate_cuda::host::{check_reference, ill_conditioned, mutant_table, null_test};
 use ncugate_judge::{
-    absent_metrics, by_duration_alone, gates_without_launch, out_of_reach, preconditions, static_gates,
+    TargetGpu, absent_metrics, by_duration_alone, gates_without_launch, out_of_reach, preconditions, static_gates,
     unlikely_limits, unlisted_metrics, weakened_checks, weakened_gates,
 };
 use ncugate_model::number::counted;
@@ -86,12 +86,13 @@ fn open_places(config: &Path) -> Option<String> {
 }
 
 /// Prints the limits of the phase's checks, and the faults that its tolerance accepts; a tolerance that proves nothing is an error.
+/// Returns the number of wrong answers that it rejects.
 fn prove_tolerance(
     (phase, plan): (&Phase, &Plan),
     args: &CheckArgs,
     found: &mut PhaseCheck,
     out: &mut Output,
-) -> Result<(), CommandError> {
+) -> Result<u32, CommandError> {
     for note in phase.workload.untested() {
         writeln!(out, "  note: {note}")?;
         found.notes.push(note.to_string());
@@ -104,11 +105,12 @@ fn prove_tolerance(
     }
     let progress = verbosity::progress();
     progress.stage("test the tolerance on wrong answers", 1);
-    let answered = check_reference(phase, plan);
     let tried = null_test(phase, &phase.bench.shapes);
+    let trials = tried.is_ok().then(|| check_reference(phase, plan)).transpose();
     progress.step("");
     progress.clear();
-    if let (false, NullTest::NotMade { reason }) = (answered?, tried?) {
+    let (tried, trials) = (tried?, trials?.unwrap_or_default());
+    if let (false, NullTest::NotMade { reason }) = (trials.is_smallest_tried, tried) {
         let note = format!("the tolerance was not tested on wrong answers here, but `run` tests it: {reason}");
         writeln!(out, "  note: {note}")?;
         found.notes.push(note);
@@ -118,7 +120,33 @@ fn prove_tolerance(
         writeln!(out, "  note: {note}")?;
         found.notes.push(note);
     }
-    Ok(())
+    Ok(trials.rejected)
+}
+
+/// Whether the phase is good as far as it is checked without a build, and the next command.
+fn say_unbuilt(phase: &Phase, config: &Path, rejected: u32, out: &mut Output) -> io::Result<()> {
+    let file = config.display();
+    if phase.is_of_reports() {
+        return writeln!(out, "  ok: config; next: `ncugate gate {file} REPORT`");
+    }
+    let tolerance = match rejected {
+        0 => String::new(),
+        rejected => format!(", reference, tolerance ({} refused)", counted(rejected as usize, "wrong answer")),
+    };
+    let arch = phase.build.arch.as_deref().unwrap_or("sm_90");
+    writeln!(out, "  ok: config{tolerance}; next: `ncugate check {file} --arch {arch}` builds it")
+}
+
+/// The target of the build. All missing tools are an error, unless a precondition prevents the build.
+fn prove_target(phase: &Phase, plan: &Plan, args: &CheckArgs) -> Result<(Arch, TargetGpu), CommandError> {
+    let parsed = |text: &Option<String>| text.as_ref().map(|text| text.parse::<Arch>()).transpose();
+    let of_phase = parsed(&phase.build.arch)?;
+    let asked = parsed(&args.arch)?.map(|arch| arch.with_suffix_of(of_phase.as_ref())).or(of_phase);
+    let (arch, target) = target(asked, args.sms)?;
+    if preconditions(phase, Some(target.capability)).iter().all(|result| result.verdict != Verdict::Fail) {
+        prove_tools(phase, plan, &arch)?;
+    }
+    Ok((arch, target))
 }
 
 /// Notes that the number of SMs that the launches depend on is unknown.
@@ -151,9 +179,14 @@ fn one(
     let (candidates, baselines) = (counted(candidates, "candidate"), counted(baselines, "baseline"));
     writeln!(out, "{}: {candidates}, {baselines}", config.display())?;
     prove_files(&phase, &plan)?;
-    if !phase.is_of_reports() {
-        prove_tolerance((&phase, &plan), args, found, out)?;
-    }
+    let target = match args.no_build || phase.is_of_reports() {
+        true => None,
+        false => Some(prove_target(&phase, &plan, args)?),
+    };
+    let rejected = match phase.is_of_reports() {
+        true => 0,
+        false => prove_tolerance((&phase, &plan), args, found, out)?,
+    };
     let notes = absent_aids(&phase).into_iter().chain(unlisted_metrics(&phase));
     let notes = notes.chain(gates_without_launch(&phase, &plan)).map(|note| format!("note: {note}"));
     let weak = weakened_gates(&phase, &plan, today)
@@ -172,17 +205,16 @@ fn one(
     }
     if args.no_build {
         note_usual_sms(&phase, found, out)?;
+        if outcome == Outcome::Passed {
+            say_unbuilt(&phase, config, rejected, out)?;
+        }
         return Ok(outcome);
     }
-    if phase.is_of_reports() {
+    let Some((arch, target)) = target else {
         let file = config.display();
         writeln!(out, "  nothing is built: `ncugate gate {file} REPORT` judges launches of ncu reports")?;
         return Ok(outcome);
-    }
-    let parsed = |text: &Option<String>| text.as_ref().map(|text| text.parse::<Arch>()).transpose();
-    let of_phase = parsed(&phase.build.arch)?;
-    let asked = parsed(&args.arch)?.map(|arch| arch.with_suffix_of(of_phase.as_ref())).or(of_phase);
-    let (arch, target) = target(asked, args.sms)?;
+    };
     found.arch = Some(arch.to_string());
     let phase = phase.on_gpu(target.sms);
     let plan = unroll(&phase)?;

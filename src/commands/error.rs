@@ -216,7 +216,8 @@ impl CommandError {
             Self::NullTest(_) | Self::Inputs(_) | Self::Baseline(_) => Outcome::Usage,
             Self::ProgramProfile(ProgramProfileError::Metric(_)) => Outcome::Usage,
             Self::Search(_) | Self::Chosen(_) | Self::Attempt(_) => Outcome::Usage,
-            Self::Build(BuildError::Arch { .. }) => Outcome::Usage,
+            Self::Build(BuildError::Arch { .. } | BuildError::PythonImport { .. }) => Outcome::Usage,
+            Self::Campaign(CampaignError::Build(BuildError::PythonImport { .. })) => Outcome::Usage,
             Self::Judge(JudgeError::NotFound(_) | JudgeError::Overlap(_)) => Outcome::Usage,
             Self::Campaign(CampaignError::Job(_) | CampaignError::Measure(MeasureError::Refused { .. })) => {
                 Outcome::Usage

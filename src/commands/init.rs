@@ -126,6 +126,11 @@ impl PhaseFiles {
 
     /// The files of a PyTorch function, which is called.
     fn of_function((module, function): (&str, &str), args: &InitArgs) -> Result<Self, CommandError> {
+        if args.shapes.is_empty() && module.ends_with(".py") && !Path::new(module).is_file() {
+            return Err(CommandError::Usage(format!(
+                "no file `{module}`; name the file of the function, or its module"
+            )));
+        }
         if args.shapes.is_empty() {
             return Err(CommandError::Usage(
                 "name the extents of the function's inputs, such as --shape 4096x8192".to_owned(),

@@ -8,9 +8,11 @@ use crate::console::Output;
 use crate::exit::Outcome;
 use crate::invocation::Invocation;
 use ncugate_campaign::search::{Exploration, SearchOutcome, with_chosen};
-use ncugate_campaign::{CampaignError, GpuWait, LiveError, LiveRun, MeasuredRun, ResumePolicy, Tools, unbuilt};
-use ncugate_cuda::build::Deduplication;
-use ncugate_cuda::host::null_test;
+use ncugate_campaign::{
+    CampaignError, GpuWait, LiveError, LiveRun, MeasuredRun, Progress as _, ResumePolicy, Tools, unbuilt,
+};
+use ncugate_cuda::build::{Deduplication, prove_tools};
+use ncugate_cuda::host::{check_reference, null_test};
 use ncugate_judge::reference_runs::{ReferenceRequest, ReferenceRuns};
 use ncugate_judge::unmet;
 use ncugate_model::ComputeCapability;
@@ -44,8 +46,15 @@ pub fn live(
         writeln!(out, "{stop}")?;
         return Ok(unmeasured(args, outcome));
     }
-    let tried = null_test(phase, &[])?;
+    prove_tools(phase, plan, &tools.arch(phase)?)?;
     let progress = verbosity::progress();
+    progress.stage("test the tolerance on wrong answers", 1);
+    let tried = null_test(phase, &[]);
+    let answered = tried.is_ok().then(|| check_reference(phase, plan)).transpose();
+    progress.step("");
+    progress.clear();
+    let tried = tried?;
+    answered?;
     let (profiles, request) = (args.folders.profiles.as_path(), &request);
     let start = if args.fresh { ResumePolicy::Fresh } else { ResumePolicy::Continue };
     let patience: GpuWait = args.waiting.into();

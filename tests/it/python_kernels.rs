@@ -125,6 +125,40 @@ fn a_copy_of_a_folder_is_compiled_with_the_modules_of_the_copy() {
     }
 }
 
+#[test]
+fn a_package_that_cannot_be_imported_is_an_error_of_the_phase_and_said_once() {
+    let Some(python) = python("NCUGATE_TEST_TRITON") else { return };
+    let place = Place::new();
+    for (name, text) in
+        [("pk/__init__.py", "from pk.sub import kern\nimport absent_module\n"), ("pk/sub/__init__.py", "")]
+    {
+        place.write(name, text);
+    }
+    place.write("pk/sub/kern.py", "import triton\n\n@triton.jit\ndef copied(x, y, n, BLOCK):\n    pass\n");
+    let phase =
+        triton_phase(&python, "").replace("kernel.py", "pk/sub/kern.py").replace("[128]", "[64, 128, 256, 512]");
+    place.write("phase.toml", &phase);
+    let finished = place.run(&["check", "phase.toml", "--arch", "sm_90"]);
+    assert_eq!((finished.status, finished.stderr.matches("absent_module'").count()), (Some(2), 1), "{finished:?}");
+    assert!(!finished.stdout.contains("candidates build"), "{finished:?}");
+}
+
+#[test]
+fn a_run_whose_kernel_cannot_be_imported_ends_with_2() {
+    let (place, variables) = machine_that_counts(&["copy_honest"], "rounds = 60");
+    let python =
+        answering(&place, "0}'\necho '{\"unit\": '$unit', \"error\": \"no GPU; hint: none\", \"import_failed\": true");
+    place.write("k.py", "");
+    let phase = std::fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    let kernel = "kernel = { python = \"k.py:copy_honest\", args = [\"y\", \"x\"] }";
+    let phase = phase.replace("kernel = { entry = \"copy_honest\" }", kernel);
+    place.write("phase.toml", &format!("{phase}\n[build]\npython = \"{}\"\n", python.display()));
+    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+    let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+    assert_eq!(finished.status, Some(2), "{finished:?}");
+    assert!(finished.stderr.contains("importing `k.py` failed: no GPU; hint: none"), "{finished:?}");
+}
+
 /// Stands for a Python with a compiler: assembles the double's kernels and reports this launch.
 fn answering(place: &Place, launch: &str) -> PathBuf {
     let source = place.path().join("copy.cu");

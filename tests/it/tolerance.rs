@@ -22,6 +22,10 @@ fn a_tolerance_that_zeros_would_meet_is_an_error_of_the_phase() {
     }
     let right = checked("tolerance = { atol = 1e-6, rtol = 1e-3 }", &[]);
     assert_eq!((right.status, right.stderr.as_str()), (Some(0), ""), "{right:?}");
+    let next = "wrong answers refused); next: `ncugate check phase.toml --arch sm_90`";
+    let said =
+        right.stdout.lines().any(|line| line.contains("ok: config, reference, tolerance (") && line.contains(next));
+    assert!(said, "{right:?}");
 }
 
 #[test]
@@ -155,31 +159,67 @@ fn a_tolerance_that_accepts_wrong_answers_is_refused_by_run_wherever_it_does() {
         ("args = [\"x\", \"y\"]", "args = [\"c_in\", \"c\"]"),
     ];
     let of_program = |changes: &[(&'static str, &'static str)]| [&[(REFERENCE, program)], changes].concat();
-    // `check` calls a program only at the smallest shape.
-    for (changes, said, is_checked) in [
-        (of_shape.to_vec(), "at shape `wide` it accepts zeros", true),
-        (
-            of_program(&of_shape),
-            "at shape `wide`, seed 0: the tolerance is too wide for output `y`: it accepts zeros",
-            false,
-        ),
-        (of_program(&[loose]), "`y`: it accepts zeros", true),
-        (nan.to_vec(), "1 of 2048 elements of output `y` are finite in the reference", true),
-        (rows.to_vec(), "at shape `many`", true),
+    for (changes, said) in [
+        (of_shape.to_vec(), "at shape `wide` it accepts zeros"),
+        (of_program(&of_shape), "at shape `wide` cause: the tolerance is too wide for output `y`: it accepts zeros"),
+        (of_program(&[loose]), "`y`: it accepts zeros"),
+        (nan.to_vec(), "1 of 2048 elements of output `y` are finite in the reference"),
+        (rows.to_vec(), "at shape `many`"),
         (
             of_program(&rows),
-            "at shape `many`, seed 0: the tolerance is too wide for output `y`: it accepts an output without its last row",
-            false,
+            "at shape `many` cause: the tolerance is too wide for output `y`: it accepts an output without its last row",
         ),
-        (gemm.to_vec(), "it accepts a copy of input `c_in`", true),
+        (gemm.to_vec(), "it accepts a copy of input `c_in`"),
     ] {
-        let (run, checked, _) = run_and_checked(&changes);
+        let (run, checked, place) = run_and_checked(&changes);
+        assert!(!place.path().join("profiles/copy").exists(), "{said}: refused before anything is built: {run:?}");
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(run.status == Some(2) && words(&run.stderr).contains(said), "{said}: {run:?}");
         assert!(!run.stdout.contains("PASS"), "{said}: {run:?}");
-        assert_eq!(checked.status, Some(if is_checked { 2 } else { 0 }), "{said}: {checked:?}");
-        assert!(!is_checked || words(&checked.stderr).contains(said), "{said}: {checked:?}");
+        assert!(checked.status == Some(2) && words(&checked.stderr).contains(said), "{said}: {checked:?}");
     }
+}
+
+#[test]
+fn a_refused_tolerance_comes_with_the_largest_that_is_not() {
+    let place = Place::new();
+    // Two answers: the larger shape has the smaller ones.
+    place.write("ref.sh", "for name in y; do cp \"$1/inputs/x.npy\" \"$1/outputs/$name.npy\"; done\n");
+    let text = include_str!("../data/copy.toml")
+        .replace("reference = \"copy\"", &format!("reference = {PROGRAM}"))
+        .replace(SHAPES, "only = { S = 2048 }\nwide = { S = 4096 }");
+    let phase = |bound: &str| {
+        let sweep = "[sweep]\nTHREADS = [128]\n[[gate]]\nname = \"spills\"\nrequire = \"spills == 0\"\n";
+        place.write("phase.toml", &(text.replace("max_abs = 2e-3", bound) + sweep));
+        place.run(&["check", "phase.toml", "--no-build"])
+    };
+    let refused = phase("max_abs = 50");
+    assert_eq!(refused.status, Some(2), "{refused:?}");
+    let words = refused.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (_, bound) = words.split_once("the largest that rejects every wrong answer is `").expect(&words);
+    let bound = bound.split_once('`').unwrap().0;
+    assert_eq!(phase(bound).status, Some(0), "{words}");
+    let value: f64 = bound.strip_prefix("max_abs = ").unwrap().parse().unwrap();
+    assert_eq!(phase(&format!("max_abs = {}", 1.2 * value)).status, Some(2), "{words}");
+}
+
+/// A phase with this `[build]`, a reference that leaves a file, and a baseline in Python.
+#[test]
+fn all_missing_tools_are_said_at_once_and_before_the_reference_is_called() {
+    let place = Place::new();
+    place.write("ref.sh", "touch called\ncp \"$1/inputs/x.npy\" \"$1/outputs/y.npy\"\n");
+    place.write("k.py", "");
+    let text = include_str!("../data/copy.toml").replace("reference = \"copy\"", &format!("reference = {PROGRAM}"));
+    let rest = "[sweep]\nTHREADS = [128]\n[[gate]]\nname = \"spills\"\nrequire = \"spills == 0\"\n\
+                [build]\nnvcc = \"no-such-nvcc\"\npython = \"no-such-python\"\n\
+                [[baseline]]\nname = \"other\"\nkernel = { python = \"k.py:f\", grid = [1], args = [\"x\", \"y\"] }\n";
+    place.write("phase.toml", &(text + rest));
+    let checked = place.run(&["check", "phase.toml", "--arch", "sm_90", "--sms", "132"]);
+    assert_eq!(checked.status, Some(3), "{checked:?}");
+    assert!(checked.stderr.contains("no-such-nvcc") && checked.stderr.contains("no-such-python"), "{checked:?}");
+    assert!(!place.path().join("called").exists(), "{checked:?}");
+    assert_eq!(place.run(&["check", "phase.toml", "--no-build"]).status, Some(0), "nothing is built");
+    assert!(place.path().join("called").exists());
 }
 
 #[test]

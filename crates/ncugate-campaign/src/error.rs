@@ -44,6 +44,12 @@ pub enum CampaignError {
     /// ncu is not usable.
     #[error(transparent)]
     Ncu(#[from] ToolError),
+    /// Neither nvcc nor ncu is usable.
+    #[error("{missing}")]
+    NoTools {
+        /// Both errors, a line each.
+        missing: String,
+    },
     /// The workload cannot be turned into a job.
     #[error(transparent)]
     Job(#[from] JobError),

@@ -47,7 +47,10 @@ impl Programs {
         let nvcc = || Nvcc::find(phase.build.nvcc.as_deref());
         let (nvcc, ncu) = rayon::join(nvcc, || Ncu::find(phase.profile.ncu.as_deref()));
         match (ncu, phase.counting) {
-            (Err(absent), CounterPolicy::Required) => nvcc.map_err(CampaignError::from).and(Err(absent.into())),
+            (Err(ncu), CounterPolicy::Required) => Err(match nvcc {
+                Ok(_) => ncu.into(),
+                Err(nvcc) => CampaignError::NoTools { missing: format!("{nvcc}\n{ncu}") },
+            }),
             (ncu, _) => Ok(Self { nvcc: nvcc?, ncu }),
         }
     }

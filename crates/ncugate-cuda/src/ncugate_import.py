@@ -29,16 +29,65 @@ def place(path):
     return [root] if folder != own else [own, root], ".".join(parts)
 
 
+# Imported modules by the file's path, and errors of imports.
+_imported = {}
+
+
+def loaded(path):
+    """The module of a file, imported once a process. If the import failed before, it raises the same error: a second one would
+    find the parts of a package that the first one imported, and skip the part that failed."""
+    path = os.path.abspath(path)
+    if path not in _imported:
+        try:
+            _imported[path] = _import(path), None
+        except (Exception, SystemExit) as error:
+            _imported[path] = None, error
+    found, error = _imported[path]
+    if error is not None:
+        raise error
+    return found
+
+
+def forget(path):
+    """Lets the next import of a file start again if the last one failed."""
+    path = os.path.abspath(path)
+    if _imported.get(path, (None, None))[1] is not None:
+        del _imported[path]
+
+
 def unloaded(path):
-    """The module of a file before its code runs. The packages around it are imported."""
+    """A further module of a file under its name, before its code runs."""
+    _, name = place(path)
+    found = importlib.util.module_from_spec(importlib.util.spec_from_file_location(name, path))
+    sys.modules[name] = found
+    return found
+
+
+def known(path):
+    """The module of a file if something has imported it; None if not."""
+    found = sys.modules.get(place(path)[1])
+    own = getattr(found, "__file__", None)
+    return found if own and os.path.realpath(own) == os.path.realpath(path) else None
+
+
+def _import(path):
     folders, name = place(path)
     for folder in reversed(folders):
         if folder not in sys.path:
             sys.path.insert(0, folder)
-    package, _, _ = name.rpartition(".")
+    package, _, own = name.rpartition(".")
+    parts = package.split(".") if package else []
+    for end in range(1, len(parts) + 1):  # a package whose import failed is imported again, although its parts are known
+        importlib.import_module(".".join(parts[:end]))
+    if known(path) is not None:  # the package imports it
+        return known(path)
+    found = unloaded(path)
+    try:
+        found.__spec__.loader.exec_module(found)
+    except BaseException:
+        sys.modules.pop(name, None)
+        raise
+    found = sys.modules.get(name, found)
     if package:
-        importlib.import_module(package)
-    spec = importlib.util.spec_from_file_location(name, path)
-    found = importlib.util.module_from_spec(spec)
-    sys.modules[name] = found
+        setattr(sys.modules[package], own, found)
     return found

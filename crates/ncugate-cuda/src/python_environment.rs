@@ -75,4 +75,43 @@ mod tests {
         let folders: Vec<PathBuf> = env::split_paths(&path).take(2).collect();
         assert_eq!(folders, [env::current_dir().unwrap().join("src"), "/opt/other".into()]);
     }
+
+    /// What a Python program prints that has the importer and these files.
+    fn printed(files: &[(&str, &str)], program: &str) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for name in ["own", "pk/sub"] {
+            std::fs::create_dir_all(path(name)).unwrap();
+        }
+        write_program(&path("own"), &[IMPORTER, ("program.py", program)]).unwrap();
+        write_program(folder.path(), files).unwrap();
+        let output = Command::new(PYTHON).arg(path("own/program.py")).current_dir(folder.path()).output().unwrap();
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    }
+
+    #[test]
+    fn a_file_of_a_package_is_imported_once_a_process() {
+        let files =
+            [("pk/__init__.py", "from . import kern"), ("pk/kern.py", "print(__name__)"), ("lone.py", "print(1)")];
+        let program = "from ncugate_import import loaded\n\
+                       assert loaded('pk/kern.py') is loaded('pk/kern.py')\nimport pk.kern\n\
+                       assert loaded('pk/kern.py') is pk.kern and loaded('lone.py') is loaded('lone.py')\n";
+        assert_eq!(printed(&files, program), "pk.kern\n1\n");
+    }
+
+    #[test]
+    fn an_import_that_failed_fails_again_although_a_part_of_its_package_is_known() {
+        let files = [
+            ("pk/__init__.py", "from pk.sub import kern\nimport absent_module"),
+            ("pk/sub/__init__.py", ""),
+            ("pk/sub/kern.py", ""),
+            ("pk/sub/other.py", ""),
+            ("exits.py", "print('run')\nraise SystemExit('no GPU')"),
+        ];
+        let program = "from ncugate_import import loaded\n\
+                       for file in ['pk/sub/kern.py', 'pk/sub/kern.py', 'pk/sub/other.py', 'exits.py', 'exits.py']:\n    \
+                       try:\n        print(loaded(file))\n    except BaseException as error:\n        print(error)\n";
+        let absent = "No module named 'absent_module'\n";
+        assert_eq!(printed(&files, program), format!("{absent}{absent}{absent}run\nno GPU\nno GPU\n"));
+    }
 }

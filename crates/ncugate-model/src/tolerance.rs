@@ -1,6 +1,7 @@
 //! The permitted difference of an output from the reference, the actual difference, and the one rule that compares them.
 
 use super::law::Law;
+use super::number::rounded_down;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -50,6 +51,14 @@ const fn is_none(hash: &u64) -> bool {
 }
 
 impl AllClose {
+    /// The bound multiplied by a factor, rounded down.
+    #[must_use]
+    pub fn lowered(self, factor: f64) -> Self {
+        let Self { atol, rtol, mismatches, own } = self;
+        let lower = |bound: f64| rounded_down(bound * factor);
+        Self { atol: lower(atol), rtol: lower(rtol), mismatches: lower(mismatches), own }
+    }
+
     /// Whether a measurement for one bound is valid for the other: the shares can differ.
     fn is_measured_as(&self, other: Self) -> bool {
         self.atol == other.atol && self.rtol == other.rtol && self.own == other.own
@@ -275,6 +284,34 @@ pub enum Violation {
 }
 
 impl Tolerance {
+    /// The tolerance with every bound multiplied by a factor and rounded down.
+    #[must_use]
+    pub fn lowered(&self, factor: f64) -> Self {
+        let lower = |bound: f64| rounded_down(bound * factor);
+        Self {
+            max_abs: self.max_abs.map(lower),
+            rel_l2: self.rel_l2.map(lower),
+            allclose: self.allclose.map(|bound| bound.lowered(factor)),
+            times_error: self.times_error.map(lower),
+            ..*self
+        }
+    }
+
+    /// The bounds as keys of a phase: `max_abs = 1e-3, rtol = 1e-2`.
+    pub fn bounds(&self) -> String {
+        let elements = self.allclose.unwrap_or_default();
+        let bounds = [
+            ("max_abs", self.max_abs),
+            ("rel_l2", self.rel_l2),
+            ("atol", Some(elements.atol).filter(|_| self.allclose.is_some())),
+            ("rtol", Some(elements.rtol).filter(|bound| *bound > 0.0)),
+            ("mismatches", Some(elements.mismatches).filter(|share| *share > 0.0)),
+            ("times_error", self.times_error),
+        ];
+        let known = bounds.into_iter().filter_map(|(key, bound)| Some(format!("{key} = {:e}", bound?)));
+        known.collect::<Vec<_>>().join(", ")
+    }
+
     /// Whether there is a bound, and every given bound is finite and not negative.
     pub fn is_usable(&self) -> bool {
         let elements = self.allclose.map_or([None; 3], |a| [Some(a.atol), Some(a.rtol), Some(a.mismatches)]);

@@ -29,7 +29,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Maximum size of a kernel's source, in bytes.
 pub(super) const MAX_SOURCE: u64 = 64 << 20;
@@ -82,6 +82,9 @@ pub struct CompilerOutput<'a> {
     pub cubin: &'a Path,
     /// The files that nvcc read.
     pub includes: Vec<PathBuf>,
+    /// Files among them that can be newer than the start, because the compiler may have built them itself; with their times
+    /// when it read them, in nanoseconds.
+    pub loaded: BTreeMap<PathBuf, u64>,
     pub log: String,
     pub symbols: EntrySymbols,
     pub started: SystemTime,
@@ -223,9 +226,14 @@ impl Cache {
             move |source| CacheError::Cache(BuildError::Cache { path, source })
         };
         let includes = &compiled.includes;
-        let later =
-            |path: &PathBuf| fs::metadata(path).and_then(|m| m.modified()).is_ok_and(|at| at > compiled.started);
-        if let Some(path) = includes.iter().find(|path| later(path)) {
+        let has_changed = |path: &PathBuf| {
+            let Ok(at) = fs::metadata(path).and_then(|found| found.modified()) else { return false };
+            match compiled.loaded.get(path) {
+                Some(read) => at != UNIX_EPOCH + Duration::from_nanos(*read),
+                None => at > compiled.started,
+            }
+        };
+        if let Some(path) = includes.iter().find(|path| has_changed(path)) {
             return Err(CacheError::Changed(path.clone()));
         }
         let gone = || CacheError::Changed(includes.first().cloned().unwrap_or_default());
@@ -384,9 +392,10 @@ mod tests {
     fn stored(cache: &Cache, inputs: &CacheInputs, header: &Path) -> Result<Artifact, CacheError> {
         let cubin = cache.temporary();
         fs::write(&cubin, b"machine code").unwrap();
-        let (includes, started) = (vec![header.to_owned()], SystemTime::now());
+        let (includes, started, loaded) = (vec![header.to_owned()], SystemTime::now(), BTreeMap::new());
         let (log, symbols) = ("warned".to_owned(), EntrySymbols::default());
-        cache.store(inputs, CompilerOutput { cubin: &cubin, includes, log, symbols, started, launch: None })
+        let compiled = CompilerOutput { cubin: &cubin, includes, loaded, log, symbols, started, launch: None };
+        cache.store(inputs, compiled)
     }
 
     #[test]
@@ -469,6 +478,7 @@ mod tests {
         let compiled = CompilerOutput {
             cubin: &cubin,
             includes: vec![header.clone()],
+            loaded: BTreeMap::new(),
             log: String::new(),
             symbols: EntrySymbols::default(),
             started,

@@ -348,7 +348,15 @@ impl<'a> Builder<'a> {
                 match self.run(&mut self.nvcc()?.link(unit, &files, self.arch, &cubin))? {
                     Ok(log) => {
                         let (includes, symbols) = (Vec::new(), EntrySymbols::default());
-                        let linked = CompilerOutput { cubin: &cubin, includes, log, symbols, started, launch: None };
+                        let linked = CompilerOutput {
+                            cubin: &cubin,
+                            includes,
+                            loaded: BTreeMap::new(),
+                            log,
+                            symbols,
+                            started,
+                            launch: None,
+                        };
                         self.stored(&inputs, linked)?
                     }
                     Err(message) => {
@@ -452,7 +460,10 @@ impl<'a> Builder<'a> {
         };
         symbols.0.retain(|entry, symbol| entry != symbol);
         let (includes, started) = (module.includes.clone(), module.started);
-        self.stored(&inputs, CompilerOutput { cubin: &cubin, includes, log, symbols, started, launch: None })
+        self.stored(
+            &inputs,
+            CompilerOutput { cubin: &cubin, includes, loaded: BTreeMap::new(), log, symbols, started, launch: None },
+        )
     }
 
     /// Notes the files that an artifact is made of.
@@ -502,7 +513,10 @@ impl<'a> Builder<'a> {
         };
         let includes = self.includes(&includes.map_err(|source| BuildError::Cache { path: rule, source })?)?;
         let symbols = EntrySymbols::default();
-        self.stored(&inputs, CompilerOutput { cubin: &cubin, includes, log, symbols, started, launch: None })
+        self.stored(
+            &inputs,
+            CompilerOutput { cubin: &cubin, includes, loaded: BTreeMap::new(), log, symbols, started, launch: None },
+        )
     }
 
     /// The files of a make rule that nvcc's version does not stand for.

@@ -27,6 +27,15 @@ pub enum BuildError {
         python.display()
     )]
     NoPythonCompiler { python: PathBuf, reason: String },
+    /// The Python of a reference was not found.
+    #[error("`{}` not found; hint: install Python, or set `python` under [build]", python.display())]
+    NoPython { python: PathBuf },
+    /// Several tools are missing.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Several(Vec<Self>),
+    /// The module of a kernel in Python cannot be imported.
+    #[error("importing `{}` failed: {reason}", path.display())]
+    PythonImport { path: PathBuf, reason: String },
     /// A Python package has no headers.
     #[error(
         "`{}` has no headers of `{package}`, which `include` under [build] names: {reason}; hint: install the package there, or set `python` under [build] to a Python that has it",

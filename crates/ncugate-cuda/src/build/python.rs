@@ -26,11 +26,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 /// The program that calls the compilers, with a file for each of them.
-const PROGRAM: [(&str, &str); 5] = [
+const PROGRAM: [(&str, &str); 6] = [
     ("ncugate_compile.py", include_str!("python/ncugate_compile.py")),
     ("ncugate_triton.py", include_str!("python/ncugate_triton.py")),
     ("ncugate_numba.py", include_str!("python/ncugate_numba.py")),
     ("ncugate_cute.py", include_str!("python/ncugate_cute.py")),
+    ("ncugate_sources.py", include_str!("python/ncugate_sources.py")),
     IMPORTER,
 ];
 /// Python prints its version at once; on a cold disk that takes some seconds.
@@ -118,8 +119,23 @@ enum Form {
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Answer {
-    Compiled { unit: usize, form: Form, launch: CompiledLaunch, symbol: Option<String>, files: Vec<PathBuf> },
-    Failed { unit: usize, error: String },
+    Compiled {
+        unit: usize,
+        form: Form,
+        launch: CompiledLaunch,
+        symbol: Option<String>,
+        files: Vec<PathBuf>,
+        /// The extension modules among the files, with their times when they were loaded: an import can build one.
+        #[serde(default)]
+        loaded: BTreeMap<PathBuf, u64>,
+    },
+    Failed {
+        unit: usize,
+        error: String,
+        /// Whether a module cannot be imported, which is no matter of the variant.
+        #[serde(default)]
+        import_failed: bool,
+    },
 }
 
 /// A kernel that is not in the cache.
@@ -218,15 +234,18 @@ impl Builder<'_> {
         let started = SystemTime::now();
         let (answers, said) = compilers.run(&request, &self.cache.temporary())?;
         let mut answers: BTreeMap<usize, Answer> = answers.into_iter().map(|a| (a.unit(), a)).collect();
-        let mut unanswered = Vec::new();
+        let (mut unanswered, mut unimported) = (Vec::new(), None);
         for missing in batch {
             let (index, kernel) = missing.placed;
             match answers.remove(&index) {
+                Some(Answer::Failed { error: reason, import_failed: true, .. }) => {
+                    unimported.get_or_insert(BuildError::PythonImport { path: kernel.source.clone(), reason });
+                }
                 Some(answer) => done(index, kernel, &self.cache_answer(&missing, answer, started)?)?,
                 None => unanswered.push(missing),
             }
         }
-        Ok((unanswered, said))
+        unimported.map_or(Ok((unanswered, said)), Err)
     }
 
     /// Stores an answer's code in the cache.
@@ -236,16 +255,16 @@ impl Builder<'_> {
         answer: Answer,
         started: SystemTime,
     ) -> Result<CompileResult, BuildError> {
-        let (launch, symbol, files) = match answer {
+        let (launch, symbol, files, loaded) = match answer {
             Answer::Failed { error, .. } => return Ok(Err(error)),
-            Answer::Compiled { launch, symbol, files, form, .. } => {
+            Answer::Compiled { launch, symbol, files, form, loaded, .. } => {
                 let mut head = [0; ELF.len()];
                 let file = fs::File::open(&missing.request.code);
                 let is_machine_code = file.and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == *ELF;
                 if is_machine_code != (form == Form::Cubin) {
                     return Ok(Err("the compiler wrote another kind of code than it reported".to_owned()));
                 }
-                (launch, symbol, files)
+                (launch, symbol, files, loaded)
             }
         };
         let entry = &missing.request.function;
@@ -256,6 +275,7 @@ impl Builder<'_> {
         let compiled = CompilerOutput {
             cubin: &missing.request.code,
             includes: files,
+            loaded,
             log: String::new(),
             symbols: EntrySymbols(symbol.into_iter().collect()),
             started,
@@ -460,6 +480,14 @@ impl<'a> Compilers<'a> {
         let said = format!("the Python compiler {}{}{last}", output.ending, if last.is_empty() { "" } else { "\n" });
         Ok((answers, said))
     }
+}
+
+/// Finds a Python with a compiler.
+///
+/// # Errors
+/// It cannot be started, or has none.
+pub(super) fn prove_compilers(python: &PythonEnvironment, cache: &Cache) -> Result<(), BuildError> {
+    Compilers::find(python, cache).map(drop)
 }
 
 /// The function that is compiled.

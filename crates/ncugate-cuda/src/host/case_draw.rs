@@ -1,8 +1,8 @@
 //! A draw of a case with its expected output, for comparison with launches.
 
 use crate::prove::{
-    CaseDraw, CaseInputs, ExpectedOutput, ExpectedOutputError, NullOutcome, PlacedNull, ReferenceSpec, ShapeSpec,
-    first_head_on_host, held_by_outputs, other_answers, plain_on_host,
+    CaseDraw, CaseInputs, ExpectedOutput, ExpectedOutputError, LowerTolerance, NullOutcome, PlacedNull, ReferenceSpec,
+    ShapeSpec, first_head_on_host, held_by_outputs, other_answers, plain_on_host,
 };
 use ncugate_model::{Defect, Law, Tolerance};
 use ncugate_phase::config::Init;
@@ -131,6 +131,7 @@ impl TriedDraw<'_> {
             true => known.iter().copied().filter(|known| *known != seed).collect(),
             false => (1..=FURTHER_SEEDS).map(|number| seed.wrapping_add(number.wrapping_mul(SEED_STEP))).collect(),
         };
+        let mut draws = Vec::new();
         for further in further {
             if accepted.is_empty() {
                 break;
@@ -140,10 +141,20 @@ impl TriedDraw<'_> {
             let said = further.said_to_all(&accepted, &draw.expected, shape, tolerance);
             let mut said = said.into_iter();
             accepted.retain(|_| said.next() != Some(NullOutcome::Rejected));
+            draws.push(further);
         }
         let Some((at, null)) = accepted.first() else { return Ok(tried) };
-        let buffer = shape.buffers[draw.expected[*at].buffer].name.clone();
-        Err(ExpectedOutputError::ProvesNothing { buffer, null: null.name(shape) })
+        let output = draw.expected[*at].buffer;
+        let is_rejected = |null: &PlacedNull, shape: &ShapeSpec, tolerance: &Tolerance| {
+            let rejects =
+                |draw: &CaseDraw, other| draw.said_to(*null, other, shape, tolerance) == NullOutcome::Rejected;
+            rejects(draw, other) || draws.iter().any(|further| rejects(further, &draw.expected))
+        };
+        let lower = LowerTolerance::largest((shape, tolerance), output, |shape, tolerance| {
+            accepted.iter().all(|null| is_rejected(null, shape, tolerance))
+        });
+        let buffer = shape.buffers[output].name.clone();
+        Err(ExpectedOutputError::ProvesNothing { buffer, null: null.name(shape), lower })
     }
 }
 
@@ -194,6 +205,7 @@ mod tests {
         let (error, asked) = tried(&ReferenceSpec::None, &|_| [0.5, 0.499]);
         let error = error.unwrap();
         assert!(error.contains("`lse`: it accepts the mean everywhere"), "{error}");
+        assert!(error.contains("the largest that rejects every wrong answer is `max_abs = 5e-4`"), "{error}");
         assert_eq!(asked.len() as u64, FURTHER_SEEDS);
         let (error, _) = tried(&ReferenceSpec::None, &|_| [0.5, 0.5]);
         assert!(error.is_some(), "an answer that is its mean does not speak for one either");

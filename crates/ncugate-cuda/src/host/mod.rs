@@ -40,7 +40,7 @@ pub use job_error::JobError;
 pub use null_test::{NullTestError, mutant_table, null_test};
 pub use phase_job::{JobPurpose, cases, reference_servers};
 pub use prestarted::{ImportTime, Preload, PrestartedWorker};
-pub use reference_check::{check_reference, ill_conditioned};
+pub use reference_check::{ToleranceTrials, check_reference, ill_conditioned};
 pub use supervisor::{
     ActivityLibrary, DeviceProbe, HUNG, JobOutcome, MeasureError, SinkError, exclude, find_activity, find_device,
     find_devices, measure,

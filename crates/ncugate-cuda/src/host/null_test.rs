@@ -2,15 +2,13 @@
 
 use super::evaluate::job_shape;
 use super::job_error::JobError;
-use crate::prove::{Builtin, ExpectedOutputError, MutationTest, ReferenceSpec, ShapeSpec};
-use ncugate_model::MutantKind;
-use ncugate_model::MutantOutcome;
+use crate::prove::{Builtin, ExpectedOutputError, LowerTolerance, MutationTest, ReferenceSpec, ShapeSpec};
 use ncugate_model::MutantTable;
 use ncugate_model::{Law, NullTest, ShapeName};
 use ncugate_phase::config::{BoundOf, Phase, Shape, WorkloadReference};
 
 /// Approximate maximum number of multiplications for one evaluation of a reference on the host.
-const MOST_WORK: f64 = 3e8;
+pub(super) const MOST_WORK: f64 = 3e8;
 
 /// Why a tolerance cannot be tried.
 #[derive(Debug, thiserror::Error)]
@@ -23,13 +21,16 @@ pub enum NullTestError {
     Reference { shape: ShapeName, source: ExpectedOutputError },
     /// The tolerance would accept null answers.
     #[error(
-        "the tolerance is too wide: at shape `{shape}` it accepts {}; lower it until `ncugate check --mutants` shows them rejected",
-        accepted.join(", ")
+        "the tolerance is too wide: at shape `{shape}` it accepts {}; {} until `ncugate check --mutants` shows them rejected",
+        accepted.join(", "),
+        LowerTolerance::remedy(lower.as_ref())
     )]
     ProvesNothing {
         /// The smallest shape.
         shape: ShapeName,
         accepted: Vec<String>,
+        /// The tolerance that rejects them there, if one does.
+        lower: Option<LowerTolerance>,
     },
 }
 
@@ -80,14 +81,11 @@ fn reject_nulls(phase: &Phase, reference: &ReferenceSpec, spec: &ShapeSpec) -> R
         let source = ExpectedOutputError::Unmoved { buffer: buffer.to_owned() };
         return Err(NullTestError::Reference { shape: spec.name.clone(), source });
     }
-    let nulls = test.mutants().into_iter().filter(|mutant| mutant.standing == MutantKind::Null);
-    let accepted = nulls.filter(|mutant| matches!(test.judge(mutant), MutantOutcome::Accepted { .. }));
-    let accepted = accepted.map(|mutant| mutant.name.to_owned()).chain(test.accepted_inputs());
-    let accepted: Vec<String> = accepted.collect();
+    let (accepted, lower) = test.accepted_nulls();
     if accepted.is_empty() {
         return Ok(());
     }
-    Err(NullTestError::ProvesNothing { shape: spec.name.clone(), accepted })
+    Err(NullTestError::ProvesNothing { shape: spec.name.clone(), accepted, lower })
 }
 
 /// Tries the tolerance on every mutant of the reference, at every shape that the host can compute. None if the reference is not
@@ -137,7 +135,7 @@ fn affordable(phase: &Phase, reference: &ReferenceSpec, shape: &Shape) -> Result
 }
 
 /// Approximate number of multiplications for one evaluation of a built-in reference.
-fn work(reference: &ReferenceSpec, spec: &ShapeSpec) -> Result<f64, NullTestError> {
+pub(super) fn work(reference: &ReferenceSpec, spec: &ShapeSpec) -> Result<f64, NullTestError> {
     let ReferenceSpec::Builtin(builtin) = reference else { return Ok(f64::INFINITY) };
     Ok(builtin.bind(spec).map_err(JobError::from)?.work(spec))
 }
@@ -157,7 +155,7 @@ fn mutation_test<'a>(
 mod tests {
     use super::*;
     use ncugate_fixtures::phase;
-    use ncugate_model::Dtype;
+    use ncugate_model::{Dtype, MutantKind, MutantOutcome};
     use ncugate_phase::config::{Amount, BufferType, Init};
 
     #[test]
@@ -167,6 +165,11 @@ mod tests {
         phase.workload.tolerance.max_abs = Some(1e9);
         let error = null_test(&phase, &[]).unwrap_err().to_string();
         assert!(error.starts_with("the tolerance is too wide: at shape `s` it accepts zeros, the mean"), "{error}");
+        let (_, bound) = error.split_once("the largest that rejects every wrong answer is `max_abs = ").unwrap();
+        phase.workload.tolerance.max_abs = bound.split_once('`').unwrap().0.parse().ok();
+        assert_eq!(null_test(&phase, &[]).unwrap(), NullTest::Held, "{error}");
+        phase.workload.tolerance.max_abs = phase.workload.tolerance.max_abs.map(|bound| 1.2 * bound);
+        assert!(null_test(&phase, &[]).is_err(), "it is the largest");
         phase.workload.reference = WorkloadReference::Npy { path: "x.npy".into() };
         assert!(matches!(null_test(&phase, &[]).unwrap(), NullTest::NotMade { .. }), "nothing is known of a file here");
     }

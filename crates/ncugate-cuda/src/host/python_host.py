@@ -17,7 +17,7 @@ import sys
 import threading
 import traceback
 
-from ncugate_import import place, unloaded
+from ncugate_import import loaded
 
 ABSENT = 2
 FAILED = 1
@@ -60,20 +60,10 @@ class Array:
 
 def module(path):
     """The module in a file."""
-    _, name = place(path)
-    known = sys.modules.get(name)
-    if known is not None and os.path.realpath(getattr(known, "__file__", None) or "") == os.path.realpath(path):
-        return known
-    found = unloaded(path)
     try:
-        found.__spec__.loader.exec_module(found)
+        return loaded(path)
     except ImportError as error:
-        del sys.modules[name]
         raise Absent(f"cannot import {path}: {error}") from error
-    except BaseException:
-        del sys.modules[name]
-        raise
-    return found
 
 
 class Function:
@@ -287,7 +277,7 @@ def said(error):
 
 
 def preload(functions):
-    """Imports modules early. A failed import fails again at the call, and is reported then."""
+    """Imports modules early. A failed import is reported at the call."""
     for where, name in functions:
         try:
             call = getattr(module(where), name, None)

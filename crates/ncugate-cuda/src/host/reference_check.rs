@@ -3,7 +3,7 @@
 use super::case_draw::{TriedDraw, comparable};
 use super::evaluate::job_shape;
 use super::job_error::JobError;
-use super::null_test::NullTestError;
+use super::null_test::{MOST_WORK, NullTestError, work};
 use crate::prove::{
     Builtin, CaseDraw, CaseInputs, ExpectedOutputError, ReferenceSpec, ShapeSpec, expected_on_host, held_by_outputs,
     magnitudes, perturbed,
@@ -12,51 +12,70 @@ use crate::python_environment::PythonEnvironment;
 use ncugate_model::{ConditioningRule, Law};
 use ncugate_phase::config::{Phase, WorkloadReference};
 use ncugate_phase::plan::{Plan, reference_answers};
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 /// Maximum number of elements in the buffers of a shape for which a reference program is called before measuring.
 const MOST_ELEMENTS: usize = 1 << 24;
+/// Maximum number of calls of a reference program at once.
+const MOST_CALLS: usize = 4;
 
-/// Fits a built-in reference to every shape, reads every file, and calls a program at the smallest shape. If that gives
-/// answers, tries the tolerance on wrong ones and returns true. A reference entry is built with the candidates.
+/// The trials of a phase's tolerance on wrong answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ToleranceTrials {
+    /// Wrong answers that it rejected.
+    pub rejected: u32,
+    /// Whether they include those of the smallest shape, so that no null test is needed.
+    pub is_smallest_tried: bool,
+}
+
+/// Fits a built-in reference to every shape, reads every file, and calls a program. Tries the tolerance on wrong answers at
+/// every shape whose reference the host computes quickly. A reference entry is built with the candidates, so the worker tries
+/// it.
 ///
 /// # Errors
 /// The reference does not fit, a file is missing or has the wrong contents, the program fails, or the tolerance proves nothing.
-pub fn check_reference(phase: &Phase, plan: &Plan) -> Result<bool, NullTestError> {
+pub fn check_reference(phase: &Phase, plan: &Plan) -> Result<ToleranceTrials, NullTestError> {
     let specs = phase.workload.shapes.iter().map(|s| job_shape(phase, None, s)).collect::<Result<Vec<_>, _>>()?;
     match &phase.workload.reference {
         WorkloadReference::Builtin { name, options } => {
             let builtin = Builtin::parse(name, options).map_err(JobError::from)?;
-            specs.iter().try_for_each(|spec| builtin.bind(spec).map(drop)).map_err(JobError::from)?;
-            Ok(false)
+            let reference = ReferenceSpec::Builtin(builtin);
+            let work = |spec| Ok::<_, NullTestError>((work(&reference, spec)?, spec));
+            let mut quick = specs.iter().map(work).collect::<Result<Vec<_>, _>>()?;
+            quick.sort_by(|(one, _), (two, _)| one.total_cmp(two));
+            let mut left = MOST_WORK;
+            quick.retain(|(work, spec)| {
+                left -= work;
+                left >= 0.0 && elements(spec) <= MOST_ELEMENTS
+            });
+            let trials = tried_at_all(phase, &reference, &quick.into_iter().map(|(_, spec)| spec).collect::<Vec<_>>())?;
+            // The null test knows more wrong answers of a built-in reference.
+            Ok(ToleranceTrials { is_smallest_tried: false, ..trials })
         }
         WorkloadReference::Npy { path } => {
             let reference = ReferenceSpec::Npy { path: path.to_string_lossy().into_owned() };
+            let trials = tried_at_all(phase, &reference, &specs.iter().collect::<Vec<_>>())?;
             for spec in &specs {
-                tried(phase, &reference, spec)?;
                 let others = phase.workload.seeds.iter().skip(1);
                 for seed in others {
                     let failed = |source| NullTestError::Reference { shape: spec.name.clone(), source };
                     answered(phase, &reference, spec, *seed).map_err(failed)?;
                 }
             }
-            Ok(!specs.is_empty())
+            Ok(trials)
         }
         WorkloadReference::Program(program) => {
-            let smallest =
-                phase.workload.smallest_shape().and_then(|shape| specs.iter().find(|s| s.name == shape.name));
-            let elements = |spec: &ShapeSpec| spec.buffers.iter().map(|buffer| buffer.elements()).sum::<usize>();
             let answers = reference_answers(phase, plan);
             // A search has no values of parameters before it has chosen some.
             if answers.iter().any(|values| values.len() < program.params.len()) {
-                return Ok(false);
+                return Ok(ToleranceTrials::default());
             }
             let (program, python) = (program.clone(), PythonEnvironment::of(&phase.build));
             let reference = ReferenceSpec::Program { program, python, answers };
-            let small = smallest.filter(|spec| elements(spec) <= MOST_ELEMENTS);
-            small.map_or(Ok(()), |spec| tried(phase, &reference, spec))?;
-            Ok(small.is_some())
+            let small: Vec<&ShapeSpec> = specs.iter().filter(|spec| elements(spec) <= MOST_ELEMENTS).collect();
+            tried_at_all(phase, &reference, &small)
         }
-        WorkloadReference::Entry { .. } | WorkloadReference::Absent => Ok(false),
+        WorkloadReference::Entry { .. } | WorkloadReference::Absent => Ok(ToleranceTrials::default()),
     }
 }
 
@@ -84,7 +103,7 @@ pub fn ill_conditioned(phase: &Phase, plan: &Plan) -> Result<Option<String>, Nul
         },
         WorkloadReference::Npy { .. } | WorkloadReference::Entry { .. } | WorkloadReference::Absent => return Ok(None),
     };
-    let is_small = spec.buffers.iter().map(|buffer| buffer.elements()).sum::<usize>() <= MOST_ELEMENTS;
+    let is_small = elements(&spec) <= MOST_ELEMENTS;
     let params = phase.workload.reference_params().len();
     if !is_small || answers.iter().any(|values| values.len() < params) {
         return Ok(None);
@@ -101,14 +120,64 @@ pub fn ill_conditioned(phase: &Phase, plan: &Plan) -> Result<Option<String>, Nul
     Ok(tolerance.conditioning(&differences).map(|reason| format!("at shape `{}`, seed {seed}: {reason}", spec.name)))
 }
 
-/// Tries the tolerance on wrong answers to the declared inputs of the first seed.
-fn tried(phase: &Phase, reference: &ReferenceSpec, spec: &ShapeSpec) -> Result<(), NullTestError> {
+fn elements(spec: &ShapeSpec) -> usize {
+    spec.buffers.iter().map(|buffer| buffer.elements()).sum()
+}
+
+/// Tries the tolerance at shapes. If it accepts wrong answers at several, the error has the smallest of the proposed
+/// tolerances.
+fn tried_at_all(
+    phase: &Phase,
+    reference: &ReferenceSpec,
+    specs: &[&ShapeSpec],
+) -> Result<ToleranceTrials, NullTestError> {
+    let smallest = phase.workload.smallest_shape().map(|shape| &shape.name);
+    let mut trials = ToleranceTrials::default();
+    let mut lowest: Option<(f64, NullTestError)> = None;
+    for together in in_parallel(specs) {
+        trials.is_smallest_tried |= together.iter().any(|spec| Some(&spec.name) == smallest);
+        let tried: Vec<_> = together.par_iter().map(|spec| tried(phase, reference, spec)).collect();
+        trials.rejected += tried.iter().flatten().sum::<u32>();
+        for error in tried.into_iter().filter_map(Result::err) {
+            let NullTestError::Reference { source: ExpectedOutputError::ProvesNothing { lower, .. }, .. } = &error
+            else {
+                return Err(error);
+            };
+            let factor = lower.as_ref().map_or(0.0, |lower| lower.factor);
+            if lowest.as_ref().is_none_or(|(least, _)| factor < *least) {
+                lowest = Some((factor, error));
+            }
+        }
+    }
+    lowest.map_or(Ok(trials), |(_, error)| Err(error))
+}
+
+/// Shapes in groups, each of which fits into the memory of one large shape. Few calls run at once, because each can use the
+/// GPU and all cores.
+fn in_parallel<'s>(specs: &[&'s ShapeSpec]) -> Vec<Vec<&'s ShapeSpec>> {
+    let mut groups: Vec<Vec<&ShapeSpec>> = Vec::new();
+    for spec in specs {
+        match groups.last_mut() {
+            Some(last)
+                if last.len() < MOST_CALLS
+                    && last.iter().map(|spec| elements(spec)).sum::<usize>() + elements(spec) <= MOST_ELEMENTS =>
+            {
+                last.push(spec);
+            }
+            _ => groups.push(vec![spec]),
+        }
+    }
+    groups
+}
+
+/// Tries the tolerance on wrong answers to the declared inputs of the first seed. Returns how many it rejected.
+fn tried(phase: &Phase, reference: &ReferenceSpec, spec: &ShapeSpec) -> Result<u32, NullTestError> {
     let known = phase.workload.seeds.as_slice();
     let seed = known.first().copied().unwrap_or(0);
     let failed = |source| NullTestError::Reference { shape: spec.name.clone(), source };
     let draw = answered(phase, reference, spec, seed).map_err(failed)?;
     let tried = TriedDraw { proof: (reference, &phase.workload.tolerance), shape: spec, seed, draw: &draw, known };
-    tried.reject_nulls(|further| answered(phase, reference, spec, further)).map(drop).map_err(failed)
+    tried.reject_nulls(|further| answered(phase, reference, spec, further)).map_err(failed)
 }
 
 /// The expected output for the declared inputs of a seed.

@@ -2,6 +2,7 @@
 
 use super::input_error::InputError;
 use super::inputs::CaseInputs;
+use super::lower_tolerance::LowerTolerance;
 use super::partial;
 use super::reference::{BufferValues, Builtin, NpyError, ProgramError, ReferenceError, program_outputs, read_npy};
 use super::reference_time::ReferenceTimer;
@@ -99,9 +100,15 @@ pub enum ExpectedOutputError {
     Unmoved { buffer: String },
     /// The tolerance accepts a null answer.
     #[error(
-        "the tolerance is too wide for output `{buffer}`: it accepts {null}; lower it, set a separate bound for the output or the shape (`tolerance.outputs`, `tolerance.shapes`), or choose inputs with more distinct outputs"
+        "the tolerance is too wide for output `{buffer}`: it accepts {null}; {}, set a separate bound for the output or the shape (`tolerance.outputs`, `tolerance.shapes`), or choose inputs with more distinct outputs",
+        LowerTolerance::remedy(lower.as_ref())
     )]
-    ProvesNothing { buffer: String, null: String },
+    ProvesNothing {
+        buffer: String,
+        null: String,
+        /// The tolerance that rejects the null answers of this shape, if one does.
+        lower: Option<LowerTolerance>,
+    },
     /// A function that judges outputs refuses the expected ones.
     #[error("`{check}` refuses the expected outputs: {reason}")]
     Unaccepted { check: String, reason: String },

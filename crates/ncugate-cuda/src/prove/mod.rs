@@ -12,6 +12,7 @@ pub(crate) mod fixtures;
 mod input_error;
 mod inputs;
 mod laws;
+mod lower_tolerance;
 mod mutant;
 mod mutation_test;
 mod null_answer;
@@ -33,6 +34,7 @@ pub use expected::{
 };
 pub use input_error::InputError;
 pub use inputs::CaseInputs;
+pub use lower_tolerance::LowerTolerance;
 pub use mutation_test::MutationTest;
 pub use null_answer::{NullOutcome, PlacedNull};
 pub use outputs::{PlacedOutput, compare_outputs};

@@ -5,12 +5,12 @@ use super::expected::{
     ExpectedOutput, ExpectedOutputError, ReferenceSpec, expected_on_host, held_by_outputs, plain_on_host,
 };
 use super::inputs::CaseInputs;
+use super::lower_tolerance::LowerTolerance;
 use super::mutant::Mutant;
 use super::null_answer::{NullAnswer, NullOutcome, PlacedNull};
 use super::reference::BoundBuiltin;
 use super::shape::ShapeSpec;
-use ncugate_model::MutantOutcome;
-use ncugate_model::{CheckOutcome, Differences, Law, Tolerance};
+use ncugate_model::{CheckOutcome, Differences, Law, MutantKind, MutantOutcome, Tolerance};
 
 /// The draws of one seed at a shape, and the answers of another seed.
 #[derive(Debug)]
@@ -62,15 +62,35 @@ impl<'a> MutationTest<'a> {
         declared.and_then(|(draw, _)| draw.unmoved(self.shape, self.tolerance))
     }
 
-    /// Inputs that the tolerance accepts as the answer to the declared inputs.
-    pub fn accepted_inputs(&self) -> Vec<String> {
+    /// The names of null answers to the declared inputs that the tolerance accepts, and the largest tolerance that accepts
+    /// none.
+    pub fn accepted_nulls(&self) -> (Vec<String>, Option<LowerTolerance>) {
+        let accepted = self.accepted_by(self.shape, self.tolerance);
+        let rejects = |shape: &ShapeSpec, tolerance: &Tolerance| self.accepted_by(shape, tolerance).is_empty();
+        let lower = match accepted.is_empty() {
+            true => None,
+            false => LowerTolerance::largest((self.shape, self.tolerance), self.builtin.output(), rejects),
+        };
+        (accepted, lower)
+    }
+
+    fn accepted_by(&self, shape: &ShapeSpec, tolerance: &Tolerance) -> Vec<String> {
+        let is_accepted = |mutant: &Mutant| {
+            mutant.standing == MutantKind::Null
+                && matches!(self.judge_by(mutant, shape, tolerance), MutantOutcome::Accepted { .. })
+        };
+        let mutants = self.mutants().into_iter().filter(is_accepted).map(|mutant| mutant.name.to_owned());
+        mutants.chain(self.accepted_inputs(shape, tolerance)).collect()
+    }
+
+    /// Inputs that a tolerance accepts as the answer to the declared inputs.
+    fn accepted_inputs(&self, shape: &ShapeSpec, tolerance: &Tolerance) -> Vec<String> {
         let declared = self.draws.iter().find(|(draw, _)| draw.law == Law::Declared);
         let Some((draw, _)) = declared else { return Vec::new() };
-        let nulls = draw.nulls(self.shape, self.tolerance).into_iter();
+        let nulls = draw.nulls(shape, tolerance).into_iter();
         let inputs = nulls.filter(|(_, null)| matches!(null, NullAnswer::Input(_)));
-        let is_accepted =
-            |null: &PlacedNull| draw.said_to(*null, &[], self.shape, self.tolerance) == NullOutcome::Accepted;
-        inputs.filter(is_accepted).map(|(_, null)| null.name(self.shape)).collect()
+        let is_accepted = |null: &PlacedNull| draw.said_to(*null, &[], shape, tolerance) == NullOutcome::Accepted;
+        inputs.filter(is_accepted).map(|(_, null)| null.name(shape)).collect()
     }
 
     /// The mutants of its reference.
@@ -80,16 +100,20 @@ impl<'a> MutationTest<'a> {
 
     /// The tolerance's outcome for the answers of a mutant.
     pub fn judge(&self, mutant: &Mutant) -> MutantOutcome {
+        self.judge_by(mutant, self.shape, self.tolerance)
+    }
+
+    fn judge_by(&self, mutant: &Mutant, shape: &ShapeSpec, tolerance: &Tolerance) -> MutantOutcome {
         let answers = self.draws.iter().filter_map(|(draw, other)| {
-            let values = mutant.answer(&self.builtin, self.shape, draw, other)?;
+            let values = mutant.answer(&self.builtin, shape, draw, other)?;
             let answer = ExpectedOutput { buffer: self.builtin.output(), values };
-            Some(draw.compare(self.shape, &[answer], self.tolerance))
+            Some(draw.compare(shape, &[answer], tolerance))
         });
         let results: Vec<_> = answers.collect();
         if results.is_empty() {
             return MutantOutcome::Equivalent;
         }
-        match case_outcome(results, self.tolerance) {
+        match case_outcome(results, tolerance) {
             CheckOutcome::Correct { differences } => MutantOutcome::Accepted { differences },
             CheckOutcome::Wrong { differences, reason, .. } => MutantOutcome::Rejected { differences, reason },
             CheckOutcome::Crashed { reason } | CheckOutcome::Skipped { reason } => {

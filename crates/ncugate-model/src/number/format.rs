@@ -188,6 +188,21 @@ pub fn in_sentence(value: f64, unit: &str) -> String {
     joined(short(value), unit)
 }
 
+/// The largest number of two digits that is not larger than a positive value: 1.9e-4 for 1.97e-4. Other values stay.
+pub fn rounded_down(value: f64) -> f64 {
+    if !(value.is_finite() && value > 0.0) {
+        return value;
+    }
+    let parsed = |text: String| text.parse::<f64>().unwrap_or(value);
+    let near = parsed(format!("{value:.1e}"));
+    if near <= value {
+        return near;
+    }
+    // The nearest is one unit of the second digit above.
+    let unit = 10_f64.powi(value.log10().floor() as i32 - 1);
+    parsed(format!("{:.1e}", near - unit))
+}
+
 /// A decimal without trailing zeros.
 fn trimmed(text: String) -> String {
     match text.contains('.') && !text.contains('e') {
@@ -340,6 +355,22 @@ fn separated(digits: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bound_is_rounded_down_to_two_digits() {
+        for (value, down) in [
+            (1.97e-4, 1.9e-4),
+            (2e-5, 2e-5),
+            (0.999, 0.99),
+            (1.004, 1.0),
+            (123.0, 120.0),
+            (9.96e-7, 9.9e-7),
+            (0.0, 0.0),
+        ] {
+            assert_eq!(rounded_down(value), down);
+        }
+        assert!(rounded_down(f64::NAN).is_nan());
+    }
 
     #[test]
     fn three_significant_digits_and_whole_numbers_whole() {

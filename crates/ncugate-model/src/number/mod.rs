@@ -8,5 +8,5 @@ pub mod text;
 pub use clean_text::CleanText;
 pub use format::{
     Number, against, age, change, changed, counted, distance, in_sentence, limit, measured_and_limit, multiple, plain,
-    related, said_beside, seconds, share, short, signed, unit, with_unit,
+    related, rounded_down, said_beside, seconds, share, short, signed, unit, with_unit,
 };

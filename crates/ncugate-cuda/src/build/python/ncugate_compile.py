@@ -20,7 +20,8 @@ import traceback
 import ncugate_cute
 import ncugate_numba
 import ncugate_triton
-from ncugate_import import search_path, unloaded
+from ncugate_import import forget, loaded, place, unloaded
+from ncugate_sources import sources, watch
 
 COMPILERS = (ncugate_triton, ncugate_numba, ncugate_cute)
 # Packages of the compilers, and further packages that influence the code.
@@ -45,25 +46,37 @@ def versions():
     return {"python": sys.version.split()[0], "packages": {name: own for name, own in found.items() if own}}
 
 
-def module(path, values):
-    """The module in a file. If the file assigns one of `values` to a global, the global has the value of the variant, and so has
-    what the file computes from it."""
+class ImportFailed(Exception):
+    """A module cannot be imported, whatever the variant. A second attempt in this process would find a part of its package."""
+
+
+class ValueRefused(Exception):
+    """A module cannot be imported with a variant's values of its globals."""
+
+
+def module(path):
+    """The module in a file, which is imported once."""
     try:
-        return imported(path, values)
-    except TypeError:
-        raise  # a parameter that the module does not have
-    except Exception as error:
-        hint = "a file that runs or times its kernels needs `if __name__ == \"__main__\":` around that"
-        if isinstance(error, ModuleNotFoundError):
-            hint = f"install `{error.name}` for {sys.executable}, or name another Python with `[build] python`"
-        raise ImportError(f"importing `{path}` failed: {type(error).__name__}: {error}; hint: {hint}") from error
+        found = loaded(path)
+    except (Exception, SystemExit) as error:
+        raise ImportFailed(reason(error)) from error
+    sys.modules[place(path)[1]] = found  # and not a copy for an earlier variant
+    return found
 
 
-def imported(path, values):
-    found = unloaded(path)
-    if not values:
-        found.__spec__.loader.exec_module(found)
-        return found
+def reason(error):
+    """Why an import failed, and a hint."""
+    hint = "a file that runs or times its kernels needs `if __name__ == \"__main__\":` around that"
+    if isinstance(error, ModuleNotFoundError):
+        hint = f"install `{error.name}` for {sys.executable}, or name another Python with `[build] python`"
+    elif isinstance(error, ImportError):
+        hint = f"the packages of {sys.executable} do not fit together, or one needs a GPU to be imported"
+    return f"{type(error).__name__}: {error}; hint: {hint}"
+
+
+def copied(path, values):
+    """A further module of a file that assigns `values` to globals: they have the values of the variant, and so has what the
+    file computes from them."""
     with open(path, "rb") as file:
         tree = ast.parse(file.read(), path)
     for name, value in values.items():
@@ -75,7 +88,12 @@ def imported(path, values):
             )
         statement.value = ast.Constant(value)
     ast.fix_missing_locations(tree)
-    exec(compile(tree, path, "exec"), found.__dict__)
+    found = unloaded(path)
+    try:
+        exec(compile(tree, path, "exec"), found.__dict__)
+    except Exception as error:
+        given = ", ".join(f"{name} = {value}" for name, value in values.items())
+        raise ValueRefused(f"importing `{path}` with {given} failed: {type(error).__name__}: {error}") from error
     return found
 
 
@@ -97,23 +115,6 @@ def assigned(tree, name):
     return own[0] if plain else None
 
 
-def sources(found):
-    """Files of the modules imported from the folder of the kernel, the working directory or `PYTHONPATH`, without packages
-    installed below them."""
-    roots = (os.getcwd(), os.path.dirname(found.__file__), *search_path())
-    roots = tuple(os.path.join(os.path.realpath(root), "") for root in roots)
-    own = os.path.join(os.path.dirname(os.path.realpath(__file__)), "")
-    files = {os.path.realpath(found.__file__)}
-    for other in [module for name, module in sys.modules.items() if name != "__main__"]:
-        path = getattr(other, "__file__", None)
-        # A module without a file can say a relative one: `torch.classes` does.
-        path = os.path.realpath(path) if path and os.path.isabs(path) and os.path.isfile(path) else None
-        inside = [path[len(root) :] for root in roots if path and path.startswith(root)]
-        if any("site-packages" not in rest for rest in inside) and not path.startswith(own):
-            files.add(path)
-    return sorted(files)
-
-
 def made(thing, name, constants):
     """The result of a function or class that is not itself a kernel, called with the parameters that it takes by name; and the others."""
     taken = inspect.signature(thing).parameters
@@ -130,20 +131,29 @@ def made(thing, name, constants):
 
 def kernel(unit, values):
     """The module, the kernel with its compiler, and the unused parameters."""
+    path = unit["source"]
     try:
-        found = module(unit["source"], values)
+        found = copied(path, values) if values else module(path)
     except Exception:
         if not ncugate_numba.deferred():  # Numba compiles a kernel with a signature at its definition, for the GPU of the machine
             raise
-        found = module(unit["source"], values)
+        forget(path)
+        found = copied(path, values) if values else module(path)
     name = unit["function"]
     thing = getattr(found, name, None)
     if thing is None:
-        raise AttributeError(f"{unit['source']} has no `{name}`")
+        raise AttributeError(f"{path} has no `{name}`")
     constants = {key: value for key, value in unit["constants"] if key not in values}
     compiler = next((compiler for compiler in COMPILERS if compiler.takes(thing)), None)
     if compiler is None and (inspect.isfunction(thing) or inspect.isclass(thing)):
-        thing, constants = made(thing, name, constants)
+        try:
+            thing, constants = made(thing, name, constants)
+        except (ImportError, SystemExit) as error:
+            raise ImportFailed(reason(error)) from error
+        except Exception as error:
+            if any(frame.f_code.co_name == "<module>" for frame, _ in traceback.walk_tb(error.__traceback__)):
+                raise ImportFailed(reason(error)) from error
+            raise
         compiler = next((compiler for compiler in COMPILERS if compiler.takes(thing)), None)
         name = f"{name}(...)"
     if compiler is None:
@@ -162,22 +172,24 @@ def compiled(request, unit):
     with open(unit["code"], "wb") as out:
         out.write(code.encode() if is_text else code)
     form = "ptx" if is_text else "cubin"
-    return {"unit": unit["unit"], "form": form, "launch": launch, "symbol": symbol, "files": sources(found)}
+    return {"unit": unit["unit"], "form": form, "launch": launch, "symbol": symbol, **sources(found)}
 
 
 def attempt(request, unit):
     try:
         return compiled(request, unit)
     except Exception as error:
-        text = "".join(traceback.format_exception_only(type(error), error)).strip()
-        text = re.sub("\x1b\\[[0-9;]*m", "", text)  # colours
-        return {"unit": unit["unit"], "error": text}
+        is_own = isinstance(error, (ImportFailed, ValueRefused))
+        text = str(error) if is_own else "".join(traceback.format_exception_only(type(error), error))
+        text = re.sub("\x1b\\[[0-9;]*m", "", text.strip())  # colours
+        return {"unit": unit["unit"], "error": text, "import_failed": isinstance(error, ImportFailed)}
 
 
 def main(path):
     sys.path.remove(os.path.dirname(os.path.abspath(__file__)))  # modules of kernels are not searched here
     with open(path) as file:
         request = json.load(file)
+    watch()
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # output of a module during its import is not an answer
     units = request["units"]

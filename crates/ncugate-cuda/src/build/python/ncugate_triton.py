@@ -38,6 +38,12 @@ def source(fn, unit, constants):
             f"{', '.join(unknown)}: neither a parameter of {fn.__name__}({', '.join(fn.arg_names)}) nor an option; "
             f"options: {', '.join(sorted(OPTIONS))}"
         )
+    absent = [name for name, value in constexprs.items() if isinstance(value, str) and value == "nullptr"]
+    if absent:
+        raise TypeError(
+            f"{', '.join(absent)}: \"nullptr\" is None only in `args`; a constexpr of the sweep cannot be None, so use a copy of the "
+            "kernel with that value"
+        )
     passed = [parameter for parameter in fn.params if parameter.name not in constexprs]
     missing = [parameter.name for parameter in passed if parameter.is_constexpr]
     if missing:

@@ -179,6 +179,8 @@ fn what_triton_refuses_is_the_variants_and_says_why() {
     assert!(block.contains("Triton's compiler determines `block`; remove it"), "{block}");
     let constexpr = failed(&kernel, "[sweep]\nnum_warps = [4]");
     assert!(constexpr.contains("BLOCK: a constexpr without a value"), "{constexpr}");
+    let none = failed(&kernel, "[sweep]\nBLOCK = [\"nullptr\"]");
+    assert!(none.contains("BLOCK: \"nullptr\" is None only in `args`"), "{none}");
     let power = failed(&kernel, "[sweep]\nBLOCK = [250]");
     assert!(power.contains("power of 2"), "{power}");
     let absent = failed(&format!("python = \"{SOFTMAX}:softmax\""), "[sweep]\nBLOCK = [256]");
@@ -241,12 +243,99 @@ fn a_kernel_in_a_package_is_imported_as_a_part_of_it() {
     std::thread::sleep(Duration::from_millis(20));
     let of = |file: &str| plan(&format!("python = \"{}:k\"", path(file).display()), "[sweep]\nnum_warps = [1]");
     built(&build(&of("library/ops/scale.py"), &python, &path("cache")).unwrap().0[0]);
-    let runs = build(&of("library/ops/timed.py"), &python, &path("cache")).unwrap().0;
-    let said = message(&runs[0]);
+    let said = build(&of("library/ops/timed.py"), &python, &path("cache")).unwrap_err().to_string();
     assert!(
         said.contains("importing `") && said.contains("SystemError: no GPU") && said.contains("__main__"),
         "{said}"
     );
+}
+
+const COPY: &str =
+    "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef k(x, y, R, C):\n    tl.store(y, tl.load(x))\n";
+
+/// Files of a project, older than the build that follows.
+fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    std::thread::sleep(Duration::from_millis(20));
+    folder
+}
+
+fn kernel_of(folder: &tempfile::TempDir, of: &str, sweep: &str) -> (Phase, Plan) {
+    plan(&format!("python = \"{}\"", folder.path().join(of).display()), sweep)
+}
+
+#[test]
+fn a_package_that_cannot_be_imported_ends_the_build_with_one_error() {
+    let Some(python) = python() else { return };
+    let factory = "def make(num):\n    from pk.sub.kern import k\n    return k\n";
+    let init = "from pk.sub import kern\nimport module_that_is_absent\n";
+    let files = [("pk/__init__.py", init), ("pk/sub/__init__.py", ""), ("pk/sub/kern.py", COPY), ("f.py", factory)];
+    let folder = project(&files);
+    let several = "[sweep]\nnum_warps = [1, 2, 4, 8, 16, 32]";
+    for (of, sweep) in [("pk/sub/kern.py:k", several), ("f.py:make", &format!("{several}\nnum = [1]"))] {
+        let error = build(&kernel_of(&folder, of, sweep), &python, &folder.path().join("cache")).unwrap_err();
+        assert!(matches!(error, BuildError::PythonImport { .. }), "{error:?}");
+        let said = error.to_string();
+        assert!(said.contains("No module named 'module_that_is_absent'; hint: install"), "{said}");
+    }
+}
+
+#[test]
+fn a_module_that_its_package_imports_runs_once() {
+    let Some(python) = python() else { return };
+    let kern = format!("open(__file__ + '.log', 'a').write(__name__ + '\\n')\n{COPY}");
+    let folder = project(&[("pk/__init__.py", "from . import kern\n"), ("pk/kern.py", &kern)]);
+    let plan = kernel_of(&folder, "pk/kern.py:k", "[sweep]\nnum_warps = [1]");
+    built(&build(&plan, &python, &folder.path().join("cache")).unwrap().0[0]);
+    assert_eq!(fs::read_to_string(folder.path().join("pk/kern.py.log")).unwrap(), "pk.kern\n");
+}
+
+/// A module of machine code that the import of a package compiles, as PyTorch and Triton do; and then one more statement.
+fn compiling(into: &str, then: &str) -> String {
+    format!(
+        "import importlib.util, os, subprocess\n\
+         source = 'struct {{ long head[5]; const char *name; const char *doc; long size; void *rest[5]; }} about = {{{{1}}, \"made\"}};' \\\n    \
+         ' void *PyModuleDef_Init(void *); void *PyInit_made(void) {{ return PyModuleDef_Init(&about); }}'\n\
+         folder = {into}\nos.makedirs(folder, exist_ok=True)\nfile = os.path.join(folder, 'made.so')\n\
+         if not os.path.exists(file):\n    subprocess.run(['cc', '-shared', '-fPIC', '-x', 'c', '-', '-o', file], input=source, text=True, check=True)\n\
+         spec = importlib.util.spec_from_file_location('made', file)\nmade = importlib.util.module_from_spec(spec)\n\
+         import sys\nsys.modules['made'] = made\n{then}\n{COPY}"
+    )
+}
+
+#[test]
+fn what_an_import_writes_to_a_cache_is_no_source_and_what_it_builds_elsewhere_has_not_changed() {
+    let Some(python) = python() else { return };
+    for (into, is_source) in
+        [("os.environ['TRITON_CACHE_DIR'] + '/abc'", false), ("os.path.dirname(__file__) + '/build'", true)]
+    {
+        let folder = project(&[("k.py", &compiling(into, ""))]);
+        let plan = kernel_of(&folder, "k.py:k", "[sweep]\nnum_warps = [1]");
+        let (records, files) = build(&plan, &python, &folder.path().join("cache")).unwrap();
+        records.iter().for_each(|record| drop(built(record)));
+        assert_eq!(files.keys().any(|file| file.ends_with("made.so")), is_source, "{into}: {files:?}");
+        let (records, again) = build(&plan, &python, &folder.path().join("cache")).unwrap();
+        assert!(records.iter().all(|record| built(record).2) && again == files, "{again:?}");
+    }
+}
+
+#[test]
+fn a_source_that_is_edited_while_its_kernel_is_compiled_is_noticed() {
+    let Some(python) = python() else { return };
+    let edit = |file: &str| format!("import time\ntime.sleep(0.02)\nos.utime({file})");
+    for (then, of) in [(edit("file"), "made.so"), (edit("__file__"), "k.py"), (edit("helper.__file__"), "helper.py")] {
+        let text = format!("import helper\n{}", compiling("os.path.dirname(__file__) + '/build'", &then));
+        let folder = project(&[("k.py", &text), ("helper.py", "")]);
+        let plan = kernel_of(&folder, "k.py:k", "[sweep]\nnum_warps = [1]");
+        let (records, _) = build(&plan, &python, &folder.path().join("cache")).unwrap();
+        let said = message(&records[0]);
+        assert!(said.contains(of) && said.contains("changed during its compilation"), "{of}: {said}");
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ import json
 import pathlib
 import sys
 
-from ncugate_import import unloaded
+from ncugate_import import loaded
 
 try:
     import numpy as np
@@ -22,9 +22,7 @@ def load(path):
     """The module of a file; the file can import others from its folder."""
     if not pathlib.Path(path).is_file():
         sys.exit(f"no file `{path}` in {pathlib.Path.cwd()}")
-    module = unloaded(path)
-    module.__spec__.loader.exec_module(module)
-    return module
+    return loaded(path)
 
 
 def function(module, path, name):
