@@ -4,7 +4,7 @@
 //! cargo bench --bench statistics
 //! ```
 
-#![allow(clippy::print_stdout, clippy::unwrap_used)]
+#![allow(clippy::panic, clippy::print_stdout, clippy::unwrap_used)]
 
 use ncugate_model::stats::{
     Estimate, Interval, Pairing, Resampler, Resampling, Stationarity, Statistic, Variance, compare, half_step,

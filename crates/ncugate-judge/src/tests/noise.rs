@@ -330,3 +330,13 @@ fn a_condition_is_decided_if_open_comparisons_do_not_matter() {
     assert_eq!(within.verdict, OPEN);
     assert!(within.reason.contains("compare each latency with a limit"), "{}", within.reason);
 }
+
+#[test]
+fn a_candidate_of_any_that_fails_does_not_end_the_rounds_of_the_others() {
+    let open = |on: &str| {
+        let mut fixture = Fixture::new(&(gate("latency_p50 <= 10") + on));
+        fixture.time(0.02, |v, _| 10.0 + v as f64);
+        crate::unresolved(&fixture.phase, &fixture.judge(), &[]).len()
+    };
+    assert_eq!((open("on = \"any\""), open("on = \"each\"")), (1, 0));
+}

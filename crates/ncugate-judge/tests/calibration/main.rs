@@ -1,6 +1,8 @@
 //! Verdicts of latency gates on runs with a known truth, at fixed seeds. `cargo bench --bench statistics` has the whole
 //! table.
 
+#![allow(clippy::panic)]
+
 mod simulation;
 
 use simulation::{ANY_8, EITHER, Noise, P50, P90, SPEEDUP, SimulatedGate, Simulation, noise, series};
