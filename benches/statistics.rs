@@ -4,24 +4,25 @@
 //! cargo bench --bench statistics
 //! ```
 
-#![allow(clippy::print_stdout, clippy::unwrap_used)]
+#![allow(clippy::panic, clippy::print_stdout, clippy::unwrap_used)]
 
 use ncugate_model::stats::{
     Estimate, Interval, Pairing, Resampler, Resampling, Stationarity, Statistic, Variance, compare, half_step,
-    half_width, level_of_a_look, median,
+    half_width, median,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
+use simulation::{ANY_8, EITHER, Noise, P50, P90, SPEEDUP, SimulatedGate, Simulation, noise, series};
 use std::time::Instant;
+
+#[path = "../crates/ncugate-judge/tests/calibration/simulation.rs"]
+mod simulation;
 
 const TRIALS: u64 = 1000;
 /// True ratio of the two medians.
 const RATIO: f64 = 0.97;
 const NOISE: f64 = 0.01;
-/// True changes to judge.
-const CHANGES: [f64; 5] = [0.0, 0.01, 0.02, 0.03, 0.05];
-
 /// A pair of samples whose quantiles have this ratio.
 type Draw = fn(&mut Source, f64, usize) -> (Vec<f64>, Vec<f64>);
 
@@ -39,29 +40,9 @@ fn main() {
         }
     }
     println!();
-    println!(
-        "Gate `latency_p50 <= 1.02 * baseline.latency_p50`, the confirmation of one candidate, at {:.0} % noise, {TRIALS} trials",
-        100.0 * NOISE
-    );
-    println!("| true change | rounds | pass | inconclusive | fail |");
-    println!("| --- | --- | --- | --- | --- |");
-    let row = |change: f64, rounds: &str, [pass, open, fail]: [f64; 3]| {
-        println!("| {:+.0} % | {rounds} | {pass:.2} % | {open:.2} % | {fail:.2} % |", 100.0 * change);
-    };
-    for (name, draw) in [("", normal as Draw), (", drift", drift)] {
-        for rounds in [30, 60] {
-            for change in CHANGES {
-                row(change, &format!("{rounds}{name}"), verdicts(draw, 1.0 + change, rounds));
-            }
-        }
-        for change in CHANGES {
-            row(change, &format!("60, 120, 240{name}"), settled(draw, 1.0 + change));
-        }
-    }
+    calibration();
     println!();
     unlike();
-    println!();
-    selection();
     println!();
     processes();
     println!();
@@ -82,36 +63,47 @@ fn coverage(draw: Draw, rounds: usize) -> [f64; 3] {
     counts.map(|n| 100.0 * n as f64 / TRIALS as f64)
 }
 
-/// Percent of trials that pass, are inconclusive or fail at the first of three looks.
-fn verdicts(draw: Draw, truth: f64, rounds: usize) -> [f64; 3] {
-    let counts = trials(|source| {
-        let (a, b) = draw(source, truth, rounds);
-        judged(source, &a, &b)
-    });
-    counts.map(|n| 100.0 * n as f64 / TRIALS as f64)
-}
-
-/// The same with three looks: after 60 rounds, and after 120 and 240 if the previous look was inconclusive.
-fn settled(draw: Draw, truth: f64) -> [f64; 3] {
-    let counts = trials(|source| {
-        let (a, b) = draw(source, truth, 240);
-        looked(source, &a, &b)
-    });
-    counts.map(|n| 100.0 * n as f64 / TRIALS as f64)
-}
-
-/// Up to three looks, each at twice the samples of the previous one.
-fn looked(source: &mut Source, a: &[f64], b: &[f64]) -> [usize; 3] {
-    let looks = [60, 120, 240];
-    looks.into_iter().map(|n| judged(source, &a[..n], &b[..n])).find(|[_, open, _]| *open == 0).unwrap_or([0, 1, 0])
-}
-
-/// Whether one look passes, is inconclusive or fails.
-fn judged(source: &mut Source, a: &[f64], b: &[f64]) -> [usize; 3] {
-    let seed = source.rng.next_u64();
-    let interval = interval(a, b, Resampling { seed, level: level_of_a_look(3), ..Resampling::default() });
-    let (pass, fail) = (interval.high <= 1.02, interval.low > 1.02);
-    [usize::from(pass), usize::from(!pass && !fail), usize::from(fail)]
+/// Verdicts of the real gates on candidates exactly at the limit, and the excess that they find.
+fn calibration() {
+    let gates: [(&str, SimulatedGate); 10] = [
+        ("p50", P50),
+        ("p90", P90),
+        ("speedup", SPEEDUP),
+        ("p90 over p90", ("latency_p90 <= {p90x} * base.latency_p90", "selected", 1)),
+        ("p50, fastest of 90", ("latency_p50 <= {p50}", "selected", 90)),
+        ("p50, any of 8", ANY_8),
+        ("p50, any of 20", ("latency_p50 <= {p50}", "any", 20)),
+        ("p50, any of 90", ("latency_p50 <= {p50}", "any", 90)),
+        ("p50 and speedup", ("latency_p50 <= {p50} and speedup(\"base\") >= 1 / {p50x}", "selected", 1)),
+        ("p50 or p90", EITHER),
+    ];
+    let kinds = [
+        ("one process as all", Noise { processes: 0.0, ..noise(series::INDEPENDENT) }),
+        ("independent", noise(series::INDEPENDENT)),
+        ("AR(1) 0.5", noise(series::AR_5)),
+        ("AR(1) 0.9", noise(series::AR_9)),
+        ("drift of 2 %", noise(series::DRIFT)),
+        ("two clocks", noise(series::MODES)),
+    ];
+    println!(
+        "Gates over three looks of five processes, 1 % noise between rounds, 0.3 % between processes: at the limit, and"
+    );
+    println!("the smallest excess that fails in 80 % of trials");
+    println!("| gate | noise | trials | pass | inconclusive | fail | found |");
+    println!("| --- | --- | --- | --- | --- | --- | --- |");
+    for (name, gate) in gates {
+        for (kind, noise) in kinds {
+            // the work of a trial grows with the candidates
+            let trials = (2 * TRIALS / gate.2 as u64).max(100);
+            let of = |excess: f64, trials: u64| Simulation::new(gate, noise, excess).verdicts(trials);
+            let [pass, open, fail] = of(0.0, trials);
+            let found = [0.0025, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.05]
+                .into_iter()
+                .find(|excess| of(*excess, 100)[2] >= 80.0);
+            let found = found.map_or_else(|| "above 5 %".to_owned(), |excess| format!("{} %", 100.0 * excess));
+            println!("| {name} | {kind} | {trials} | {pass:.1} | {open:.1} | {fail:.1} | {found} |");
+        }
+    }
 }
 
 /// The interval of the ratio of medians as gates compute it: paired, and widened if the rounds are not stationary.
@@ -182,62 +174,6 @@ fn unlike() {
 const TICK: f64 = 0.032;
 /// Trials of slow experiments.
 const FEWER: u64 = 1000;
-
-/// Selection among many candidates followed by the confirmation, as gates do it.
-fn selection() {
-    println!(
-        "Gate `latency_p50 <= 1.02 * baseline.latency_p50` of the fastest of N candidates, all equal, {FEWER} trials"
-    );
-    println!(
-        "| noise | level shift | N | at the limit: swept | at the limit: confirmed | 3 % slower: caught | winner's gain |"
-    );
-    println!("| --- | --- | --- | --- | --- | --- | --- |");
-    for noise in [0.005, 0.01, 0.03] {
-        for shift in [0.0, 0.006] {
-            for candidates in [1, 8, 90] {
-                let case = Selection { noise, shift, candidates };
-                let limit: [f64; 4] = sums(FEWER, |source| case.trial(source, 1.02));
-                let slower: [f64; 4] = sums(FEWER, |source| case.trial(source, 1.05));
-                let [swept, confirmed, _, gain] = limit.map(|n| 100.0 * n / FEWER as f64);
-                let caught = 100.0 * (FEWER as f64 - slower[1] - slower[2]) / FEWER as f64;
-                let (noise, shift) = (100.0 * noise, 100.0 * shift);
-                println!(
-                    "| {noise} % | {shift} % | {candidates} | {swept:.1} % | {confirmed:.1} % | {caught:.1} % | {gain:.2} % |"
-                );
-            }
-        }
-    }
-}
-
-/// Candidates of equal speed.
-struct Selection {
-    noise: f64,
-    /// Standard deviation of the level between processes.
-    shift: f64,
-    candidates: usize,
-}
-
-impl Selection {
-    /// Whether the sweep's samples would pass, whether the confirmation passes, whether it is inconclusive, and the
-    /// optimistic bias of the winner's median.
-    fn trial(&self, source: &mut Source, truth: f64) -> [f64; 4] {
-        let level = 1.0 + self.shift * source.gauss();
-        let baseline = self.side(source, level, 60);
-        let sweep: Vec<Vec<f64>> = (0..self.candidates).map(|_| self.side(source, truth * level, 60)).collect();
-        let of = |samples: &Vec<f64>| median(samples).unwrap();
-        let best = sweep.iter().min_by(|a, b| of(a).total_cmp(&of(b))).unwrap();
-        let [swept, ..] = judged(source, best, &baseline);
-        let level = 1.0 + self.shift * source.gauss();
-        let (own, other) = (self.side(source, truth * level, 240), self.side(source, level, 240));
-        let [pass, open, _] = looked(source, &own, &other);
-        let gain = 1.0 - of(best) / of(&baseline) / truth;
-        [swept as f64, pass as f64, open as f64, gain]
-    }
-
-    fn side(&self, source: &mut Source, us: f64, rounds: usize) -> Vec<f64> {
-        (0..rounds).map(|_| 10.0 * us * (1.0 + self.noise * source.gauss())).collect()
-    }
-}
 
 /// Comparisons whose sides come from different processes or runs.
 fn processes() {

@@ -576,9 +576,9 @@ fn report_of_chip(place: &Place, major: f64, minor: f64) -> String {
         .text(7, "scale")
         .inside(10, message().int(1, 4).int(2, 1).int(3, 1))
         .inside(11, message().int(1, 128).int(2, 1).int(3, 1));
-    let launch = (0..).zip(counters).fold(launch, |launch, (at, (_, value))| {
-        launch.inside(13, metric(at, Some(message().double(3, value))))
-    });
+    let launch = (0..)
+        .zip(counters)
+        .fold(launch, |launch, (at, (_, value))| launch.inside(13, metric(at, Some(message().double(3, value)))));
     let block = message().int(2, 1).inside(4, names);
     let path = place.path().join(format!("chip{major}{minor}.ncu-rep"));
     std::fs::write(&path, file(7, &[(block, vec![launch])])).unwrap();
@@ -588,9 +588,9 @@ fn report_of_chip(place: &Place, major: f64, minor: f64) -> String {
 #[test]
 fn a_chip_outside_of_the_catalogue_has_the_metrics_that_all_chips_have() {
     let place = Place::new();
-    for (major, minor) in [(7.0, 0.0), (6.1, 0.0), (9.0, 0.0)].map(|(major, minor): (f64, f64)| {
-        (major.trunc(), if major.fract() > 0.0 { 1.0 } else { minor })
-    }) {
+    for (major, minor) in [(7.0, 0.0), (6.1, 0.0), (9.0, 0.0)]
+        .map(|(major, minor): (f64, f64)| (major.trunc(), if major.fract() > 0.0 { 1.0 } else { minor }))
+    {
         let report = report_of_chip(&place, major, minor);
         let shown = text(&[&report]);
         assert!(shown.contains("6.13 ms") && shown.contains("41") && shown.contains("61.2"), "{shown}");

@@ -1,7 +1,8 @@
 //! Re-times the selected variants and their comparison partners for the gates.
 //!
 //! The samples that make a variant the fastest of many are biased in its favour. After the selection, the chosen
-//! variants are timed again in new processes, and only those samples are judged. Judging happens several times: while
+//! variants are timed again in new processes, and only those samples are judged. Processes differ by more than rounds,
+//! so that the rounds of each look are split over several. Judging happens several times: while
 //! noise leaves a required gate open, the number of samples doubles ([`ncugate_model::stats::looks`]).
 
 use super::cubins::cubins;
@@ -92,9 +93,9 @@ impl Confirmation<'_> {
         self.progress.stage("confirm", cases.len());
         let commands: Vec<_> =
             self.plan.commands().filter(|(id, _)| cases.iter().any(|(case, _)| case == *id)).collect();
-        let processes = if commands.is_empty() { 1 } else { self.phase.bench.processes };
         let mut new = BTreeMap::new();
-        let batches: Vec<(u32, PathBuf)> = split(rounds, processes).into_iter().zip(process_folders(&folder)).collect();
+        let batches: Vec<(u32, PathBuf)> =
+            split(rounds, self.phase.bench.processes).into_iter().zip(process_folders(&folder)).collect();
         for together in batches.chunks(started_together(commands.len())) {
             for (_, folder) in together {
                 std::fs::create_dir_all(folder).map_err(no_folder)?;
@@ -198,7 +199,7 @@ fn timed_cases(run: &Run, cases: &TimedCases) -> TimedCases {
     cases.iter().map(owner).filter(|(id, shape)| timed.contains(&(id, shape))).collect()
 }
 
-/// Maps each case to the variant that was measured for it, and drops cases without samples in the sweep.
+/// Rounds of each process.
 fn split(rounds: u32, processes: u32) -> Vec<u32> {
     let processes = processes.clamp(1, rounds.max(1));
     (0..processes).map(|at| rounds / processes + u32::from(at < rounds % processes)).collect()

@@ -8,6 +8,7 @@ use super::excused_pairs::PairState;
 use super::launches::Launches;
 use super::operand::{Absence, CaseSamples, Operand, SPEED, SampleSeries};
 use super::results::{Correctness, InconclusiveKind};
+use super::scope::{Combine, ScopeRule};
 use super::step_bounds::StepBounds;
 use crate::frame::MetricCells;
 use ncugate_model::Verdict;
@@ -86,6 +87,8 @@ pub struct BoundGate<'a> {
     pub(super) operands: Vec<Operand<'a>>,
     /// Variants of this run that each of its comparisons compares with, by index; `None` for stored runs.
     compared: Vec<Vec<Option<usize>>>,
+    /// Number of confirmed cases any of which makes the gate pass: each is a chance for noise.
+    chances: usize,
 }
 
 /// The values on which a comparison is decided.
@@ -97,6 +100,8 @@ pub(super) struct Sides<'s> {
     pub samples: &'s CaseSamples,
     /// Row of the case.
     pub row: Option<usize>,
+    /// Level of the interval.
+    pub level: f64,
 }
 
 impl<'a> BoundGate<'a> {
@@ -105,7 +110,15 @@ impl<'a> BoundGate<'a> {
         let requirement = CompiledRequirement::new(&gate.require);
         let operands = bind(&requirement.references, context, &gate.shapes, previous);
         let compared = compared(&gate.require, context, previous);
-        Self { gate, context, requirement, operands, compared }
+        let chances = chances(gate, context);
+        Self { gate, context, requirement, operands, compared, chances }
+    }
+
+    /// Level of the interval of a case that is decided by this number of comparisons: all of them and all cases of the
+    /// gate together err as rarely as a single one (C. E. Bonferroni, 1936).
+    pub(super) fn level(&self, comparisons: usize) -> f64 {
+        let error = 1.0 - self.context.resampler.settings().level;
+        1.0 - error / (self.chances * comparisons).max(1) as f64
     }
 
     /// The logical metric on the left side, if the side reads nothing else.
@@ -198,10 +211,11 @@ impl<'a> BoundGate<'a> {
         let measured = samples.all().any(SampleSeries::is_throttled).then(|| values.clone());
         let outcome = match &self.requirement.form {
             CompiledForm::Compare { left, comparison, right } => {
-                let sides = Sides { left, comparison: *comparison, right, values: &mut values, samples: &samples, row };
+                let (comparison, level) = (*comparison, self.level(1));
+                let sides = Sides { left, comparison, right, values: &mut values, samples: &samples, row, level };
                 self.compare(sides, shape, detail)
             }
-            CompiledForm::Condition(side) => self.condition(side, &mut values, &samples, shape),
+            CompiledForm::Condition(side) => self.condition(side, &mut values, &samples, (row, shape)),
         };
         let outcome = CaseOutcome { origin: samples.origin, ..outcome };
         let outcome = match measured {
@@ -309,7 +323,13 @@ impl<'a> BoundGate<'a> {
         self.resampled(sides, shape, outcome)
     }
 
-    fn condition(&self, side: &CompiledSide, values: &mut [Value], samples: &CaseSamples, shape: usize) -> CaseOutcome {
+    fn condition(
+        &self,
+        side: &CompiledSide,
+        values: &mut [Value],
+        samples: &CaseSamples,
+        (row, shape): (Option<usize>, usize),
+    ) -> CaseOutcome {
         let truth = match side.truth(values) {
             Ok(truth) => truth,
             Err(reason) => return CaseOutcome::missing(format!("'{}': {reason}", self.gate.require)),
@@ -321,21 +341,35 @@ impl<'a> BoundGate<'a> {
         if !samples.varies() {
             return outcome;
         }
-        match self.share_of_draws(side, values, samples, shape) {
-            Ok(share) => {
-                let tail = (1.0 - self.context.resampler.settings().level) / 2.0;
-                match verdict {
-                    Verdict::Pass if share >= 1.0 - tail => outcome,
-                    Verdict::Fail if share <= tail => outcome,
-                    _ => CaseOutcome {
-                        estimate: Some(verdict),
-                        samples: outcome.samples,
-                        origin: outcome.origin,
-                        ..CaseOutcome::noisy("needs more rounds")
-                    },
-                }
+        let own = samples.timed.iter().filter_map(|timed| timed.own.as_ref());
+        let outcome = CaseOutcome { samples: own.map(|timed| timed.samples.len()).min().unwrap_or(1), ..outcome };
+        let open = |case: CaseOutcome| CaseOutcome {
+            verdict: Verdict::Inconclusive,
+            inconclusive: case.inconclusive,
+            estimate: Some(verdict),
+            note: case.note,
+            ..outcome.clone()
+        };
+        let is_timed = |at: usize| samples.timed[at].own.is_some() || samples.timed[at].other.is_some();
+        let Some(parts) = side.timed_parts(values.len(), &is_timed) else {
+            return open(CaseOutcome::missing(
+                "noise can be judged only in comparisons of numbers; compare each latency with a limit",
+            ));
+        };
+        let level = self.level(parts.comparisons.len());
+        let decided: Vec<CaseOutcome> = (parts.comparisons.iter())
+            .map(|part| {
+                let samples = &samples.only(&part.operands);
+                let (left, comparison, right) = (&part.left, part.comparison, &part.right);
+                let sides = Sides { left, comparison, right, values, samples, row, level };
+                self.compare(sides, shape, IntervalDetail::Intervals)
+            })
+            .collect();
+        match parts.agree(values, &decided, truth) {
+            true => outcome,
+            false => {
+                open(decided.into_iter().find(|part| part.verdict == Verdict::Inconclusive).unwrap_or(outcome.clone()))
             }
-            Err(doubt) => doubt.outcome(outcome),
         }
     }
 
@@ -347,6 +381,21 @@ impl<'a> BoundGate<'a> {
         let list: Vec<String> = self.references().iter().zip(values).map(shown).collect();
         if list.is_empty() { String::new() } else { format!(": {}", list.join(", ")) }
     }
+}
+
+/// Number of cases any of which makes the gate pass, if it is judged on confirmed samples: the candidates of `any`, times
+/// the shapes that can complete `at_least`.
+fn chances(gate: &Gate, context: &EvalContext<'_>) -> usize {
+    let is_confirmed = |variant: &usize| {
+        let mut rows = gate.shapes.iter().filter_map(|shape| context.row(*variant, shape));
+        rows.any(|row| context.quantities.sampling_at(row).is_some_and(|sampling| sampling.fresh.is_some()))
+    };
+    let candidates = match ScopeRule::of(&gate.on).combine {
+        Combine::Any => context.candidates().iter().filter(|variant| is_confirmed(variant)).count(),
+        Combine::All => 1,
+    };
+    let shapes = gate.at_least.map_or(1, |needed| (gate.shapes.len() + 1).saturating_sub(needed as usize));
+    candidates.max(1) * shapes.max(1)
 }
 
 fn ratio(numerator: Value, denominator: f64) -> Option<Value> {

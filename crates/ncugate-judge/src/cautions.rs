@@ -1,11 +1,13 @@
 //! Cautions for the reader of a verdict: gates that do not judge the selected variant, weakened gates, a fallback.
 
 use super::excused_pairs::{ExcusedPairs, PairState};
-use super::results::FallbackResult;
+use super::operand::FEWEST_PROCESSES;
+use super::results::{Case, FallbackResult, GateResult, SampleOrigin};
 use super::selection_basis::SelectionBasis;
 use super::tiers::counting;
 use super::unlikely_limits::unlikely_limits;
 use super::unlisted_metrics::unlisted_metrics;
+use crate::frame::Quantities;
 use crate::frame::required_metrics::timed_shapes;
 use crate::store::inputs::own_tools;
 use jiff::civil::Date;
@@ -29,6 +31,25 @@ pub fn of(
         (taken.into_iter()).chain(grounds.caution()).chain(unlikely_limits(phase)).chain(unlisted_metrics(phase));
     let weakened = weakened_gates(phase, plan, today).into_iter().chain(weakened_checks(phase, plan));
     cautions.chain(weakened).chain(by_duration_alone(phase)).collect()
+}
+
+/// Latencies that were not timed in enough processes to know how much these differ, though a gate passes or fails by
+/// them; `None` if there are no such latencies.
+pub fn of_one_process<'g>(quantities: &Quantities, gates: impl Iterator<Item = &'g GateResult>) -> Option<String> {
+    let judged = gates.flat_map(|gate| gate.cases.iter()).filter(|case| case.outcome.verdict != Verdict::Inconclusive);
+    let processes = |case: &Case| {
+        let row = quantities.row(&case.variant, &case.shape)?;
+        match case.outcome.origin? {
+            SampleOrigin::Sweep => Some(1),
+            SampleOrigin::Confirmation => Some(quantities.sampling_at(row)?.fresh.as_ref()?.processes.len()),
+        }
+    };
+    let fewest = judged.filter_map(processes).min().filter(|processes| *processes < FEWEST_PROCESSES)?;
+    let confirmed = counted(fewest, "process");
+    Some(format!(
+        "latencies were confirmed in {confirmed}: verdicts on them are valid for {} alone; run again for {FEWEST_PROCESSES} processes",
+        if fewest == 1 { "this process" } else { "these processes" }
+    ))
 }
 
 fn fallback_caution(fallback: &FallbackResult) -> String {

@@ -1,5 +1,7 @@
 //! A compiled requirement: both sides are ready for evaluation over any number of variants.
 
+use super::case_outcome::CaseOutcome;
+use ncugate_model::Verdict;
 use ncugate_model::expr::{Arithmetic, Comparison, Form, Node, NodeKind, Reference, Requirement, Value};
 
 /// A requirement whose references are indices of operands.
@@ -25,6 +27,47 @@ pub enum CompiledSide {
     },
     /// Any other expression.
     General(Node<usize>),
+}
+
+/// A condition over the comparisons in it that noise affects.
+pub struct TimedParts {
+    pub comparisons: Vec<TimedPart>,
+    /// The condition. Operands after those of the requirement are the truths of the comparisons.
+    condition: Node<usize>,
+}
+
+/// A comparison of two numbers within a condition.
+pub struct TimedPart {
+    pub left: CompiledSide,
+    pub comparison: Comparison,
+    pub right: CompiledSide,
+    /// The operands that it reads.
+    pub operands: Vec<usize>,
+}
+
+/// Most open comparisons of a condition whose combinations are tried.
+const MOST_OPEN: usize = 8;
+
+impl TimedParts {
+    /// Whether the condition is `truth` whatever the open comparisons are.
+    pub fn agree(&self, values: &[Value], decided: &[CaseOutcome], truth: bool) -> bool {
+        let open = decided.iter().filter(|part| part.verdict == Verdict::Inconclusive).count();
+        let holds = |combination: usize| {
+            let mut bit = 0;
+            let of = |part: &CaseOutcome| match part.verdict {
+                Verdict::Pass => true,
+                Verdict::Fail => false,
+                Verdict::Inconclusive => {
+                    bit += 1;
+                    combination >> (bit - 1) & 1 == 1
+                }
+            };
+            let truths = decided.iter().map(of).map(Value::Bool);
+            let operands: Vec<Value> = values.iter().cloned().chain(truths).collect();
+            matches!(evaluated(&self.condition, &operands), Ok(Value::Bool(held)) if held == truth)
+        };
+        open <= MOST_OPEN && (0..1 << open).all(holds)
+    }
 }
 
 impl CompiledRequirement {
@@ -97,6 +140,27 @@ impl CompiledSide {
             Some(Value::Bool(value)) => Ok(value),
             other => Err(format!("it gives {}, not true or false", value_text(other.as_ref()))),
         }
+    }
+
+    /// The comparisons of a condition that read operands for which `is_timed` is true; `None` if such an operand is read
+    /// outside of a comparison of two numbers.
+    pub fn timed_parts(&self, operands: usize, is_timed: &dyn Fn(usize) -> bool) -> Option<TimedParts> {
+        let Self::General(node) = self else { return None };
+        let mut comparisons = Vec::new();
+        let mut condition = node.clone();
+        condition.replace(&mut |node| {
+            let NodeKind::Compare(left, rest) = &node.kind else { return None };
+            let [(comparison, right)] = &rest[..] else { return None };
+            let read: Vec<usize> = node.reads().map(|(operand, _)| *operand).collect();
+            let is_plain = !left.walk().into_iter().chain(right.walk()).any(Node::is_logical);
+            (is_plain && read.iter().any(|at| is_timed(*at))).then(|| {
+                let (left, right) = (Self::new((**left).clone()), Self::new(right.clone()));
+                comparisons.push(TimedPart { left, comparison: *comparison, right, operands: read });
+                NodeKind::Read(operands + comparisons.len() - 1)
+            })
+        });
+        let is_left = condition.reads().any(|(at, _)| *at < operands && is_timed(*at));
+        (!is_left).then_some(TimedParts { comparisons, condition })
     }
 
     /// Smallest and largest value when operands vary within ranges; `None` for anything more complex than a product.

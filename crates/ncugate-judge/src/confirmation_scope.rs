@@ -4,18 +4,21 @@
 use super::base_choice::base_of;
 use super::open_cases::variant;
 use super::operand::Timing;
-use super::results::{GateResult, Judgement};
+use super::results::{Case, GateResult, Judgement};
 use super::scope::{Picks, ScopeRule};
 use ncugate_model::expr::Reads;
 use ncugate_model::{Better, ShapeName, VariantId, Verdict, glob};
 use ncugate_phase::config::{Gate, Phase};
 use std::collections::BTreeSet;
 
+/// Distance outside the limit, relative to it, that no noise between processes explains.
+const FAR: f64 = 0.05;
+
 /// Variants and shapes to re-time, from the judgement of the samples that selected the variants.
 ///
 /// All variants that represent a stage and the fallback are included regardless of their verdicts in the sweep,
-/// because fresh samples decide which of them is used. Of several variants under one gate, clear failures are left
-/// out. `stored` are names that refer to stored runs, which cannot be re-timed.
+/// because fresh samples decide which of them is used. Of several variants under one gate, those far outside the limit
+/// are left out: the sweep is one process, and processes differ. `stored` are names that refer to stored runs, which cannot be re-timed.
 pub fn to_confirm(phase: &Phase, judgement: &Judgement, stored: &[&str]) -> BTreeSet<(VariantId, ShapeName)> {
     let mut found = ConfirmationScope { phase, judgement, stored, variants: BTreeSet::new(), shapes: BTreeSet::new() };
     let tiers = judgement.tiers.iter().flat_map(|tier| &tier.gates);
@@ -44,8 +47,9 @@ impl ConfirmationScope<'_> {
         if !is_timed(&reads) {
             return;
         }
-        let best = ScopeRule::of(&gate.on).picks == Picks::Best;
-        for case in gate.cases.iter().filter(|case| best || case.outcome.verdict != Verdict::Fail) {
+        let is_picked = ScopeRule::of(&gate.on).picks != Picks::All;
+        let is_far = |case: &Case| case.outcome.verdict == Verdict::Fail && case.outcome.severity() > FAR;
+        for case in gate.cases.iter().filter(|case| is_picked || !is_far(case)) {
             self.variants.insert(case.variant.clone());
             self.shapes.insert(case.shape.clone());
         }

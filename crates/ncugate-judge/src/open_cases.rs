@@ -6,7 +6,7 @@ use super::operand::Timing;
 use super::owner::{ResolvedOwner, resolve_owner};
 use super::results::{GateResult, InconclusiveKind, Judgement};
 use ncugate_model::expr::{Owner, Reads};
-use ncugate_model::{Level, ShapeName, VariantId, Verdict};
+use ncugate_model::{Level, Scope, ShapeName, VariantId, Verdict};
 use ncugate_phase::config::Phase;
 use std::collections::BTreeSet;
 
@@ -40,7 +40,8 @@ fn note(
     stored: &[&str],
     cases: &mut BTreeSet<(VariantId, ShapeName)>,
 ) {
-    let failed = gate.summary.counts.fail > 0;
+    // of several candidates of `any`, one that fails decides nothing
+    let failed = gate.summary.counts.fail > 0 && gate.on != Scope::Any;
     if gate.level != Level::Required || gate.verdict == Verdict::Pass || gate.waived.is_some() || failed {
         return;
     }

@@ -6,14 +6,14 @@ use crate::frame::{Bounds, FreshSamples, MetricCells, Program, Quantities};
 use ncugate_model::Throttle;
 use ncugate_model::expr::Value;
 use ncugate_model::metric::{Catalogue, LatencyForm};
-use ncugate_model::stats::{Statistic, StatsError, Stream, Variance};
+use ncugate_model::stats::{Statistic, StatsError, Stream};
 use ncugate_phase::config::Scalar;
 use std::sync::Arc;
 
 /// The latency metric for comparisons between variants.
 pub const SPEED: &str = "latency_p50";
 /// Minimum number of processes for an estimate of the difference between processes.
-pub const FEWEST_PROCESSES: usize = 3;
+pub const FEWEST_PROCESSES: usize = 5;
 /// The reason for a missing value.
 pub type Absence = Arc<str>;
 
@@ -77,7 +77,7 @@ pub struct SampleSeries {
     pub program: Program,
     /// Number of launches averaged in each sample.
     pub launches: u32,
-    /// Number of samples of each process, in order; `None` if one process took all samples.
+    /// Number of samples of each process, in order; `None` for the one process of a sweep.
     pub processes: Option<Arc<[u32]>>,
     /// Throttling of the GPU in the round of each sample, if it was read.
     pub throttle: Option<Arc<[Throttle]>>,
@@ -109,6 +109,15 @@ pub struct CaseSamples {
 }
 
 impl CaseSamples {
+    /// The samples of these operands alone.
+    pub fn only(&self, operands: &[usize]) -> Self {
+        let timed = self.timed.iter().enumerate();
+        let of = |(at, timed): (usize, &TimedOperand)| {
+            if operands.contains(&at) { timed.clone() } else { TimedOperand::default() }
+        };
+        Self { timed: timed.map(of).collect(), origin: self.origin }
+    }
+
     /// Whether any operand is computed from samples.
     pub fn varies(&self) -> bool {
         self.all().next().is_some()
@@ -221,17 +230,17 @@ impl SampleSeries {
         self.processes.as_ref().map_or(1, |processes| processes.len())
     }
 
-    /// Variance of the value between processes, for the mean over them; `None` for fewer than [`FEWEST_PROCESSES`].
-    pub fn between_processes(&self, value: f64) -> Option<Variance> {
+    /// The value in each process; `None` for fewer than [`FEWEST_PROCESSES`].
+    pub fn of_processes(&self, value: f64) -> Option<Vec<f64>> {
         let processes = self.processes.as_ref().filter(|processes| processes.len() >= FEWEST_PROCESSES)?;
         let mut rest = &self.samples[..];
-        let mut values = Vec::new();
+        let mut values = Vec::with_capacity(processes.len());
         for &count in processes.iter() {
             let (part, after) = rest.split_at_checked(count as usize)?;
             values.push(self.timing.value(part, (value, &self.samples)).ok()?);
             rest = after;
         }
-        Variance::of_mean(&values)
+        Some(values)
     }
 
     /// The largest error of the value from clock rounding, in either direction.

@@ -83,11 +83,14 @@ pub fn judge(
         verdict = Verdict::Pass;
         reason = taken.reason.to_string();
     }
+    let mut cautions = cautions::of((phase, plan), given.today, &grounds, fallback.as_ref());
+    let required = gates.iter().filter(|g| g.is_required()).map(|g| &g.result);
+    cautions.extend(cautions::of_one_process(quantities, required.chain(tiers.required()).chain(stages.required())));
     Judgement {
         verdict,
         reason,
         changed_limits: phase.base.iter().filter_map(|base| since_the_base(base, phase, given.today)).collect(),
-        cautions: cautions::of((phase, plan), given.today, &grounds, fallback.as_ref()),
+        cautions,
         selected: candidates.selected.and_then(|at| selection(&context, at, candidates.ranked.len())),
         variants: variants(&context, &candidates.ranked, shortfalls),
         gates: gates.into_iter().map(|g| g.result).collect(),

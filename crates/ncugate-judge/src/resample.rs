@@ -1,21 +1,20 @@
 //! Judges cases with latency samples by the interval of the difference of both sides.
 //!
 //! Kernels of the run that went through the same rounds are resampled together ([`ncugate_model::stats::Resampler`]).
-//! Programs in separate processes and stored runs vary independently of them, and by more than their rounds show.
-//! Their contribution is a variance between processes or runs with few degrees of freedom, so the interval uses
-//! Student's t distribution.
+//! Processes and runs differ by more than their rounds show. Their contribution is a variance between processes or
+//! runs with few degrees of freedom, so its interval uses Student's t distribution; kernels that shared each of their
+//! processes are compared within it.
 
 use super::bound_gate::{BoundGate, Sides};
 use super::case_outcome::{CaseOutcome, certain, of_difference};
 use super::case_samples::Parts;
-use super::compiled_requirement::CompiledSide;
 use super::operand::{CaseSamples, FEWEST_PROCESSES, Operand, Rounds, SampleSeries, Timing};
 use super::results::InconclusiveKind;
 use crate::frame::Program;
 use ncugate_model::Verdict;
 use ncugate_model::expr::Value;
 use ncugate_model::stats::{
-    Estimate, Interval, Stationarity, Statistic, Stream, Variance, half_width, normal_quantile, t_quantile,
+    Estimate, FEWEST_TESTED, Interval, Stationarity, Statistic, Stream, Variance, half_width, order_limits,
 };
 
 /// Why samples cannot decide a case.
@@ -103,8 +102,9 @@ impl BoundGate<'_> {
     }
 
     fn interval(&self, sides: Sides<'_>, shape: usize) -> Result<NoiseEstimate, Indecision> {
-        let Sides { left, right, values, samples, .. } = sides;
+        let Sides { left, right, values, samples, level, .. } = sides;
         let varying = self.varying(values, samples, shape)?;
+        varying.enough_rounds()?;
         let difference = |values: &[Value]| left.number(values).and_then(|l| Ok(l - right.number(values)?));
         let value = difference(values).map_err(Indecision::noise)?;
         let slopes = self.slopes(&varying, values, &difference)?;
@@ -115,20 +115,32 @@ impl BoundGate<'_> {
             .map(|(party, slope)| slope.abs() * party.timed.rounding(party.value))
             .sum();
         let alike = Stationarity::of(&contributions(&varying, &slopes));
-        let (mut interval, open) = if varying.parties.iter().all(|party| party.timed.is_of_shared_rounds())
-            && !varying.has_command()
-        {
-            let interval = self.of_kernels(&varying, values, &difference)?;
+        let around = |half: f64| Interval { low: value - half, high: value + half, level };
+        let (mut interval, open) = if varying.has_stored() {
+            let variances = self.variances_of_runs(&varying, (values, shape), &slopes, &alike, &difference)?;
+            (around(half_width(&variances, level)), "noise between runs")
+        } else if varying.has_command() {
+            let (variances, _) = varying.between_processes(&slopes)?;
+            (around(half_width(&variances, level)), "noise between processes: needs more rounds")
+        } else if varying.is_of_processes() {
+            let (variances, shift) = varying.between_processes(&slopes)?;
+            let half = half_width(&variances, level);
+            let rounds = self.of_rounds(&varying, values, (value, level, &slopes), &difference)?;
+            // few dependent rounds miss the tail in every process alike, which the processes do not show
+            let is_tail = varying.tail().is_some();
+            let rounds = if is_tail { alike.widened(Estimate { value, interval: rounds }) } else { rounds };
+            let (low, high) = (value + shift.min(0.0) - half, value + shift.max(0.0) + half);
+            let open = if low < rounds.low || high > rounds.high {
+                "noise between processes: needs more rounds"
+            } else {
+                "noise: needs more rounds"
+            };
+            (Interval { low: low.min(rounds.low), high: high.max(rounds.high), level }, open)
+        } else {
+            let interval = self.of_rounds(&varying, values, (value, level, &slopes), &difference)?;
             let open =
                 if alike.parts.is_some() { "noise: the rounds are not stationary" } else { "noise: needs more rounds" };
             (alike.widened(Estimate { value, interval }), open)
-        } else {
-            let variances = self.variances(&varying, (values, shape), &slopes, &alike, &difference)?;
-            let level = self.context.resampler.settings().level;
-            let half = half_width(&variances, level);
-            let open =
-                if varying.has_stored() { "noise between runs" } else { "noise between processes: needs more rounds" };
-            (Interval { low: value - half, high: value + half, level }, open)
         };
         interval.low -= rounding;
         interval.high += rounding;
@@ -138,13 +150,28 @@ impl BoundGate<'_> {
         Ok(NoiseEstimate { interval, open })
     }
 
-    /// The percentile interval of kernels that went through the same rounds.
-    fn of_kernels(
+    /// The interval of kernels that went through the same rounds, as if rounds were independent: that of the bootstrap.
+    /// Resamples of few rounds do not reach a tail; its interval is between order statistics.
+    fn of_rounds(
         &self,
         varying: &NoisyCase<'_>,
         values: &mut [Value],
+        (value, level, slopes): (f64, f64, &[f64]),
         difference: &dyn Fn(&[Value]) -> Result<f64, String>,
     ) -> Result<Interval, Indecision> {
+        if varying.tail().is_some() && (varying.parties.len() == 1 || varying.is_of_processes()) {
+            let (mut below, mut above) = (0.0_f64, 0.0_f64);
+            for (party, slope) in varying.parties.iter().zip(slopes) {
+                let Statistic::Quantile(q) = party.timed.timing.statistic() else {
+                    return Err(Indecision::noise("a tail can be compared only with quantiles"));
+                };
+                let (low, high) = order_limits(&party.timed.samples, q, level).map_err(Indecision::noise)?;
+                let ends = [slope * (low - party.value), slope * (high - party.value)];
+                below = below.hypot(ends[0].min(ends[1]));
+                above = above.hypot(ends[0].max(ends[1]));
+            }
+            return Ok(Interval { low: value - below, high: value + above, level });
+        }
         let mut differences = Vec::new();
         let draws = self.bootstrapped(varying, |_| true)?;
         self.each_draw(varying, values, &draws, |values| {
@@ -152,11 +179,12 @@ impl BoundGate<'_> {
             Ok(())
         })
         .map_err(Indecision::noise)?;
-        self.context.resampler.interval(&differences).map_err(Indecision::noise)
+        let interval = self.context.resampler.interval(&differences).map_err(Indecision::noise)?;
+        Ok(interval.at_level(value, level))
     }
 
-    /// Variances of the difference that are independent of each other.
-    fn variances(
+    /// Variances of the difference to stored runs that are independent of each other.
+    fn variances_of_runs(
         &self,
         varying: &NoisyCase<'_>,
         (values, shape): (&mut [Value], usize),
@@ -166,10 +194,7 @@ impl BoundGate<'_> {
     ) -> Result<Vec<Variance>, Indecision> {
         let both = || varying.parties.iter().zip(slopes);
         if varying.has_command() {
-            if varying.has_stored() {
-                return Err(Indecision::missing("the noise of a command between runs is unknown".to_owned()));
-            }
-            return both().map(|(party, slope)| Ok(between_processes(party)?.scaled(*slope))).collect();
+            return Err(Indecision::missing("the noise of a command between runs is unknown".to_owned()));
         }
         let mut variances = vec![self.between_runs(both(), shape)?];
         let draws = self.bootstrapped(varying, |party| party.timed.rounds == Rounds::Own)?;
@@ -219,75 +244,6 @@ impl BoundGate<'_> {
         Ok(Variance { value: total, freedom: f64::from(between.runs.saturating_sub(1)) })
     }
 
-    /// The share of draws that satisfy a condition.
-    pub(super) fn share_of_draws(
-        &self,
-        side: &CompiledSide,
-        values: &mut [Value],
-        samples: &CaseSamples,
-        shape: usize,
-    ) -> Result<f64, Indecision> {
-        let varying = self.varying(values, samples, shape)?;
-        let kernels = !varying.has_command() && !varying.has_stored();
-        let mut draws = Vec::new();
-        for (at, party) in varying.parties.iter().enumerate() {
-            let drawn = if kernels {
-                self.inflated(&varying, party)?
-            } else {
-                let variance = self.variance_alone(&varying, party, shape)?;
-                let level = self.context.resampler.settings().level;
-                let sd = half_width(&[variance], level) / normal_quantile((1.0 + level) / 2.0);
-                self.context.resampler.normal(at as u64).map(|z| party.value + sd * z).collect()
-            };
-            draws.push((at, drawn));
-        }
-        let (mut held, mut all) = (0_usize, 0_usize);
-        self.each_draw(&varying, values, &draws, |values| {
-            all += 1;
-            held += usize::from(side.truth(values)?);
-            Ok(())
-        })
-        .map_err(Indecision::noise)?;
-        Ok(held as f64 / all.max(1) as f64)
-    }
-
-    /// Bootstrap draws of a kernel, widened for the autocorrelation of its rounds.
-    fn inflated(&self, varying: &NoisyCase<'_>, party: &NoisyOperand<'_>) -> Result<Vec<f64>, Indecision> {
-        let alike = Stationarity::of(&party.timed.samples);
-        let level = self.context.resampler.settings().level;
-        if alike.parts.is_some() {
-            return Err(Indecision::noise("the rounds are not stationary"));
-        }
-        let factor = match alike.autocorrelation > 0.0 {
-            true => {
-                alike.inflation() * t_quantile(level, alike.effective_rounds() - 1.0)
-                    / normal_quantile((1.0 + level) / 2.0)
-            }
-            false => 1.0,
-        };
-        let draws = party.timed.replicates(self.context, party.value, varying.stream).map_err(Indecision::noise)?;
-        Ok(draws.into_iter().map(|draw| party.value + factor * (draw - party.value)).collect())
-    }
-
-    fn variance_alone(
-        &self,
-        varying: &NoisyCase<'_>,
-        party: &NoisyOperand<'_>,
-        shape: usize,
-    ) -> Result<Variance, Indecision> {
-        if varying.has_command() {
-            if varying.has_stored() {
-                return Err(Indecision::missing("the noise of a command between runs is unknown".to_owned()));
-            }
-            return between_processes(party);
-        }
-        let between = self.between_runs(std::iter::once((party, &1.0)), shape)?;
-        let stream = if party.timed.rounds == Rounds::Own { Stream::First } else { Stream::Second };
-        let draws = party.timed.replicates(self.context, party.value, stream).map_err(Indecision::noise)?;
-        let within = of_draws(&draws, &Stationarity::of(&party.timed.samples));
-        Ok(Variance { value: between.value + within.value, freedom: between.freedom })
-    }
-
     /// Why the case cannot be decided: the limit is closer to equality than the machine's noise.
     fn unresolvable(&self, sides: &Sides<'_>, shape: usize) -> Option<String> {
         let (left, right, values) = (sides.left, sides.right, &*sides.values);
@@ -326,10 +282,12 @@ impl BoundGate<'_> {
     /// The verdict of every resample, if the samples' ranges determine it. Only for kernels of the sweep: other
     /// sources of noise have no range.
     pub(super) fn clear(&self, sides: &Sides<'_>, shape: usize) -> Option<Verdict> {
-        if !sides.samples.all().all(SampleSeries::is_of_shared_rounds) {
+        let is_swept = |series: &SampleSeries| series.is_of_shared_rounds() && series.processes.is_none();
+        if !sides.samples.all().all(is_swept) {
             return None;
         }
         let varying = self.varying(sides.values, sides.samples, shape).ok()?;
+        varying.enough_rounds().ok()?;
         let range = |at: usize, part: Part| {
             let party = varying.parties.iter().find(|party| party.at == at && party.part == part);
             party.map(|party| party.timed.range(self.context, party.value))
@@ -392,18 +350,28 @@ impl BoundGate<'_> {
         let mut slopes = Vec::with_capacity(varying.parties.len());
         for party in &varying.parties {
             let step = STEP * party.value.abs().max(f64::MIN_POSITIVE);
-            let before = values[party.at].clone();
-            let mut at = |number: f64| {
-                let part = varying.parts[party.at].with(party.part == Part::Own, number);
-                values[party.at] = Value::Float(part.whole(&self.operands[party.at]).ok_or("it is not a number")?);
-                difference(values)
-            };
-            let ends = at(party.value + step).and_then(|above| Ok((above, at(party.value - step)?)));
-            let (above, below) = ends.map_err(Indecision::noise)?;
-            values[party.at] = before;
+            let above = self.moved(varying, party, party.value + step, values, difference)?;
+            let below = self.moved(varying, party, party.value - step, values, difference)?;
             slopes.push((above - below) / (2.0 * step));
         }
         Ok(slopes)
+    }
+
+    /// The difference if one operand had another value.
+    fn moved(
+        &self,
+        varying: &NoisyCase<'_>,
+        party: &NoisyOperand<'_>,
+        number: f64,
+        values: &mut [Value],
+        difference: &dyn Fn(&[Value]) -> Result<f64, String>,
+    ) -> Result<f64, Indecision> {
+        let whole = varying.parts[party.at].with(party.part == Part::Own, number).whole(&self.operands[party.at]);
+        let whole = whole.ok_or_else(|| Indecision::noise("it is not a number"))?;
+        let before = std::mem::replace(&mut values[party.at], Value::Float(whole));
+        let moved = difference(values).map_err(Indecision::noise);
+        values[party.at] = before;
+        moved
     }
 
     /// Bootstrap draws of some of the operands.
@@ -456,16 +424,62 @@ impl NoisyCase<'_> {
     fn has_stored(&self) -> bool {
         self.parties.iter().any(|party| party.timed.rounds == Rounds::Stored)
     }
-}
 
-/// Variance of the mean over processes.
-fn between_processes(party: &NoisyOperand<'_>) -> Result<Variance, Indecision> {
-    party.timed.between_processes(party.value).ok_or_else(|| {
-        let processes = ncugate_model::number::counted(party.timed.process_count(), "process");
-        Indecision::uncompared(format!(
-            "a command is compared, and one side was timed in {processes}: the noise between processes needs at least {FEWEST_PROCESSES}"
-        ))
-    })
+    /// Whether each operand was timed in enough processes to judge it by them.
+    fn is_of_processes(&self) -> bool {
+        self.parties.iter().all(|party| party.timed.process_count() >= FEWEST_PROCESSES)
+    }
+
+    /// The quantile, if it is far from the median.
+    fn tail(&self) -> Option<f64> {
+        self.parties.iter().find_map(|party| match party.timed.timing {
+            Timing::Statistic(statistic @ Statistic::Quantile(q)) if statistic.is_tail() => Some(q),
+            Timing::Statistic(_) | Timing::Rate => None,
+        })
+    }
+
+    /// Checks that the rounds of a single process are enough to test whether they depend on each other.
+    fn enough_rounds(&self) -> Result<(), Indecision> {
+        let of_rounds = |timed: &SampleSeries| {
+            timed.process_count() < FEWEST_PROCESSES && (timed.rounds == Rounds::Stored || timed.is_of_shared_rounds())
+        };
+        let rounds = self.parties.iter().filter(|party| of_rounds(party.timed)).map(|party| party.timed.samples.len());
+        match rounds.min().filter(|rounds| *rounds < FEWEST_TESTED) {
+            Some(rounds) => Err(Indecision::noise(format_args!(
+                "{} in one process cannot show whether rounds depend on each other; set `[bench] rounds` to at least {FEWEST_TESTED}",
+                ncugate_model::number::counted(rounds, "round")
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Variances of the difference between processes that are independent of each other, and the distance of the mean
+    /// over processes from the value of all samples. Kernels are paired: they shared each process.
+    fn between_processes(&self, slopes: &[f64]) -> Result<(Vec<Variance>, f64), Indecision> {
+        let (mut kernels, mut apart): (Option<Vec<f64>>, Vec<Vec<f64>>) = (None, Vec::new());
+        for (party, slope) in self.parties.iter().zip(slopes) {
+            let values = party.timed.of_processes(party.value).ok_or_else(|| {
+                let processes = ncugate_model::number::counted(party.timed.process_count(), "process");
+                Indecision::uncompared(format!(
+                    "one side was timed in {processes}: the noise between processes needs at least {FEWEST_PROCESSES}"
+                ))
+            })?;
+            let shifts = values.iter().map(|value| slope * (value - party.value));
+            match &mut kernels {
+                _ if party.timed.program == Program::Command => apart.push(shifts.collect()),
+                None => kernels = Some(shifts.collect()),
+                Some(sums) if sums.len() == values.len() => {
+                    sums.iter_mut().zip(shifts).for_each(|(sum, by)| *sum += by)
+                }
+                Some(_) => return Err(Indecision::uncompared("the sides did not share their processes".to_owned())),
+            }
+        }
+        let all = || kernels.iter().chain(&apart);
+        // the tail of few rounds is too short, in each process alike
+        let is_median = self.tail().is_none();
+        let shift = all().map(|shifts| shifts.iter().sum::<f64>() / shifts.len() as f64).sum::<f64>();
+        Ok((all().filter_map(|shifts| Variance::of_mean(shifts)).collect(), if is_median { shift } else { 0.0 }))
+    }
 }
 
 /// Variance of a statistic from its draws, with the effective number of rounds as degrees of freedom.

@@ -15,6 +15,7 @@
 //! `benches/statistics.rs` measures the coverage of both.
 
 use super::quantile::{Statistic, StatsError, finite, position};
+use super::student::normal_quantile;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use std::collections::HashMap;
@@ -33,6 +34,14 @@ impl Interval {
     /// Half its width: the smallest difference that it can resolve.
     pub fn resolution(&self) -> f64 {
         (self.high - self.low) / 2.0
+    }
+
+    /// The interval of another level around the same value, as far as noise is normal. Percentiles of resamples do not
+    /// reach levels whose error is smaller than one resample.
+    #[must_use]
+    pub fn at_level(self, value: f64, level: f64) -> Self {
+        let factor = normal_quantile((1.0 + level) / 2.0) / normal_quantile((1.0 + self.level) / 2.0);
+        Self { low: value - factor * (value - self.low), high: value + factor * (self.high - value), level }
     }
 }
 
@@ -285,7 +294,7 @@ mod tests {
         assert_eq!(resampler.of(&[], Statistic::MEDIAN), Err(StatsError::Empty));
         let few = resampler.of(&[1.0; 5], Statistic::MEDIAN);
         assert_eq!(few, Err(StatsError::TooFew { have: 5, needed: 6 }));
-        assert_eq!(resampler.of(&wave(28), Statistic::P90), Err(StatsError::TooFew { have: 28, needed: 29 }));
+        assert_eq!(resampler.of(&wave(35), Statistic::P90), Err(StatsError::TooFew { have: 35, needed: 36 }));
         assert!(matches!(resampler.of(&[f64::INFINITY; 9], Statistic::MEDIAN), Err(StatsError::NotFinite { .. })));
     }
 }

@@ -14,8 +14,8 @@ mod tick;
 
 pub use bootstrap::{Interval, NEARBY, Resampler, Resampling, Stream};
 pub use compare::{Estimate, Pairing, SampleComparison, compare};
-pub use quantile::{Statistic, StatsError, five_number_summary, median, quantile};
+pub use quantile::{Statistic, StatsError, five_number_summary, median, order_limits, quantile};
 pub use sequential_test::{level_of_a_look, looks};
-pub use stationarity::{FALSE_ALARM, Stationarity};
+pub use stationarity::{FALSE_ALARM, FEWEST_TESTED, Stationarity};
 pub use student::{Variance, half_width, normal_quantile, t_quantile};
 pub use tick::{EVENT_TICK_US, half_step};

@@ -54,15 +54,15 @@ impl Statistic {
 
     /// Fewest samples with which an interval of this level can bracket it.
     ///
-    /// `n` samples all lie on one side of the `q` quantile with probability `q^n + (1-q)^n`. If that exceeds one
-    /// minus the level, no interval between samples can have the level (H. A. David and H. N. Nagaraja, "Order
-    /// Statistics", 2003, section 7.1). Mean and extremes require as many as the median.
+    /// `n` samples all lie below the `q` quantile with probability `q^n` and all above it with `(1-q)^n`. If either
+    /// exceeds half of one minus the level, no interval between samples errs that rarely on that side (H. A. David and
+    /// H. N. Nagaraja, "Order Statistics", 2003, section 7.1). Mean and extremes require as many as the median.
     pub fn fewest(self, level: f64) -> usize {
         let q = match self {
-            Self::Quantile(q) if q > 0.0 && q < 1.0 => q,
+            Self::Quantile(q) if q > 0.0 && q < 1.0 => q.max(1.0 - q),
             _ => 0.5,
         };
-        (2..10_000).find(|&n| q.powi(n) + (1.0 - q).powi(n) <= 1.0 - level).map_or(10_000, |n| n as usize)
+        (2..10_000).find(|&n| q.powi(n) <= (1.0 - level) / 2.0).map_or(10_000, |n| n as usize)
     }
 }
 
@@ -91,6 +91,35 @@ pub fn median(samples: &[f64]) -> Result<f64, StatsError> {
 /// Hyndman and Y. Fan, "Sample quantiles in statistical packages", The American Statistician 50, 1996).
 pub fn quantile(samples: &[f64], q: f64) -> Result<f64, StatsError> {
     Ok(between(&sorted(samples)?, q))
+}
+
+/// Two samples between which the `q` quantile lies with probability `level`, whatever the distribution of independent
+/// samples. The number of samples below the quantile is binomial, and each side errs in at most half of one minus the
+/// level (H. A. David and H. N. Nagaraja, "Order Statistics", 2003, section 7.1).
+///
+/// # Errors
+///
+/// There are too few samples, or one is not finite.
+pub fn order_limits(samples: &[f64], q: f64, level: f64) -> Result<(f64, f64), StatsError> {
+    let sorted = sorted(samples)?;
+    let (n, tail) = (sorted.len(), (1.0 - level) / 2.0);
+    let too_few = || StatsError::TooFew { have: n, needed: Statistic::Quantile(q).fewest(level) };
+    if !(q > 0.0 && q < 1.0) || n < Statistic::Quantile(q).fewest(level) {
+        return Err(too_few());
+    }
+    // logarithms: a probability of a long sample may be smaller than any float
+    let mut logarithm = n as f64 * (1.0 - q).ln();
+    let mut sum = 0.0;
+    let at_most = (0..n).map(|below| {
+        sum += logarithm.exp();
+        logarithm += ((n - below) as f64 / (below + 1) as f64 * q / (1.0 - q)).ln();
+        sum
+    });
+    let below: Vec<f64> = at_most.collect();
+    let low = below.iter().take_while(|&&probability| probability <= tail).count().checked_sub(1);
+    let high = below.iter().position(|&probability| probability >= 1.0 - tail);
+    let (low, high) = low.zip(high).ok_or_else(too_few)?;
+    Ok((sorted[low], sorted[high]))
 }
 
 /// Minimum, first quartile, median, third quartile and maximum: Tukey's five-number summary, with the quartiles of
@@ -167,8 +196,23 @@ mod tests {
     #[test]
     fn an_interval_takes_samples_on_both_sides() {
         assert_eq!(Statistic::MEDIAN.fewest(0.95), 6);
-        assert_eq!(Statistic::P90.fewest(0.95), 29);
-        assert_eq!(Statistic::Quantile(0.95).fewest(0.95), 59);
+        assert_eq!(Statistic::P90.fewest(0.95), 36);
+        assert_eq!(Statistic::Quantile(0.95).fewest(0.95), 72);
+    }
+
+    #[test]
+    fn order_limits_are_those_of_the_binomial_tables() {
+        let ranks: Vec<f64> = (1..=60).map(f64::from).collect();
+        // P(K <= 21) = 0.0137, P(K <= 22) = 0.0259 for 60 tosses of a coin
+        assert_eq!(order_limits(&ranks, 0.5, 0.95), Ok((22.0, 39.0)));
+        // P(K <= 48) = 0.0146, P(K <= 49) = 0.0342, P(K <= 57) = 0.9469, P(K <= 58) = 0.9862
+        assert_eq!(order_limits(&ranks, 0.9, 0.95), Ok((49.0, 59.0)));
+        assert_eq!(order_limits(&ranks[..36], 0.9, 0.95).map(|(_, high)| high), Ok(36.0));
+        let long: Vec<f64> = (1..=4000).map(f64::from).collect();
+        // 3600 below it, with a standard deviation of 19
+        assert_eq!(order_limits(&long, 0.9, 0.95), Ok((3562.0, 3638.0)));
+        assert_eq!(order_limits(&ranks[..35], 0.9, 0.95), Err(StatsError::TooFew { have: 35, needed: 36 }));
+        assert!(order_limits(&[f64::NAN; 60], 0.9, 0.95).is_err());
     }
 
     #[test]

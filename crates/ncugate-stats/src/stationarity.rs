@@ -22,7 +22,7 @@ const FALSE_AUTOCORRELATION: f64 = 0.10;
 /// Share of independent series that are falsely reported as not alike.
 pub const FALSE_ALARM: f64 = 0.01;
 /// Fewest rounds to test.
-const FEWEST: usize = 12;
+pub const FEWEST_TESTED: usize = 12;
 
 /// The result of the tests.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,7 +39,7 @@ impl Stationarity {
     /// Tests the rounds' contributions, in order.
     pub fn of(rounds: &[f64]) -> Self {
         let mut found = Self { autocorrelation: 0.0, parts: None, rounds: rounds.len() };
-        if rounds.len() < FEWEST || rounds.iter().any(|value| !value.is_finite()) {
+        if rounds.len() < FEWEST_TESTED || rounds.iter().any(|value| !value.is_finite()) {
             return found;
         }
         let n = rounds.len() as f64;

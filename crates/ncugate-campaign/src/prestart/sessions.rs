@@ -89,7 +89,10 @@ impl PrestartedProcesses<'_> {
                 self.start_deep_profile(ncu, &kernels);
             }
         }
-        (1..workers).for_each(|number| self.open_device(number));
+        // and one for each process of a confirmation's first look, if memory allows
+        let confirming =
+            if is_of_kernels { left.saturating_sub(1).min(1 + self.phase.bench.processes as usize) } else { 0 };
+        (1..workers.max(confirming)).for_each(|number| self.open_device(number));
         // A loaded process disturbs nobody: other runs may measure until the builds have ended.
         let (sessions, workers) = (self.sessions.clone(), Arc::clone(&self.workers));
         std::thread::spawn(move || {

@@ -365,8 +365,16 @@ impl<R> Node<R> {
         }
     }
 
+    /// Replaces each node for which `of` returns another; the nodes below a replaced one are not visited.
+    pub fn replace(&mut self, of: &mut impl FnMut(&Self) -> Option<NodeKind<R>>) {
+        match of(self) {
+            Some(kind) => self.kind = kind,
+            None => self.children_mut().into_iter().for_each(|child| child.replace(of)),
+        }
+    }
+
     /// Whether it is a truth value by its form: a comparison, a membership, or logic.
-    pub(super) fn is_logical(&self) -> bool {
+    pub fn is_logical(&self) -> bool {
         match self.kind {
             NodeKind::Literal(_)
             | NodeKind::Measure { .. }

@@ -330,8 +330,8 @@ keys! {
         "Maximum samples of a [confirmation](statistics.md#two-sets-of-samples), which doubles its rounds under noise.",
     ).default("240");
     processes = key(
-        KeyKind::Whole(1),
-        "Processes of an external command in a confirmation, each for a part of the rounds. With fewer than 3, gates are inconclusive.",
+        KeyKind::Whole(5),
+        "Processes of each look of a confirmation, each for a part of its rounds. Verdicts hold between processes.",
     ).default("5");
     min_sample_us = key(
         KeyKind::Whole(1),

@@ -75,7 +75,7 @@ pub struct BenchSettings {
     pub rounds: u32,
     /// Maximum samples of a confirmation, while noise keeps a required latency gate inconclusive.
     pub max_rounds: u32,
-    /// Number of processes of an external command for a confirmation; its rounds are split over them.
+    /// Number of processes of each look of a confirmation; its rounds are split over them.
     pub processes: u32,
     /// Minimum duration of a sample; it determines the number of launches in a graph.
     pub min_sample: Duration,
