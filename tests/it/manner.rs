@@ -46,7 +46,9 @@ fn commands_that_write_list_their_files_as_json() {
     assert_eq!((promoted["promoted"].as_bool(), promoted["before"].is_null()), (Some(true), true), "{promoted}");
     let again = json(&place, &promote);
     assert_eq!(again["promoted"], false, "{again}");
-    let index = json(&place, &["history", "--profiles", &profiles, "--reports", &at("reports"), "--format", "json"]);
+    place.copy("profiles/softmax");
+    let runs = at("profiles");
+    let index = json(&place, &["history", "--profiles", &runs, "--reports", &at("reports"), "--format", "json"]);
     assert!(index["page"].is_string() && index["not_judged"].is_array(), "{index}");
     let small = include_str!("../data/copy.toml").to_owned() + "[sweep]\nTHREADS = [64]\n";
     let small = place.write("small.toml", &small).display().to_string();

@@ -482,7 +482,6 @@ fn one_thing_is_shown_at_a_time() {
     let full1 = path("full1.ncu-rep.zst");
     assert!(failure(&[&full1, "--disasm", "--rules"]).contains("cannot be used with"));
     assert!(failure(&[&full1, "--disasm", "--sources"]).contains("cannot be used with"));
-    assert!(failure(&[&full1, "--format", "csv"]).contains("--format is for --sources"));
 }
 
 /// A report of one launch with a kernel, a text metric, NVTX ranges, and session comments.

@@ -48,8 +48,9 @@ fn the_job_is_never_skipped_and_a_fork_fails_on_a_machine_without_a_gpu() {
     let steps = job["steps"].as_vec().unwrap();
     for step in steps {
         assert!(step["if"].is_badvalue() && step["continue-on-error"].is_badvalue(), "{step:?}");
-        let (_, version) = step["uses"].as_str().unwrap().split_once('@').unwrap();
-        assert!(!["main", "master"].contains(&version), "{step:?} is another program tomorrow");
+        let action = step["uses"].as_str().unwrap();
+        let is_fixed = action.starts_with("./") || action.split_once('@').is_some_and(|(_, version)| version != "main");
+        assert!(is_fixed, "{step:?} is another program tomorrow");
     }
     let inputs = &steps[1]["with"];
     assert!(inputs["fail-on-verdict"].is_badvalue() && inputs["base"].as_str() == Some("origin/main"));

@@ -1,5 +1,5 @@
 //! git, where a measurement needs it. A checkout chooses what git runs, by its settings and attributes and by folders that
-//! are laid out like a repository. Commands that read files of the project therefore have a git folder of their own: the
+//! are laid out like a repository. Commands that read files of the project therefore have a separate git folder: the
 //! objects and the index of the repository, without its settings, attributes and hooks.
 
 use ncugate_model::disk::scratch_folder;

@@ -8,6 +8,7 @@ mod coverage;
 mod destination;
 mod folder;
 #[cfg(test)]
+#[path = "form/tests.rs"]
 mod form;
 pub mod inputs;
 mod journal;
