@@ -164,9 +164,9 @@ impl Catalogue {
     /// The most similar name, as a suggestion. For a single word, the leading metric that ends with it comes first:
     /// `achieved_occupancy` for `occupency`.
     pub fn nearest(&self, name: &str) -> Option<&str> {
-        let last = |metric: &'_ str| metric.rsplit('_').next().is_some_and(|word| crate::is_near(name, word));
+        let has_word = |metric: &'_ str| metric.split('_').any(|word| crate::is_near(name, word));
         let leading = self.shown(ShownIn::Headline).chain(self.shown(ShownIn::Lead));
-        let by_word = leading.filter(|_| !name.contains(['_', '.'])).find(|metric| last(metric));
+        let by_word = leading.filter(|_| !name.contains(['_', '.'])).find(|metric| has_word(metric));
         by_word.or_else(|| crate::nearest(name, self.names()))
     }
 
