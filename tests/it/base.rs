@@ -386,6 +386,9 @@ fn an_interrupted_run_leaves_no_worktree_and_a_stale_one_is_replaced() {
 
 #[test]
 fn a_run_that_cannot_start_leaves_no_folder() {
+    if !is_here("git") {
+        return;
+    }
     let mut repository = Repository::new("copy_honest");
     repository.variables.push(("NCUGATE_DOUBLE_INIT", "100".to_owned()));
     for more in [&[][..], &["--base", "HEAD"]] {

@@ -554,17 +554,17 @@ fn a_report_is_shown_as_json_and_csv() {
     assert!(text.status == Some(2) && text.stderr.contains("are text"), "{text:?}");
 }
 
-/// A report with a launch on a chip of this compute capability.
-fn report_of_chip(place: &Place, major: f64, minor: f64) -> String {
+/// A report with a launch on a chip of this compute capability, if it names one.
+fn report_of_chip(place: &Place, capability: Option<(u64, u64)>) -> String {
     let counters = [
-        ("device__attribute_compute_capability_major", major),
-        ("device__attribute_compute_capability_minor", minor),
         ("gpu__time_duration.sum", 6_133_792.0),
         ("launch__registers_per_thread", 41.0),
         ("sm__warps_active.avg.pct_of_peak_sustained_active", 61.2),
         ("sm__throughput.avg.pct_of_peak_sustained_elapsed", 12.5),
     ];
-    let names = counters.iter().fold(message(), |names, (name, _)| names.text(1, name));
+    let attributes = ["device__attribute_compute_capability_major", "device__attribute_compute_capability_minor"];
+    let names = counters.iter().map(|(name, _)| *name).chain(attributes);
+    let names = names.fold(message(), |names, name| names.text(1, name));
     let launch = message()
         .int(1, 655)
         .int(2, 15)
@@ -575,33 +575,32 @@ fn report_of_chip(place: &Place, major: f64, minor: f64) -> String {
         .text(7, "scale")
         .inside(10, message().int(1, 4).int(2, 1).int(3, 1))
         .inside(11, message().int(1, 128).int(2, 1).int(3, 1));
-    let launch = (0..)
-        .zip(counters)
-        .fold(launch, |launch, (at, (_, value))| launch.inside(13, metric(at, Some(message().double(3, value)))));
-    let block = message().int(2, 1).inside(4, names);
-    let path = place.path().join(format!("chip{major}{minor}.ncu-rep"));
-    std::fs::write(&path, file(7, &[(block, vec![launch])])).unwrap();
+    let values = counters.iter().map(|(_, value)| message().double(3, *value));
+    let values =
+        values.chain(capability.into_iter().flat_map(|(major, minor)| [major, minor]).map(|n| message().int(5, n)));
+    let launch = (0..).zip(values).fold(launch, |launch, (at, value)| launch.inside(13, metric(at, Some(value))));
+    let path = place.path().join("chip.ncu-rep");
+    std::fs::write(&path, file(7, &[(message().int(2, 1).inside(4, names), vec![launch])])).unwrap();
     path.display().to_string()
 }
 
 #[test]
 fn a_chip_outside_of_the_catalogue_has_the_metrics_that_all_chips_have() {
     let place = Place::new();
-    for (major, minor) in [(7.0, 0.0), (6.1, 0.0), (9.0, 0.0)]
-        .map(|(major, minor): (f64, f64)| (major.trunc(), if major.fract() > 0.0 { 1.0 } else { minor }))
+    for (capability, outside) in
+        [(Some((9, 0)), None), (Some((7, 0)), Some("7.0")), (Some((6, 1)), Some("6.1")), (None, None)]
     {
-        let report = report_of_chip(&place, major, minor);
+        let report = report_of_chip(&place, capability);
         let shown = text(&[&report]);
-        assert!(shown.contains("6.13 ms") && shown.contains("41") && shown.contains("61.2"), "{shown}");
+        assert!(["6.13 ms", "41", "61.2"].iter().all(|value| shown.contains(value)), "{capability:?}: {shown}");
         let explained = ncugate("explain", &[&report]).output().unwrap();
         let said = String::from_utf8_lossy(&explained.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(!said.contains("time is not known") && said.contains("6.13 ms"), "{said}");
-        let is_known = major >= 9.0;
-        assert_eq!(said.contains(&format!("{major}.{minor}")), !is_known, "{said}");
+        assert!(!said.contains("time is not known") && said.contains("6,134 µs"), "{capability:?}: {said}");
+        assert!(outside.is_none_or(|chip| said.contains(chip)), "{capability:?}: {said}");
         let page = place.path().join("page.html");
         let written = ncugate("page", &[&report, "-o", page.to_str().unwrap()]).output().unwrap();
         assert!(written.status.success(), "{written:?}");
         let page = std::fs::read_to_string(page).unwrap();
-        assert!(page.contains("6.13") && !page.contains("holds no durations"), "{major}.{minor}");
+        assert!(page.contains("6.13") && !page.contains("holds no durations"), "{capability:?}");
     }
 }

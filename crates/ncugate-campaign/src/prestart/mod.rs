@@ -28,6 +28,9 @@ use std::time::Instant;
 /// confirms.
 const WORKERS: [ImportTime; 2] = [ImportTime::DuringJob, ImportTime::BeforeJob];
 
+/// Processor cores for each interpreter that imports while variants build.
+const IMPORT_CORES: usize = 3;
+
 /// Processes of a run that were started before their turn. A process that cannot be started now reports why at its
 /// turn. Drop terminates the unused ones.
 pub struct PrestartedProcesses<'a> {
@@ -169,13 +172,17 @@ impl<'a> PrestartedProcesses<'a> {
         self.tools.gpus().all(|gpu| gpu.device().compute_mode == ComputeMode::Default)
     }
 
-    /// Starts workers that import the modules of Python functions.
+    /// Starts workers that import the modules of Python functions: the one that checks and times, and one for each process
+    /// of a confirmation's first look; fewer if cores are few.
     fn load_functions(&self) {
         let logs = self.folder.join("logs");
+        let confirming = (process::cores() / IMPORT_CORES).clamp(1, self.phase.bench.processes as usize);
+        let [first, later] = WORKERS;
+        let imports = std::iter::once(first).chain(std::iter::repeat_n(later, confirming));
         let start = |(number, imports)| {
             PrestartedWorker::start(&self.tools.worker, &self.functions(imports)?, &logs, number).ok()
         };
-        locked(&self.workers).extend(WORKERS.into_iter().enumerate().filter_map(start));
+        locked(&self.workers).extend(imports.enumerate().filter_map(start));
     }
 
     /// Starts worker number `number`, which opens the device.

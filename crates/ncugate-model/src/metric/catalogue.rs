@@ -229,11 +229,14 @@ impl Catalogue {
         Ok(Definition { formula, unit: metric.unit.clone() })
     }
 
-    /// The definition for a report that exists, to show and compare, never to judge. On a chip outside of the catalogue,
-    /// it is the one that all chips of the catalogue share: counters of these names exist on other chips too.
+    /// The definition for a report that exists, to show and compare, never to judge. On a chip outside of the catalogue
+    /// or an unknown one, it is the one that all chips of the catalogue share: counters of these names exist on other chips
+    /// too.
     pub fn shown_definition(&self, name: &str, cc: Option<ComputeCapability>) -> Result<Definition, MetricError> {
         match self.definition(name, cc) {
-            Err(MetricError::Chip { cc }) => self.shared().get(name).cloned().ok_or(MetricError::Chip { cc }),
+            Err(error @ (MetricError::Chip { .. } | MetricError::NoChip { .. })) => {
+                self.shared().get(name).cloned().ok_or(error)
+            }
             other => other,
         }
     }

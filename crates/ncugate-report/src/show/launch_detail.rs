@@ -94,10 +94,7 @@ pub(super) fn of_launches(
     extent: Extent,
 ) -> Result<Vec<Sheet>, ShowError> {
     let disassembler = match inside {
-        LaunchDetail::Disassembly => {
-            let nvcc = which::which("nvcc").ok();
-            Some(Disassembler::find(nvcc.as_deref()).map_err(ShowError::NoDisassembler)?)
-        }
+        LaunchDetail::Disassembly => Some(Disassembler::find(None).map_err(ShowError::NoDisassembler)?),
         LaunchDetail::Sources | LaunchDetail::SourceMetrics | LaunchDetail::WarpStalls => None,
     };
     let sheet = |(capture, launch): &CaptureLaunch<'_>| {

@@ -21,15 +21,16 @@ pub struct Disassembler {
 }
 
 impl Disassembler {
-    /// The disassembler next to `nvcc`, else the first on `PATH`, else the toolkit's usual location. A relative path of
-    /// nvcc counts for nothing: a tool of the working directory is never executed.
+    /// The disassembler next to `nvcc` (by default that of `PATH`), else the first on `PATH`, else the toolkit's usual
+    /// location. A relative path of nvcc counts for nothing: a tool of the working directory is never executed.
     ///
     /// # Errors
     /// None of these exists.
     pub fn find(nvcc: Option<&Path>) -> Result<Self, ListingError> {
+        let nvcc = nvcc.map(Path::to_owned).or_else(|| which::which("nvcc").ok());
         let nvcc = nvcc.filter(|nvcc| nvcc.is_absolute());
-        let real = nvcc.and_then(|nvcc| nvcc.canonicalize().ok());
-        let beside = [nvcc, real.as_deref()].into_iter().flatten().filter_map(Path::parent);
+        let real = nvcc.as_deref().and_then(|nvcc| nvcc.canonicalize().ok());
+        let beside = [nvcc.as_deref(), real.as_deref()].into_iter().flatten().filter_map(Path::parent);
         let beside: Vec<PathBuf> = beside.map(|folder| folder.join(NAME)).collect();
         let usual = PathBuf::from("/usr/local/cuda/bin").join(NAME);
         let mut candidates = beside.into_iter().chain([PathBuf::from(NAME), usual]);
