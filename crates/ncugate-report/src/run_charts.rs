@@ -7,6 +7,7 @@ use super::sweep;
 use crate::chart::{ChartedRun, ChartedShape, ChartedTimeline};
 use crate::explain::{self, Effect, ParetoAxis, Roofline, SweepAnalysis};
 use ncugate_judge::frame::MetricCells;
+use ncugate_judge::witness::dense_half_operations;
 use ncugate_model::expr::{Names, Value};
 use ncugate_model::stats::Resampler;
 use ncugate_model::{Better, VariantId};
@@ -63,7 +64,10 @@ fn roofline(inputs: &ReportInputs<'_>) -> Option<Roofline> {
         let scope: Names = shape.dims.iter().map(|(name, extent)| (name.clone(), Value::Int(*extent))).collect();
         workload.flops.as_ref()?.eval_number(&scope).ok().filter(|f| *f > 0.0)
     });
-    explain::roofline(&inputs.quantities.filled_from(inputs.deep.quantities), objective, &all, operations)
+    let gpu = inputs.run.manifest.fingerprint.gpu.as_ref();
+    let dense_half = gpu.and_then(|gpu| Some(dense_half_operations(gpu.compute_capability)? * f64::from(gpu.sms)));
+    let quantities = inputs.quantities.filled_from(inputs.deep.quantities);
+    explain::roofline(&quantities, objective, &all, operations, dense_half)
 }
 
 fn ranked(inputs: &ReportInputs<'_>) -> Vec<VariantId> {

@@ -42,12 +42,14 @@ pub struct Roofline {
 /// The roofline of a shape from measured peaks; none if the DRAM peak or every arithmetic peak is missing.
 ///
 /// Peaks are medians over variants, at the actual clocks. `operations` is the work of one launch; without it, counters
-/// are used (`fp32_flop`, `tensor_ops_fp16`).
+/// are used (`fp32_flop`, `tensor_ops_fp16`). `dense_half` is the data sheet's rate of the tensor pipe in operations a clock
+/// of the whole chip, for chips without a counter of it.
 pub fn roofline(
     quantities: &Quantities,
     shape: &ShapeName,
     variants: &[VariantId],
     operations: Option<f64>,
+    dense_half: Option<f64>,
 ) -> Option<Roofline> {
     let read = |variant: &VariantId, metric: MetricId| {
         quantities.read(variant, shape, &metric).value().filter(|v| v.is_finite() && *v > 0.0)
@@ -57,10 +59,12 @@ pub fn roofline(
         median(&values).ok()
     };
     let bandwidth = peak(id::DRAM_PEAK)?;
-    let named = [("FP32", id::FP32_PEAK), ("FP16 tensor (dense)", id::TENSOR_PEAK_FP16)];
-    let mut ceilings: Vec<Ceiling> = named
+    let of_sheet = || Some(("FP16 tensor (dense, by data sheet)", dense_half? * peak(id::SM_CLOCK)?));
+    let tensor = peak(id::TENSOR_PEAK_FP16).map(|peak| ("FP16 tensor (dense)", peak)).or_else(of_sheet);
+    let mut ceilings: Vec<Ceiling> = peak(id::FP32_PEAK)
+        .map(|peak| ("FP32", peak))
         .into_iter()
-        .filter_map(|(name, metric)| Some((name, peak(metric)?)))
+        .chain(tensor)
         .map(|(name, peak)| Ceiling { name: name.to_owned(), peak, ridge: peak / bandwidth })
         .collect();
     ceilings.sort_by(|a, b| a.peak.total_cmp(&b.peak));
@@ -104,7 +108,7 @@ mod tests {
             ("dram_bytes", 1e6),
             ("latency_p50", 10.0),
         ]);
-        let roof = roofline(&quantities, &shape, &[variant], Some(1e8)).into_iter().next();
+        let roof = roofline(&quantities, &shape, &[variant], Some(1e8), None).into_iter().next();
         let Some(roof) = roof else { unreachable!("peaks are there") };
         assert_eq!(roof.ceilings.iter().map(|c| c.ridge).collect::<Vec<_>>(), [15.0, 250.0]);
         let stands = &roof.points[0];
@@ -115,8 +119,21 @@ mod tests {
     #[test]
     fn without_peaks_there_is_no_roof_and_without_bytes_no_point() {
         let (quantities, shape, variant) = table(&[("dram_peak", 4e12)]);
-        assert_eq!(roofline(&quantities, &shape, &[variant], Some(1e8)), None);
+        assert_eq!(roofline(&quantities, &shape, &[variant], Some(1e8), None), None);
         let (quantities, shape, variant) = table(&[("dram_peak", 4e12), ("fp32_peak", 6e13), ("latency_p50", 10.0)]);
-        assert_eq!(roofline(&quantities, &shape, &[variant], Some(1e8)).map(|r| r.points.len()), Some(0));
+        assert_eq!(roofline(&quantities, &shape, &[variant], Some(1e8), None).map(|r| r.points.len()), Some(0));
+    }
+
+    #[test]
+    fn a_chip_without_a_counter_has_the_tensor_roof_of_its_data_sheet() {
+        let values = [("dram_peak", 1e12), ("fp32_peak", 60e12), ("sm_clock", 2e9)];
+        let (quantities, shape, variant) = table(&values);
+        let ceilings = |dense_half| {
+            let roof = roofline(&quantities, &shape, std::slice::from_ref(&variant), None, dense_half).unwrap();
+            roof.ceilings.into_iter().map(|ceiling| (ceiling.name, ceiling.peak)).collect::<Vec<_>>()
+        };
+        let sheet = ("FP16 tensor (dense, by data sheet)".to_owned(), 58.0 * 1024.0 * 2e9);
+        assert_eq!(ceilings(Some(58.0 * 1024.0)), [("FP32".to_owned(), 60e12), sheet]);
+        assert_eq!(ceilings(None).len(), 1);
     }
 }
