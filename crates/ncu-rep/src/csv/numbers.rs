@@ -22,16 +22,16 @@ const FORMS: [NumberForm; 6] = [
 ];
 
 /// A cell, with its line.
-type Seen = (u64, String);
+type NumberCell = (u64, String);
 
 /// The forms in which every number so far can be read.
 #[derive(Debug)]
 pub(super) struct NumberForms {
     possible: Vec<NumberForm>,
     /// The first number that is a group of three digits in some possible form and decimals in another, with a comma.
-    comma: Option<Seen>,
+    comma: Option<NumberCell>,
     /// The same with a point.
-    point: Option<Seen>,
+    point: Option<NumberCell>,
 }
 
 impl Default for NumberForms {
