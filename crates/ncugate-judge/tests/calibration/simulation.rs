@@ -167,7 +167,7 @@ impl Simulation {
     /// The gate's verdict after the last look.
     fn trial(&self, seed: u64) -> Verdict {
         let mut source = Source::new(seed);
-        let mut context = Context::new(None, date(2026, 6, 15));
+        let mut context = Context::assuming_latencies(None, date(2026, 6, 15));
         context.resampling = Resampling { seed: source.rng.next_u64(), ..Resampling::default() };
         let shape = &self.phase.workload.shapes[0].name;
         let proven = Correctness::Proven { cases: 1, max_abs: 0.0 };
