@@ -10,10 +10,9 @@ use ncugate_model::stats::{
     Estimate, Interval, Pairing, Resampler, Resampling, Stationarity, Statistic, Variance, compare, half_step,
     half_width, median,
 };
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
+use rand_chacha::rand_core::Rng;
 use rayon::prelude::*;
-use simulation::{ANY_8, EITHER, Noise, P50, P90, SPEEDUP, SimulatedGate, Simulation, noise, series};
+use simulation::{ANY_8, EITHER, Noise, P50, P90, SPEEDUP, SimulatedGate, Simulation, Source, noise, series};
 use std::time::Instant;
 
 #[path = "../crates/ncugate-judge/tests/calibration/simulation.rs"]
@@ -287,25 +286,6 @@ fn trials(trial: impl Fn(&mut Source) -> [usize; 3] + Sync) -> [usize; 3] {
 /// New draws for every trial, so that coverage does not depend on one set of draws.
 fn resampler(source: &mut Source) -> Resampler {
     Resampler::new(Resampling { seed: source.rng.next_u64(), ..Resampling::default() })
-}
-
-struct Source {
-    rng: ChaCha8Rng,
-}
-
-impl Source {
-    fn new(seed: u64) -> Self {
-        Self { rng: ChaCha8Rng::seed_from_u64(seed) }
-    }
-
-    fn uniform(&mut self) -> f64 {
-        (self.rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    fn gauss(&mut self) -> f64 {
-        let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
-        radius * (std::f64::consts::TAU * self.uniform()).cos()
-    }
 }
 
 fn pair(

@@ -90,12 +90,12 @@ impl Confirmation<'_> {
     ) -> Result<(), CampaignError> {
         let started = Instant::now();
         let folder = fresh_folder(&self.writer.folder().join("logs"))?;
-        self.progress.stage("confirm", cases.len());
         let commands: Vec<_> =
             self.plan.commands().filter(|(id, _)| cases.iter().any(|(case, _)| case == *id)).collect();
         let mut new = BTreeMap::new();
         let batches: Vec<(u32, PathBuf)> =
             split(rounds, self.phase.bench.processes).into_iter().zip(process_folders(&folder)).collect();
+        self.progress.stage("confirm", cases.len() * batches.len());
         for together in batches.chunks(started_together(commands.len())) {
             for (_, folder) in together {
                 std::fs::create_dir_all(folder).map_err(no_folder)?;

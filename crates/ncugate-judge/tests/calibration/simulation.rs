@@ -239,20 +239,21 @@ impl Simulation {
     }
 }
 
-struct Source {
-    rng: ChaCha8Rng,
+/// Random numbers of a trial.
+pub struct Source {
+    pub rng: ChaCha8Rng,
 }
 
 impl Source {
-    fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         Self { rng: ChaCha8Rng::seed_from_u64(seed) }
     }
 
-    fn uniform(&mut self) -> f64 {
+    pub fn uniform(&mut self) -> f64 {
         (self.rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    fn gauss(&mut self) -> f64 {
+    pub fn gauss(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.uniform()).cos()
     }
