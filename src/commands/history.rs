@@ -37,7 +37,6 @@ pub fn history(args: &HistoryArgs, invocation: &Invocation, out: &mut Output) ->
         run.manifest.narrowed.is_none() && (names.is_empty() || names.contains(&run.manifest.phase))
     };
     let listed = store::list(&args.folders.profiles, &program(), today)?;
-    let mut is_empty = listed.is_empty();
     let judged = listed.into_par_iter().map(|run| match run {
         Ok(run) if is_wanted(&run) => {
             let folder = run.folder.clone();
@@ -55,6 +54,7 @@ pub fn history(args: &HistoryArgs, invocation: &Invocation, out: &mut Output) ->
     }
     cache.prune();
     let mut history = History::new(runs, problems);
+    let mut is_empty = history.phases.is_empty() && history.problems.is_empty();
     if !names.is_empty() {
         let (chosen, missing) = history.of(&names);
         history = chosen;

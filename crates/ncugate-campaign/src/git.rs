@@ -31,6 +31,10 @@ static FOLDERS: AtomicU64 = AtomicU64::new(0);
 /// pagers, fetches and locks.
 fn command() -> Command {
     let mut command = Command::new("git");
+    // A hook of git sets these for its own repository.
+    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_INDEX_FILE"] {
+        command.env_remove(name);
+    }
     command.arg("--no-pager");
     for setting in
         ["safe.bareRepository=explicit", "core.attributesFile=/dev/null", "core.fsmonitor=", "core.hooksPath=/dev/null"]
@@ -129,11 +133,10 @@ impl Repository {
         let empty = EMPTY_TREES.iter().find(|(format, _)| *format == self.format);
         command.envs(empty.map(|(_, tree)| ("GIT_ATTR_SOURCE", tree)));
         command.env("GIT_DIR", git).env("GIT_WORK_TREE", files);
-        command.env_remove("GIT_COMMON_DIR").env_remove("GIT_OBJECT_DIRECTORY").env_remove("GIT_INDEX_FILE");
         command
     }
 
-    /// Writes the files of `commit` to a new folder, which is a repository at this commit. Attributes are not heeded: a
+    /// Writes the files of `commit` to a new folder, which is a repository at this commit. Attributes are ignored: a
     /// file in Git LFS is its pointer.
     ///
     /// # Errors

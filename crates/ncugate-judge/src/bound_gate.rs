@@ -368,7 +368,10 @@ impl<'a> BoundGate<'a> {
         match parts.agree(values, &decided, truth) {
             true => outcome,
             false => {
-                open(decided.into_iter().find(|part| part.verdict == Verdict::Inconclusive).unwrap_or(outcome.clone()))
+                let unlike = || {
+                    CaseOutcome::missing("its comparisons with their intervals do not give the value of the medians")
+                };
+                open(decided.into_iter().find(|part| part.verdict == Verdict::Inconclusive).unwrap_or_else(unlike))
             }
         }
     }

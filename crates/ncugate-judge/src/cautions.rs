@@ -40,7 +40,8 @@ pub fn of_one_process<'g>(quantities: &Quantities, gates: impl Iterator<Item = &
     let processes = |case: &Case| {
         let row = quantities.row(&case.variant, &case.shape)?;
         match case.outcome.origin? {
-            SampleOrigin::Sweep => Some(1),
+            // A failure far outside its limit is not confirmed.
+            SampleOrigin::Sweep => (case.outcome.verdict == Verdict::Pass).then_some(1),
             SampleOrigin::Confirmation => Some(quantities.sampling_at(row)?.fresh.as_ref()?.processes.len()),
         }
     };

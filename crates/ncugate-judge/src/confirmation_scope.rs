@@ -11,14 +11,16 @@ use ncugate_model::{Better, ShapeName, VariantId, Verdict, glob};
 use ncugate_phase::config::{Gate, Phase};
 use std::collections::BTreeSet;
 
-/// Distance outside the limit, relative to it, that no noise between processes explains.
+/// Distance outside the limit, relative to it, beyond which a variant is not re-timed: an assumption about noise between
+/// processes, which can only leave a failure of the sweep standing.
 const FAR: f64 = 0.05;
 
 /// Variants and shapes to re-time, from the judgement of the samples that selected the variants.
 ///
 /// All variants that represent a stage and the fallback are included regardless of their verdicts in the sweep,
-/// because fresh samples decide which of them is used. Of several variants under one gate, those far outside the limit
-/// are left out: the sweep is one process, and processes differ. `stored` are names that refer to stored runs, which cannot be re-timed.
+/// because fresh samples decide which of them is used. Of several variants under one gate, only those far outside the
+/// limit are left out: the sweep is one process, and processes differ. `stored` are names that refer to stored runs, which
+/// cannot be re-timed.
 pub fn to_confirm(phase: &Phase, judgement: &Judgement, stored: &[&str]) -> BTreeSet<(VariantId, ShapeName)> {
     let mut found = ConfirmationScope { phase, judgement, stored, variants: BTreeSet::new(), shapes: BTreeSet::new() };
     let tiers = judgement.tiers.iter().flat_map(|tier| &tier.gates);
@@ -48,7 +50,12 @@ impl ConfirmationScope<'_> {
             return;
         }
         let is_picked = ScopeRule::of(&gate.on).picks != Picks::All;
-        let is_far = |case: &Case| case.outcome.verdict == Verdict::Fail && case.outcome.severity() > FAR;
+        // A condition has no distance from its limit, so its failures are confirmed too, unless no sample decided them.
+        let is_far = |case: &Case| {
+            let outcome = &case.outcome;
+            let is_outside = outcome.origin.is_none() || outcome.margin.is_some() && outcome.severity() > FAR;
+            outcome.verdict == Verdict::Fail && is_outside
+        };
         for case in gate.cases.iter().filter(|case| is_picked || !is_far(case)) {
             self.variants.insert(case.variant.clone());
             self.shapes.insert(case.shape.clone());

@@ -225,6 +225,11 @@ impl SampleSeries {
         Ok(Self { samples, timing, rounds, program, launches, processes: Some(processes.into()), throttle })
     }
 
+    /// Whether its value is a quantile far from the median.
+    pub fn is_tail(&self) -> bool {
+        matches!(self.timing, Timing::Statistic(statistic) if statistic.is_tail())
+    }
+
     /// Number of processes that took the samples.
     pub fn process_count(&self) -> usize {
         self.processes.as_ref().map_or(1, |processes| processes.len())

@@ -36,9 +36,7 @@ pub struct PhaseRun {
 impl PhaseRun {
     /// Machine, tools, problem and timing settings of the run.
     pub fn conditions(&self) -> Conditions {
-        let manifest = &self.run.manifest;
-        let conditions = Conditions::new(&manifest.fingerprint, &self.run.workload, &self.phase.bench);
-        Conditions { software: manifest.software.clone(), ..conditions }
+        Conditions::of_run(&self.run, &self.phase.bench)
     }
 
     /// Loads a stored run or a recording, with the phase it was run with.
@@ -77,18 +75,18 @@ impl PhaseRun {
         let run = Run::load(folder)?;
         let file = PhaseFile::of(folder, &run.manifest, today).filter(|file| file.text != run.phase);
         let Some(file) = file else { return Ok((Self::of_run(run)?, None)) };
-        let current = |file: &PhaseFile| {
-            let phase = file.load(today)?;
+        let PhaseFile { file, phase, .. } = file;
+        let current = phase.map_err(JudgeError::from).and_then(|phase| {
             let metrics = required_metrics::metrics(&phase);
             Self::of_phase(phase, folder, |run| {
                 let gpu = run.manifest.fingerprint.gpu.as_ref();
                 required_metrics::counters(&metrics, gpu.map(|gpu| gpu.compute_capability))
             })
-        };
-        match current(&file) {
+        });
+        match current {
             Ok(current) => Ok((current, None)),
             Err(error) => {
-                let (run, name) = (Self::of_run(run)?, file.file.display());
+                let (run, name) = (Self::of_run(run)?, file.display());
                 let note =
                     format!("judged by the limits that it was measured with, because {name} does not fit it: {error}");
                 Ok((run, Some(note)))

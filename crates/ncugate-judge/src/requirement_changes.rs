@@ -35,13 +35,16 @@ pub fn since_the_measurement(measured: &Phase, now: &Phase, today: Date) -> Opti
         .then(|| format!("{} {limits} {verb} from the recorded phase: {}", changes.len(), listed(changes.iter())))
 }
 
-/// `weaker than at the base main (3f2a91c0b1d2): ...`; `None` if no requirement of the base is.
+/// `weaker than at the base main (3f2a91c0b1d2): ...`, with `perhaps` if the text does not decide it for all of them;
+/// `None` if no requirement of the base is.
 pub fn since_the_base(base: &Base, now: &Phase, today: Date) -> Option<String> {
     let BaseKernels::Of(there) = &base.kernels else { return None };
     let changes = requirement_changes(there, now, today);
     let weaker: Vec<_> = changes.iter().filter(|change| change.effect != ChangeEffect::Stricter).collect();
+    let is_sure = weaker.iter().all(|change| change.effect == ChangeEffect::Weaker);
+    let perhaps = if is_sure { "" } else { "perhaps " };
     (!weaker.is_empty())
-        .then(|| format!("weaker than at the base {}: {}", base.label(), listed(weaker.iter().copied())))
+        .then(|| format!("{perhaps}weaker than at the base {}: {}", base.label(), listed(weaker.iter().copied())))
 }
 
 fn listed<'c>(changes: impl Iterator<Item = &'c RequirementChange>) -> String {
@@ -336,20 +339,28 @@ impl Changes {
             self.add("tolerance `ill_conditioned` has another value".to_owned(), ChangeEffect::Unknown);
         }
         for bound in &now.own_bounds {
-            let general = old.allclose.unwrap_or_default();
-            let was = before.own_bounds.iter().find(|other| other.of == bound.of);
-            let (atol, rtol) = was.map_or((general.atol, general.rtol), |was| (was.atol, was.rtol));
-            if (bound.atol, bound.rtol) != (atol, rtol) {
-                let is_tighter = bound.atol <= atol && bound.rtol <= rtol;
+            let own = before.own_bounds.iter().find(|other| other.of == bound.of).map(|was| (was.atol, was.rtol));
+            let was = own.or(old.allclose.map(|general| (general.atol, general.rtol)));
+            if was != Some((bound.atol, bound.rtol)) {
+                let is_tighter = was.is_none_or(|(atol, rtol)| bound.atol <= atol && bound.rtol <= rtol);
                 let effect = if is_tighter { ChangeEffect::Stricter } else { ChangeEffect::Weaker };
-                let (of, a, r) = (&bound.of, short(bound.atol), short(bound.rtol));
-                let text =
-                    format!("the tolerance of {of} is {a} + {r} x instead of {} + {} x", short(atol), short(rtol));
-                self.add(text, effect);
+                let text = |(atol, rtol): (f64, f64)| format!("{} + {} x", short(atol), short(rtol));
+                let (is, was) = (text((bound.atol, bound.rtol)), was.map_or_else(|| "no bound".to_owned(), text));
+                self.add(format!("the tolerance of {} is {is} instead of {was}", bound.of), effect);
             }
         }
         for bound in before.own_bounds.iter().filter(|old| !now.own_bounds.iter().any(|new| new.of == old.of)) {
             self.add(format!("the tolerance of {} is missing", bound.of), ChangeEffect::Unknown);
+        }
+        for (what, differs) in [
+            ("`laws`", before.laws != now.laws),
+            ("the reference", before.reference != now.reference),
+            ("a check of outputs", before.checks != now.checks),
+            ("a scalar", before.scalars != now.scalars),
+        ] {
+            if differs {
+                self.add(format!("{what} has another value"), ChangeEffect::Unknown);
+            }
         }
         let (seeds, seeds_now) = (before.seeds.len(), now.seeds.len());
         if seeds_now != seeds {
@@ -404,7 +415,8 @@ fn limit_effect(old: &Requirement, new: &Requirement) -> Option<ChangeEffect> {
     let is_same_text = words(old) == words(new);
     match (limit(old), limit(new)) {
         (Some(was), Some(is)) if was.left == is.left && was.of == is.of && was.is_upper == is.is_upper => {
-            match (was.factor.partial_cmp(&is.factor)?, was.is_strict, is.is_strict) {
+            let Some(order) = was.factor.partial_cmp(&is.factor) else { return Some(ChangeEffect::Unknown) };
+            match (order, was.is_strict, is.is_strict) {
                 (std::cmp::Ordering::Equal, was, is) if was == is => None,
                 (std::cmp::Ordering::Equal, was, _) => {
                     Some(if was { ChangeEffect::Weaker } else { ChangeEffect::Stricter })

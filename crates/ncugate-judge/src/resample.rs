@@ -127,7 +127,7 @@ impl BoundGate<'_> {
             let half = half_width(&variances, level);
             let rounds = self.of_rounds(&varying, values, (value, level, &slopes), &difference)?;
             // few dependent rounds miss the tail in every process alike, which the processes do not show
-            let is_tail = varying.tail().is_some();
+            let is_tail = varying.has_tail();
             let rounds = if is_tail { alike.widened(Estimate { value, interval: rounds }) } else { rounds };
             let (low, high) = (value + shift.min(0.0) - half, value + shift.max(0.0) + half);
             let open = if low < rounds.low || high > rounds.high {
@@ -159,7 +159,7 @@ impl BoundGate<'_> {
         (value, level, slopes): (f64, f64, &[f64]),
         difference: &dyn Fn(&[Value]) -> Result<f64, String>,
     ) -> Result<Interval, Indecision> {
-        if varying.tail().is_some() && (varying.parties.len() == 1 || varying.is_of_processes()) {
+        if varying.has_tail() && (varying.parties.len() == 1 || varying.is_of_processes()) {
             let (mut below, mut above) = (0.0_f64, 0.0_f64);
             for (party, slope) in varying.parties.iter().zip(slopes) {
                 let Statistic::Quantile(q) = party.timed.timing.statistic() else {
@@ -265,8 +265,7 @@ impl BoundGate<'_> {
             equal[*at] = Value::Float(if ratio { 1.0 } else { alike });
         }
         let room = (right.number(&equal).ok()? / left.number(&equal).ok()? - 1.0).abs();
-        let tail = |timed: &SampleSeries| matches!(timed.timing, Timing::Statistic(statistic) if statistic.is_tail());
-        let tail = varying.iter().any(|(_, timed)| tail(timed));
+        let tail = varying.iter().any(|(_, timed)| timed.is_tail());
         let samples = varying.iter().map(|(_, timed)| timed.samples.len()).min()?;
         let noise = noise.at(if tail { Statistic::P90 } else { Statistic::MEDIAN }, samples)?;
         (room > 0.0 && room < noise).then(|| {
@@ -430,12 +429,9 @@ impl NoisyCase<'_> {
         self.parties.iter().all(|party| party.timed.process_count() >= FEWEST_PROCESSES)
     }
 
-    /// The quantile, if it is far from the median.
-    fn tail(&self) -> Option<f64> {
-        self.parties.iter().find_map(|party| match party.timed.timing {
-            Timing::Statistic(statistic @ Statistic::Quantile(q)) if statistic.is_tail() => Some(q),
-            Timing::Statistic(_) | Timing::Rate => None,
-        })
+    /// Whether an operand is a quantile far from the median.
+    fn has_tail(&self) -> bool {
+        self.parties.iter().any(|party| party.timed.is_tail())
     }
 
     /// Checks that the rounds of a single process are enough to test whether they depend on each other.
@@ -476,7 +472,7 @@ impl NoisyCase<'_> {
         }
         let all = || kernels.iter().chain(&apart);
         // the tail of few rounds is too short, in each process alike
-        let is_median = self.tail().is_none();
+        let is_median = !self.has_tail();
         let shift = all().map(|shifts| shifts.iter().sum::<f64>() / shifts.len() as f64).sum::<f64>();
         Ok((all().filter_map(|shifts| Variance::of_mean(shifts)).collect(), if is_median { shift } else { 0.0 }))
     }

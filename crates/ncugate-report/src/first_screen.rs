@@ -182,9 +182,6 @@ fn shapes(inputs: &ReportInputs<'_>, report: &RunReport) -> Vec<ShapeChoice> {
     used.shapes.iter().filter_map(of).collect()
 }
 
-/// In place of an advice if no rule has one.
-const CLEAN: &str = "Nothing obvious is left: no rule found a significant cause.";
-
 /// The advice of the costliest cause at the objective's shape, as in `ncugate explain`; else the outcome of the rules.
 fn next(inputs: &ReportInputs<'_>, report: &RunReport) -> Option<NextExperiment> {
     let place = report.diagnosis.first()?;
@@ -206,7 +203,7 @@ fn next(inputs: &ReportInputs<'_>, report: &RunReport) -> Option<NextExperiment>
             );
             CleanText::whole(&format!("Collect the counters that {} of {} rules lack: {how}.", lacks.rules, lacks.of))
         }
-        (_, DiagnosisOutcome::Clean) => CLEAN.into(),
+        (_, DiagnosisOutcome::Clean) => CleanText::whole(&format!("Nothing obvious is left. {}", place.sentence)),
         _ => place.sentence.clone(),
     };
     (!advice.is_empty()).then_some(NextExperiment { advice, rejected, cause: None })

@@ -235,10 +235,14 @@ pub fn launches(metric: &str, before: &[f64], after: &[f64]) -> ChangeNoise {
         return ranges(metric, before, after);
     }
     match ranges(metric, before, after) {
-        ChangeNoise::Apart if before.len() < 2 || after.len() < 2 => ChangeNoise::Unspread,
-        ChangeNoise::Apart if chance(before.len(), after.len()) > CHANCE => ChangeNoise::Unspread,
+        ChangeNoise::Apart if are_too_few(before.len(), after.len()) => ChangeNoise::Unspread,
         noise => noise,
     }
+}
+
+/// Whether separate ranges of these numbers of launches say nothing about a change.
+pub fn are_too_few(before: usize, after: usize) -> bool {
+    before.min(after) < 2 || chance(before, after) > CHANCE
 }
 
 /// Probability that ranges of `n` and `m` launches of equal kernels do not overlap: 2 n! m! / (n + m)!

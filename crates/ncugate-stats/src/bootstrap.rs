@@ -41,7 +41,8 @@ impl Interval {
     #[must_use]
     pub fn at_level(self, value: f64, level: f64) -> Self {
         let factor = normal_quantile((1.0 + level) / 2.0) / normal_quantile((1.0 + self.level) / 2.0);
-        Self { low: value - factor * (value - self.low), high: value + factor * (self.high - value), level }
+        let reach = |distance: f64| factor * distance.max(0.0);
+        Self { low: value - reach(value - self.low), high: value + reach(self.high - value), level }
     }
 }
 

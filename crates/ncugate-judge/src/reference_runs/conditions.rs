@@ -1,6 +1,6 @@
 //! The conditions that two comparable measurements must share.
 
-use crate::store::Fingerprint;
+use crate::store::{Fingerprint, Run};
 use ncugate_model::Gpu;
 use ncugate_model::digest::sha256;
 use ncugate_phase::config::{BenchSettings, L2State, Phase};
@@ -44,6 +44,12 @@ impl Conditions {
             l2: bench.l2,
             software: BTreeMap::new(),
         }
+    }
+
+    /// Conditions of a stored run that was timed with these settings.
+    pub fn of_run(run: &Run, bench: &BenchSettings) -> Self {
+        let conditions = Self::new(&run.manifest.fingerprint, &run.workload, bench);
+        Self { software: run.manifest.software.clone(), ..conditions }
     }
 
     /// Conditions that a run of this phase will have if it is measured with these tools.

@@ -18,9 +18,7 @@ use std::sync::Arc;
 /// # Errors
 /// The phase stored with the run cannot be read.
 pub fn conditions_of(run: &Run) -> Result<Conditions, JudgeError> {
-    let phase = run.measured_phase()?;
-    let conditions = Conditions::new(&run.manifest.fingerprint, &run.workload, &phase.bench);
-    Ok(Conditions { software: run.manifest.software.clone(), ..conditions })
+    Ok(Conditions::of_run(run, &run.measured_phase()?.bench))
 }
 
 /// The entry for a stored run, judged by its own phase without comparison runs; includes the values of `metrics`.

@@ -17,6 +17,8 @@ pub struct PhaseFile {
     pub file: PathBuf,
     pub root: PathBuf,
     pub text: String,
+    /// Its phase, or why the file is none.
+    pub phase: Result<Phase, ConfigErrors>,
 }
 
 impl PhaseFile {
@@ -29,25 +31,30 @@ impl PhaseFile {
         let name = folder.file_name()?.to_str()?;
         let root = Project::of(&folder.join("phase.toml")).ok()?.root;
         let files = FOLDERS.iter().flat_map(|place| toml_files(&root, place));
+        let path = folder.strip_prefix(&root).ok()?.to_str()?;
         let named = files.filter_map(|file| {
             let text = text_of(&root.join(&file))?;
-            let may_name_it = text.contains("recording") && text.contains(name);
-            may_name_it.then(|| Self { file, root: root.clone(), text })
+            (text.contains("recording") && text.contains(name)).then(|| {
+                let phase = config::load(&file, &root, today);
+                Self { file, root: root.clone(), text, phase }
+            })
         });
-        let names_it = |file: &Self| {
-            let phase = file.load(today).ok();
-            let recording = phase.filter(|phase| phase.name == manifest.phase).and_then(|phase| phase.recording);
-            recording.and_then(|path| root.join(path).canonicalize().ok()).is_some_and(|path| path == folder)
-        };
-        named.into_iter().find(names_it)
-    }
-
-    /// Its phase.
-    ///
-    /// # Errors
-    /// The file is not a phase.
-    pub fn load(&self, today: Date) -> Result<Phase, ConfigErrors> {
-        config::load(&self.file, &self.root, today)
+        let mut damaged = None;
+        for file in named {
+            match &file.phase {
+                Ok(phase) => {
+                    let recording = phase.recording.as_ref().filter(|_| phase.name == manifest.phase);
+                    if recording.and_then(|path| root.join(path).canonicalize().ok()).is_some_and(|path| path == folder)
+                    {
+                        return Some(file);
+                    }
+                }
+                // Its text names the recording, so it is not ignored.
+                Err(_) if file.text.contains(path) => damaged = damaged.or(Some(file)),
+                Err(_) => {}
+            }
+        }
+        damaged
     }
 }
 

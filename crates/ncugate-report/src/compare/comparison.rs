@@ -3,7 +3,7 @@
 use super::side::{ComparedSide, ComparedSubject, MeasurementSetup, SideSummary};
 use super::times::{self, ComparedTime, SidePresence};
 use super::totals::totals;
-use crate::metric_change::{ChangeNoise, LatencyChange, MetricChange, MetricFacts, launches, ranges};
+use crate::metric_change::{ChangeNoise, LatencyChange, MetricChange, MetricFacts, are_too_few, launches, ranges};
 use crate::number;
 use crate::provenance::conditions;
 use indexmap::{IndexMap, IndexSet};
@@ -104,7 +104,7 @@ impl RunComparison {
         Self {
             a: a.summary.clone(),
             b: b.summary.clone(),
-            notes: notes(a, b).into_iter().chain(single_launches(&times)).collect(),
+            notes: notes(a, b).into_iter().chain(few_launches(&times)).collect(),
             gates: gates(a, b),
             times,
             pairs,
@@ -281,13 +281,13 @@ fn notes(a: &ComparedSide, b: &ComparedSide) -> Vec<CleanText> {
     workload.iter().chain(&conditions).map(|note| CleanText::whole(note)).collect()
 }
 
-/// Kernels whose changes are not judged, because a side launched them once.
-fn single_launches(times: &[ComparedTime]) -> Option<CleanText> {
-    let is_single = |time: &&ComparedTime| time.presence.is_both() && time.launches.contains(&Some(1));
-    let kernels = times.iter().filter(is_single).count();
+/// Kernels whose changes are not judged, because their launches are too few.
+fn few_launches(times: &[ComparedTime]) -> Option<CleanText> {
+    let are_few = |time: &&ComparedTime| matches!(time.launches, [Some(a), Some(b)] if are_too_few(a, b));
+    let kernels = times.iter().filter(are_few).count();
     let words = || {
         format!(
-            "one launch on a side has no spread ({}): its times and counters are not called better or worse; \
+            "too few launches ({}): their times and counters are not called better or worse; \
              profile at least 4 launches on each side",
             number::counted(kernels, "kernel")
         )

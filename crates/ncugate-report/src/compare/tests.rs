@@ -215,12 +215,12 @@ fn single_launches_are_not_called_better_or_worse_in_any_rendering() {
     assert!(changes.iter().all(|change| change.judged == ChangeDirection::Neither), "{changes:?}");
     assert!(changes.iter().any(|change| change.change == "+2.2 %"), "the number stays: {changes:?}");
     assert_eq!(compared.notes.len(), 1);
-    assert!(compared.notes[0].starts_with("one launch on a side has no spread (3 kernels)"), "{:?}", compared.notes);
+    assert!(compared.notes[0].starts_with("too few launches (3 kernels)"), "{:?}", compared.notes);
     let page = html(&compared).unwrap();
     let json = serde_json::to_string(&compared).unwrap();
     for text in [terminal(&compared, None), markdown(&compared), page.clone(), json] {
         let text = text.replace("not called better or worse", "");
-        assert!(text.contains("+2.2 %") && text.contains("no spread (3 kernels)"), "{text}");
+        assert!(text.contains("+2.2 %") && text.contains("too few launches (3 kernels)"), "{text}");
         assert!(![", worse", ", better", "\"worse\"", "\"better\""].iter().any(|word| text.contains(word)), "{text}");
     }
     assert!(!page.contains("class=\"num worse") && !page.contains("class=\"num better"));

@@ -504,8 +504,8 @@ const NEARLY_ALL: f64 = 99.4;
 
 /// The bound of an estimate, both in percent of the time, of launches that take `share` percent of it: mending a defect
 /// also saves instructions and conflicts that no counter books to it, so that the rest of the time shrinks too. Idle
-/// multiprocessors are counted as they are, and the rest shrinks little. With these powers the gains of measured pairs lie
-/// inside.
+/// multiprocessors are counted as they are, and the rest shrinks little. With these powers most gains of measured pairs
+/// lie inside (docs/diagnosis.md).
 fn bound(estimate: f64, share: f64, counts: CountedTime) -> f64 {
     let power = match counts {
         CountedTime::Idle => 1.1,

@@ -3,7 +3,7 @@
 use crate::metric_change::explained;
 use ncugate_judge::frame::Quantities;
 use ncugate_model::metric::Catalogue;
-use ncugate_model::stats::{Statistic, normal_quantile, quantile};
+use ncugate_model::stats::{Statistic, order_limits, quantile};
 use ncugate_model::{Better, ShapeName, VariantId};
 
 /// A metric and its direction of improvement.
@@ -114,9 +114,8 @@ fn half_width(quantities: &Quantities, shape: &ShapeName, metric: &str, variant:
 /// Half of the 95 % interval of a quantile between two samples, relative to the quantile; none for other statistics.
 fn relative_half(samples: &[f64], statistic: Statistic) -> Option<f64> {
     let Statistic::Quantile(q) = statistic else { return None };
-    let reach = normal_quantile(0.975) * (q * (1.0 - q) / samples.len() as f64).sqrt();
-    let at = |q: f64| quantile(samples, q.clamp(0.0, 1.0)).ok();
-    let (low, middle, high) = (at(q - reach)?, at(q)?, at(q + reach)?);
+    let (low, high) = order_limits(samples, q, 0.95).ok()?;
+    let middle = quantile(samples, q).ok()?;
     Some((high - low) / 2.0 / middle).filter(|share| share.is_finite() && *share >= 0.0)
 }
 

@@ -122,8 +122,13 @@ fn session_facts(session: &Session, fact: &mut impl FnMut(&str, String)) {
         fact(&version.provider, version.version.clone());
     }
     fact("driver", session.driver.map(|driver| format!("{driver:.2}")).unwrap_or_default());
-    fact("clock control", session.clock_control().unwrap_or(DEFAULT_CLOCKS).to_owned());
-    fact("replay mode", session.replay_mode().unwrap_or(DEFAULT_REPLAY).to_owned());
+    let or_default = |option: Option<&str>, default: &str| {
+        let unknown =
+            if session.command_line.is_empty() { "not known: the report has no command line" } else { default };
+        option.unwrap_or(unknown).to_owned()
+    };
+    fact("clock control", or_default(session.clock_control(), DEFAULT_CLOCKS));
+    fact("replay mode", or_default(session.replay_mode(), DEFAULT_REPLAY));
     fact("target", system(&session.target));
     if session.host != session.target {
         fact("host", system(&session.host));
