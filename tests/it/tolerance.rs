@@ -196,7 +196,7 @@ fn a_refused_tolerance_comes_with_the_largest_that_is_not() {
     let refused = phase("max_abs = 50");
     assert_eq!(refused.status, Some(2), "{refused:?}");
     let words = refused.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
-    let (_, bound) = words.split_once("the largest that rejects every wrong answer is `").expect(&words);
+    let (_, bound) = words.split_once("at most `").expect(&words);
     let bound = bound.split_once('`').unwrap().0;
     assert_eq!(phase(bound).status, Some(0), "{words}");
     let value: f64 = bound.strip_prefix("max_abs = ").unwrap().parse().unwrap();

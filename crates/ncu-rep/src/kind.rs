@@ -10,6 +10,8 @@ pub(crate) fn described(data: &[u8]) -> String {
     })
 }
 
+/// Characters of a foreign text in a message.
+const LONGEST: usize = 200;
 /// Bytes that are searched.
 const TEXT: usize = 1 << 20;
 
@@ -58,7 +60,7 @@ fn of_text(data: &[u8]) -> Option<String> {
             () => format!(
                 "it is a table with the columns {}; hint: print `--csv` with `--page raw`, or keep the report with \
                  `ncu -o NAME`",
-                columns.iter().take(3).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+                columns.iter().take(3).map(|name| format!("`{}`", shortened(name))).collect::<Vec<_>>().join(", ")
             ),
         });
     }
@@ -68,7 +70,7 @@ fn of_text(data: &[u8]) -> Option<String> {
         );
     }
     if let Some(error) = line("==ERROR==") {
-        return Some(format!("it is output of ncu, which failed: `{}`", error.trim_end()));
+        return Some(format!("it is output of ncu, which failed: `{}`", shortened(error.trim_end())));
     }
     if text.contains("==WARNING== No kernels were profiled") {
         return Some("it is output of ncu, which profiled no kernel".to_owned());
@@ -80,6 +82,11 @@ fn of_text(data: &[u8]) -> Option<String> {
     }
     let start: String = text.lines().next().unwrap_or_default().chars().take(40).collect();
     Some(format!("it is text that starts with `{start}`"))
+}
+
+/// The start of a text of somebody else's file.
+fn shortened(text: &str) -> String {
+    text.chars().take(LONGEST).collect()
 }
 
 #[cfg(test)]

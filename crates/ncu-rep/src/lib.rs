@@ -90,7 +90,7 @@ pub use layout::ResultKind;
 pub use metric::{Metric, MetricCategory, MetricInstance, Metrics};
 pub use nvtx::{NvtxKind, NvtxRange};
 pub use process::Process;
-pub use redact::{Redaction, SourcePolicy, redact, redact_with};
+pub use redact::{Redaction, SourcePolicy, TextKind, redact, redact_with, without_folders};
 pub use report::{MetricSelection, Report};
 pub use rule::{
     EstimatedSpeedup, FocusMetric, FocusSeverity, RuleItem, RuleMessage, RuleMessageKind, RuleResult, RuleTable,

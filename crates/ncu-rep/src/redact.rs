@@ -238,8 +238,10 @@ fn rewrite_field(field: &Field<'_>, raw: &[u8], rules: Rules, out: &mut Vec<u8>)
         Change::Hide if field.bytes()?.is_empty() => out.extend_from_slice(raw),
         Change::Hide => put_bytes(out, *number, PLACEHOLDER.as_bytes()),
         Change::FileName => put_bytes(out, *number, file_name(&field.text()?).as_bytes()),
-        Change::CommandLine => put_bytes(out, *number, without_folders(&field.text()?, false).as_bytes()),
-        Change::Prose => put_bytes(out, *number, without_folders(&field.text()?, true).as_bytes()),
+        Change::CommandLine => {
+            put_bytes(out, *number, without_folders(&field.text()?, TextKind::CommandLine).as_bytes())
+        }
+        Change::Prose => put_bytes(out, *number, without_folders(&field.text()?, TextKind::Prose).as_bytes()),
         Change::Clear => put_bytes(out, *number, &[]),
         Change::Inside(rules) => {
             let mut inner = Vec::new();
@@ -259,21 +261,31 @@ fn file_name(path: &str) -> &str {
 const HOMES: [&str; 5] = ["/home/", "/Users/", "/export/home/", "\\Users\\", "/root/"];
 
 /// Characters that end a path without quotes.
-const ENDS: [char; 17] = ['"', '\'', '`', ',', ';', ':', '|', '<', '>', '(', ')', '[', ']', '{', '}', '@', '&'];
+const ENDS: [char; 16] = ['"', '\'', '`', ',', ';', ':', '|', '<', '>', '(', ')', '[', ']', '{', '}', '&'];
 
-/// Reduces every absolute path of a text to its file name. In prose, a path has at least one folder, and can have spaces.
-fn without_folders(text: &str, is_prose: bool) -> String {
+/// The kind of a text that may contain paths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextKind {
+    /// Words of a command line or a message of a program.
+    CommandLine,
+    /// Sentences. A path has at least one folder, and can have spaces.
+    Prose,
+}
+
+/// Reduces every absolute path of a text to its file name, and a home folder to a placeholder.
+#[must_use]
+pub fn without_folders(text: &str, kind: TextKind) -> String {
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         let before = text.get(..at).unwrap_or_default();
-        let length = if rest.starts_with("://") && !before.ends_with("file") {
+        let length = if rest.starts_with("://") && (before.ends_with("http") || before.ends_with("https")) {
             // An address of the web.
             let end = rest.find(|end: char| end.is_whitespace() || matches!(end, '"' | '\'' | '<' | '>'));
             let end = end.unwrap_or(rest.len());
             out.push_str(rest.get(..end).unwrap_or_default());
             end
-        } else if let Some(path) = path_at(before, rest, is_prose) {
+        } else if let Some(path) = path_at(before, rest, kind) {
             let is_home = HOMES.iter().any(|home| {
                 let folder = path.trim_end_matches(['/', '\\']);
                 folder
@@ -294,14 +306,14 @@ fn without_folders(text: &str, is_prose: bool) -> String {
 }
 
 /// The absolute path at the start of `rest`, if one starts there.
-fn path_at<'t>(before: &str, rest: &'t str, is_prose: bool) -> Option<&'t str> {
+fn path_at<'t>(before: &str, rest: &'t str, kind: TextKind) -> Option<&'t str> {
     let root = root_length(rest)?;
     let word = before.rsplit(char::is_whitespace).next().unwrap_or_default();
     let is_free =
         before.chars().next_back().is_none_or(|last| !last.is_alphanumeric() && !"/\\.._-~+%*$".contains(last));
-    // `-I/home/jane`: the value of an option of one letter, or a home folder.
+    // `-I/home/jane`: the value of an option; in prose, of one letter.
     let option = word.strip_prefix('-').unwrap_or_default();
-    let is_option = option.len() == 1 || (!option.is_empty() && HOMES.iter().any(|home| rest.contains(home)));
+    let is_option = !option.is_empty() && (kind == TextKind::CommandLine || option.len() == 1);
     let is_glued = is_option && option.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     if !(is_free || is_glued) {
         return None;
@@ -310,7 +322,7 @@ fn path_at<'t>(before: &str, rest: &'t str, is_prose: bool) -> Option<&'t str> {
     let body = rest.get(root..)?;
     let quoted = quote.and_then(|quote| body.find(quote));
     let mut end = quoted.unwrap_or_else(|| word_end(body));
-    if is_prose && quoted.is_none() {
+    if kind == TextKind::Prose && quoted.is_none() {
         // Up to three words belong to the name of a folder if a separator follows.
         for _ in 0..3 {
             let Some(next) = body.get(end..).and_then(|next| next.strip_prefix(' ')) else { break };
@@ -324,7 +336,8 @@ fn path_at<'t>(before: &str, rest: &'t str, is_prose: bool) -> Option<&'t str> {
     }
     let path = rest.get(..root + end)?;
     let has_folder = path.get(root..)?.trim_end_matches(['/', '\\']).contains(['/', '\\']);
-    (end > 0 && (!is_prose || has_folder || HOMES.iter().any(|home| path.contains(home)))).then_some(path)
+    (end > 0 && (kind == TextKind::CommandLine || has_folder || HOMES.iter().any(|home| path.contains(home))))
+        .then_some(path)
 }
 
 fn word_end(text: &str) -> usize {
@@ -360,7 +373,7 @@ mod tests {
     fn command_lines_lose_folders_and_nothing_else() {
         let line = "/opt/nvidia/ncu --set full -o /home/jane/out -k regex:a|b --log-file=/tmp/l.txt ./host 1 'C:\\u\\x.exe' D@A/ ";
         let redacted = "ncu --set full -o out -k regex:a|b --log-file=l.txt ./host 1 'x.exe' D@A/ ";
-        assert_eq!(without_folders(line, false), redacted);
+        assert_eq!(without_folders(line, TextKind::CommandLine), redacted);
     }
 
     #[test]
@@ -372,6 +385,9 @@ mod tests {
             ("-IC:\\Users\\jane\\inc", "-Iinc"),
             ("--opt=/home/jane/x,/home/jane/y", "--opt=x,y"),
             ("file:///home/jane/a", "file:a"),
+            ("/Workspace/Users/jane.doe@corp.com/secret/k.py /data/team@corp/jane/x.py", "k.py x.py"),
+            ("-isystem/data/jane/inc -opt/foo/bar /home/jane/x", "-isysteminc -optbar x"),
+            ("scp://jane@host/home/jane/x", "scp:x"),
             ("LD=/home/jane/l:/usr/lib @/home/jane/args", "LD=l:lib @args"),
             ("\"/home/jane/my app\" ~/data host:/home/jane/b", "\"my app\" data host:b"),
             (
@@ -380,23 +396,23 @@ mod tests {
             ),
         ];
         for (line, redacted) in cases {
-            assert_eq!(without_folders(line, false), redacted, "{line}");
+            assert_eq!(without_folders(line, TextKind::CommandLine), redacted, "{line}");
         }
     }
 
     #[test]
     fn prose_keeps_everything_but_folders() {
         let failed = "Failed: /home/jane/Documents/NVIDIA Nsight Compute/2023.1.1/Sections/Rule.py:45: no x";
-        assert_eq!(without_folders(failed, true), "Failed: Rule.py:45: no x");
+        assert_eq!(without_folders(failed, TextKind::Prose), "Failed: Rule.py:45: no x");
         let windows = "in C:\\Users\\Jane Doe\\Documents\\r.py, line 3";
-        assert_eq!(without_folders(windows, true), "in r.py, line 3");
-        assert_eq!(without_folders("File \"/home/jane d/a b.py\", line 3", true), "File \"a b.py\", line 3");
+        assert_eq!(without_folders(windows, TextKind::Prose), "in r.py, line 3");
+        assert_eq!(without_folders("File \"/home/jane d/a b.py\", line 3", TextKind::Prose), "File \"a b.py\", line 3");
         for same in [
             "L1/TEX and 3.2 byte/s, 5 /cycle, 1 / 2",
             "see @url:docs:https://docs.nvidia.com/nsight-compute/a/b.html@ and/or @section:Occupancy:Occupancy@",
             "variant@shape",
         ] {
-            assert_eq!(without_folders(same, true), same);
+            assert_eq!(without_folders(same, TextKind::Prose), same);
         }
     }
 

@@ -4,6 +4,7 @@
 //! One cell often has several readings (`41.280` is 41.28 or 41,280), so the whole file decides.
 
 use super::error::CsvError;
+use super::value::aggregate;
 
 /// The separators of printed numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +48,7 @@ impl NumberForms {
     /// # Errors
     /// No form reads all numbers so far.
     pub fn add(&mut self, text: &str, line: u64) -> Result<(), CsvError> {
-        let text = normal(text);
+        let text = normal(aggregate(text));
         let is_whole = text.bytes().all(|byte| byte.is_ascii_digit());
         if is_whole || !FORMS.iter().any(|form| form.plain(&text).is_some()) {
             return Ok(());

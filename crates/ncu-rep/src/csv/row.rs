@@ -4,7 +4,7 @@ use super::error::CsvError;
 use super::launch::{CsvLaunch, CsvMetric};
 use super::names::NameIndex;
 use super::numbers::NumberForm;
-use super::value::{Unread, base_value};
+use super::value::{UnreadablePart, base_value};
 
 /// The layout of metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -196,8 +196,8 @@ impl<'a> CsvRow<'a> {
         let (line, metric) = (self.line, name.to_owned());
         match base_value(name, text, unit, self.numbers) {
             Ok((value, unit)) => Ok(CsvMetric { name: id, unit, value }),
-            Err(Unread::Number) => Err(CsvError::Number { line, metric, text: text.to_owned() }),
-            Err(Unread::Unit { base }) => Err(CsvError::Unit { line, metric, unit: unit.to_owned(), base }),
+            Err(UnreadablePart::Number) => Err(CsvError::Number { line, metric, text: text.to_owned() }),
+            Err(UnreadablePart::Unit { base }) => Err(CsvError::Unit { line, metric, unit: unit.to_owned(), base }),
         }
     }
 }

@@ -18,9 +18,10 @@ pub(super) fn base_value(
     text: &str,
     unit: &str,
     form: NumberForm,
-) -> Result<(MetricValue<'static>, Cow<'static, str>), Unread> {
+) -> Result<(MetricValue<'static>, Cow<'static, str>), UnreadablePart> {
     let known = unit_of(metric);
-    let is_known = |base: &str| known.is_empty() || (base == "ns") == (known == "ns");
+    let lost_unit = |base: &str| base.is_empty() && (known.starts_with("byte") || known == "hz");
+    let is_known = |base: &str| known.is_empty() || (base == "ns") == (known == "ns") && !lost_unit(base);
     let (scale, is_understood) = match scale(unit) {
         Some(scale) => (scale.clone(), is_known(&scale.1)),
         None => ((0, Cow::Owned(unit.to_owned())), known.is_empty()),
@@ -28,22 +29,28 @@ pub(super) fn base_value(
     let value = parse_value(text, scale.0, form);
     match &value {
         MetricValue::String(text) if !known.is_empty() && text.starts_with(|first: char| first.is_ascii_digit()) => {
-            Err(Unread::Number)
+            Err(UnreadablePart::Number)
         }
         MetricValue::String(_) | MetricValue::Missing => Ok((value, scale.1)),
         _ if is_understood => Ok((value, scale.1)),
-        _ => Err(Unread::Unit { base: known }),
+        _ => Err(UnreadablePart::Unit { base: known }),
     }
 }
 
 /// The part of a metric that is not understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unread {
+pub(super) enum UnreadablePart {
     Number,
     Unit {
         /// The base unit of the metric.
         base: &'static str,
     },
+}
+
+/// The value of a cell without those of its instances, which follow in parentheses with `--print-metric-instances`.
+pub(super) fn aggregate(text: &str) -> &str {
+    let text = text.trim();
+    text.strip_suffix(')').and_then(|text| text.split_once(" (")).map_or(text, |(first, _)| first)
 }
 
 /// Reads a printed value and shifts its decimal point by `exponent` places. Text that is not a number stays text.
@@ -56,10 +63,7 @@ fn parse_value(text: &str, exponent: i32, form: NumberForm) -> MetricValue<'stat
         "-inf" => return MetricValue::Double(f64::NEG_INFINITY),
         _ => {}
     }
-    // With `--print-metric-instances`, the values of the instances follow in parentheses.
-    let aggregate =
-        trimmed.strip_suffix(')').and_then(|text| text.split_once(" (")).map_or(trimmed, |(first, _)| first);
-    let Some(plain) = form.plain(aggregate) else {
+    let Some(plain) = form.plain(aggregate(trimmed)) else {
         return MetricValue::String(Cow::Owned(text.to_owned()));
     };
     if exponent == 0 {
@@ -203,11 +207,12 @@ mod tests {
     #[test]
     fn a_unit_that_is_not_understood_gives_no_value_of_a_known_metric() {
         let read = |metric: &str, text: &str, unit: &str| base_value(metric, text, unit, ENGLISH);
-        assert_eq!(read("gpu__time_duration.sum", "41.28", "fortnight"), Err(Unread::Unit { base: "ns" }));
-        assert_eq!(read("gpu__time_duration.sum", "41.28", "Gbyte"), Err(Unread::Unit { base: "ns" }));
-        assert_eq!(read("gpu__time_duration.sum", "41.28", ""), Err(Unread::Unit { base: "ns" }));
-        assert_eq!(read("dram__bytes.sum", "41.28", "us"), Err(Unread::Unit { base: "byte" }));
-        assert_eq!(read("dram__bytes.sum", "8.390.144", "byte"), Err(Unread::Number));
+        assert_eq!(read("gpu__time_duration.sum", "41.28", "fortnight"), Err(UnreadablePart::Unit { base: "ns" }));
+        assert_eq!(read("gpu__time_duration.sum", "41.28", "Gbyte"), Err(UnreadablePart::Unit { base: "ns" }));
+        assert_eq!(read("gpu__time_duration.sum", "41.28", ""), Err(UnreadablePart::Unit { base: "ns" }));
+        assert_eq!(read("dram__bytes.sum", "41.28", "us"), Err(UnreadablePart::Unit { base: "byte" }));
+        assert_eq!(read("dram__bytes.sum", "8.390.144", "byte"), Err(UnreadablePart::Number));
+        assert_eq!(read("dram__bytes.sum", "1.20", ""), Err(UnreadablePart::Unit { base: "byte" }));
         assert_eq!(read("dram__bytes.sum", "n/a", "fortnight"), Ok((MetricValue::Missing, "fortnight".into())));
         assert_eq!(read("Duration", "2", "fortnight"), Ok((MetricValue::U64(2), "fortnight".into())));
         assert_eq!(read("Duration", "41.28", "usecond"), Ok((MetricValue::Double(41280.0), "ns".into())));

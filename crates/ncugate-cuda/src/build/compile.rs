@@ -53,8 +53,8 @@ pub enum IncludeScope {
 }
 
 /// Message instead of nvcc's about a source that includes a file outside the project, and about one that may do so.
-const WITHHELD: &str = "the source does not preprocess, or includes a file outside the project: nvcc's message can quote \
-    such a file, so it is withheld; run `ncugate check` yourself to read it";
+const WITHHELD: &str = "nvcc's message is withheld, because the source may include a file outside the project, and the message \
+    may quote it; run `ncugate check` yourself to read it";
 
 /// Progress of a build, in variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

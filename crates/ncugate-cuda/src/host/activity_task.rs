@@ -6,7 +6,7 @@ use super::job::ProfiledInputs;
 use super::probed_buffers::ProbedBuffers;
 use super::worker::{DeviceLoss, Reporter, WorkError, Worker};
 use crate::gpu::{
-    ActivityError, ActivityTracer, CacheWarmer, Copier, CudaDevice, DeviceError, DeviceMemory, find_cupti,
+    ActivityError, ActivityTracer, CacheFlush, CacheWarmer, Copier, CudaDevice, DeviceError, find_cupti,
     query_attributes,
 };
 use ncugate_model::{ActivityTrace, ProfiledOutputs, TracedChip, TracedLaunch};
@@ -26,34 +26,14 @@ type TraceFault = String;
 /// The launches of each evaluation of a case, and whether all outputs are right.
 type TracedEvaluations = (Vec<Vec<TracedLaunch>>, ProfiledOutputs);
 
-/// Memory of twice the size of the L2 cache, read before a launch and never written. The cache then holds neither the launch's
-/// buffers nor lines that must be written back during the launch, as after ncu's own flush.
-struct Flush {
-    warmer: CacheWarmer,
-    memory: DeviceMemory,
-}
-
-impl Flush {
-    fn new(device: &CudaDevice) -> Result<Self, DeviceError> {
-        let memory = device.allocate(2 * device.attributes().l2_bytes as usize)?;
-        device.fill(&memory, 0)?;
-        Ok(Self { warmer: CacheWarmer::new(device)?, memory })
+/// Keeps the GPU busy until it reaches its working clocks.
+fn keep_busy(device: &CudaDevice, flush: &CacheFlush) -> Result<(), DeviceError> {
+    let begun = Instant::now();
+    while begun.elapsed() < WARM {
+        flush.queue(device)?;
+        device.synchronize()?;
     }
-
-    /// Queues a flush of the caches.
-    fn caches(&self, device: &CudaDevice) -> Result<(), DeviceError> {
-        self.warmer.warm(device, &self.memory)
-    }
-
-    /// Keeps the GPU busy until it reaches its working clocks.
-    fn keep_busy(&self, device: &CudaDevice) -> Result<(), DeviceError> {
-        let begun = Instant::now();
-        while begun.elapsed() < WARM {
-            self.caches(device)?;
-            device.synchronize()?;
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 impl Worker<'_> {
@@ -63,8 +43,8 @@ impl Worker<'_> {
         tracer: &ActivityTracer,
         inputs: &ProfiledInputs,
     ) -> Result<ControlFlow<DeviceLoss>, WorkError> {
-        let flush = Flush::new(&self.device)?;
-        flush.keep_busy(&self.device)?;
+        let flush = CacheFlush::new(&self.device)?;
+        keep_busy(&self.device, &flush)?;
         for shape in self.job.shapes.clone() {
             let wanted = self.wanted_at(&shape);
             if wanted.is_empty() {
@@ -99,7 +79,7 @@ impl Worker<'_> {
         tracer: &ActivityTracer,
         index: usize,
         buffers: &mut [ProbedBuffers<'_>],
-        flush: &Flush,
+        flush: &CacheFlush,
     ) -> Result<Result<TracedEvaluations, TraceFault>, WorkError> {
         let variant = self.job.kernels[index].variant.clone();
         let (mut evaluations, mut verified) = (Vec::new(), None::<ProfiledOutputs>);
@@ -133,7 +113,7 @@ impl Worker<'_> {
         tracer: &ActivityTracer,
         index: usize,
         buffers: &mut ProbedBuffers<'_>,
-        flush: &Flush,
+        flush: &CacheFlush,
     ) -> Result<(Vec<TracedLaunch>, ProfiledOutputs), TraceFault> {
         let shape = buffers.shape;
         let failed = |error: DeviceError| error.to_string();
@@ -145,7 +125,7 @@ impl Worker<'_> {
             self.device.set_l2_aside(bound.l2_set_aside())?;
             buffers.refill(&self.device)?;
             self.device.prepare(&bound)?;
-            flush.caches(&self.device)?;
+            flush.queue(&self.device)?;
             self.device.synchronize()
         };
         ready().map_err(failed)?;

@@ -205,7 +205,7 @@ mod tests {
         let (error, asked) = tried(&ReferenceSpec::None, &|_| [0.5, 0.499]);
         let error = error.unwrap();
         assert!(error.contains("`lse`: it accepts the mean everywhere"), "{error}");
-        assert!(error.contains("the largest that rejects every wrong answer is `max_abs = 5e-4`"), "{error}");
+        assert!(error.contains("at most `max_abs = 5e-4` rejects the wrong answers that were tried"), "{error}");
         assert_eq!(asked.len() as u64, FURTHER_SEEDS);
         let (error, _) = tried(&ReferenceSpec::None, &|_| [0.5, 0.5]);
         assert!(error.is_some(), "an answer that is its mean does not speak for one either");

@@ -122,7 +122,7 @@ pub(super) fn timing(phase: &Phase, effort: AuditEffort) -> Result<TimingSetting
     let verified = settings.effort != AuditEffort::None || phase.workload.has_state();
     let contents = if verified { settings.most_contents() } else { 1 };
     settings.hidden.inputs = hidden_seeds(phase, contents)?;
-    settings.hidden.pilot = hidden_seeds(phase, 1)?.first().copied().unwrap_or_default();
+    settings.hidden.pilot = uncompared_seed(phase, &settings.hidden.inputs)?;
     Ok(settings)
 }
 
@@ -130,17 +130,30 @@ pub(super) fn timing(phase: &Phase, effort: AuditEffort) -> Result<TimingSetting
 /// phase's own seeds take turns.
 pub(super) fn hidden_seeds(phase: &Phase, count: u32) -> Result<Vec<u64>, JobError> {
     let seeds = &phase.workload.seeds;
-    let inputs = phase.workload.buffers.iter().filter_map(|buffer| buffer.init.as_ref());
-    let in_files = inputs.into_iter().any(Init::is_of_seed_files);
     match &phase.workload.reference {
         WorkloadReference::Absent => Ok(Vec::new()),
         WorkloadReference::Builtin { .. } | WorkloadReference::Entry { .. } | WorkloadReference::Program(_)
-            if !in_files =>
+            if !has_seed_files(phase) =>
         {
             (0..count).map(|_| drawn_seed()).collect()
         }
         _ => Ok(seeds.iter().copied().cycle().take(count as usize).collect()),
     }
+}
+
+/// A seed of inputs whose outputs are never compared, other than these. If files give the inputs of a seed, it is another one
+/// of the phase's, if there is one.
+pub(super) fn uncompared_seed(phase: &Phase, compared: &[u64]) -> Result<u64, JobError> {
+    let seeds = &phase.workload.seeds;
+    match has_seed_files(phase) {
+        true => Ok(seeds.iter().find(|seed| !compared.contains(seed)).or(seeds.first()).copied().unwrap_or_default()),
+        false => drawn_seed(),
+    }
+}
+
+/// Whether files give the inputs of a seed.
+fn has_seed_files(phase: &Phase) -> bool {
+    phase.workload.buffers.iter().filter_map(|buffer| buffer.init.as_ref()).any(Init::is_of_seed_files)
 }
 
 /// A seed from the operating system.

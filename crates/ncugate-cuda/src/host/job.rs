@@ -70,7 +70,8 @@ pub enum JobMode {
 pub struct ProfiledInputs {
     /// A seed for each repeat.
     pub repeats: Vec<u64>,
-    /// The seed for the call of a function before the profiled one.
+    /// The seed for the call of a function before the profiled one: another one, unless files give the inputs of a single
+    /// seed.
     pub warm_up: u64,
 }
 

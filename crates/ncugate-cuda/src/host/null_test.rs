@@ -165,7 +165,7 @@ mod tests {
         phase.workload.tolerance.max_abs = Some(1e9);
         let error = null_test(&phase, &[]).unwrap_err().to_string();
         assert!(error.starts_with("the tolerance is too wide: at shape `s` it accepts zeros, the mean"), "{error}");
-        let (_, bound) = error.split_once("the largest that rejects every wrong answer is `max_abs = ").unwrap();
+        let (_, bound) = error.split_once("at most `max_abs = ").unwrap();
         phase.workload.tolerance.max_abs = bound.split_once('`').unwrap().0.parse().ok();
         assert_eq!(null_test(&phase, &[]).unwrap(), NullTest::Held, "{error}");
         phase.workload.tolerance.max_abs = phase.workload.tolerance.max_abs.map(|bound| 1.2 * bound);

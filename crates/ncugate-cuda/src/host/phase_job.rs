@@ -2,7 +2,7 @@
 
 use super::evaluate::{
     built, calls, check_launches, check_provable, functions, hidden_seeds, job_reference, job_shape, timing,
-    variant_extents,
+    uncompared_seed, variant_extents,
 };
 use super::job::{CaseLaws, CheckCase, FunctionLanguage, JobFunction, JobKernel, JobMode, ProfiledInputs, WorkerJob};
 use super::job_error::JobError;
@@ -55,8 +55,11 @@ impl WorkerJob {
             ),
             JobPurpose::Profile => {
                 check_provable(phase)?;
-                let mut repeats = hidden_seeds(phase, phase.profile.repeat + 1)?;
-                let warm_up = repeats.pop().ok_or(JobError::NoReference)?;
+                let repeats = hidden_seeds(phase, phase.profile.repeat)?;
+                if repeats.is_empty() {
+                    return Err(JobError::NoReference);
+                }
+                let warm_up = uncompared_seed(phase, &repeats)?;
                 let reference = job_reference(phase, plan, cubins, &shapes)?;
                 (JobMode::Profile(ProfiledInputs { repeats, warm_up }), reference, &phase.profile.shapes)
             }

@@ -72,8 +72,10 @@ impl ProbedBuffers<'_> {
     pub(super) fn fill_for_warm_up(&self, device: &CudaDevice) -> Result<(), DeviceError> {
         let inputs =
             CaseInputs::draw(self.shape, self.warm_up).map_err(|error| DeviceError::Launch(error.to_string()))?;
-        BufferSet::with_image(device, &self.shape.buffers, &self.draw.disguised(self.shape, inputs))
-            .and_then(|(_, image)| self.set.refill(device, &image))
+        let mut image = device.pinned(self.set.layout().bytes())?;
+        let contents = self.draw.disguised(self.shape, inputs);
+        self.set.layout().write_fresh(&self.shape.buffers, &contents, image.as_mut_slice());
+        self.set.refill(device, &image)
     }
 
     /// Whether the outputs of the last completed launch are right.

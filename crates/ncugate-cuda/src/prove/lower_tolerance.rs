@@ -52,8 +52,10 @@ impl LowerTolerance {
     /// What to do about a tolerance that accepts a wrong answer.
     pub fn remedy(lower: Option<&Self>) -> String {
         match lower {
-            Some(Self { bounds, .. }) => format!("the largest that rejects every wrong answer is `{bounds}`: lower it"),
-            None => "lower it".to_owned(),
+            Some(Self { bounds, .. }) => {
+                format!("at most `{bounds}` rejects the wrong answers that were tried: lower the tolerance")
+            }
+            None => "lower the tolerance".to_owned(),
         }
     }
 }

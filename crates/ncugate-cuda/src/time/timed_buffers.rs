@@ -5,8 +5,9 @@ mod verification;
 
 use super::settings::TimingSettings;
 use crate::gpu::{
-    ArenaLayout, BlockedDevice, BlockingKernel, BufferSet, BufferSpec, CacheWarmer, Copier, CudaDevice, DeviceError,
-    DeviceMemory, Digester, ExecutableGraph, MemoryDigest, MemoryRow, PendingDigests, PinnedMemory, VariantExtents,
+    ArenaLayout, BlockedDevice, BlockingKernel, BufferSet, BufferSpec, CacheFlush, CacheWarmer, Copier, CudaDevice,
+    DeviceError, DeviceMemory, Digester, ExecutableGraph, MemoryDigest, MemoryRow, PendingDigests, PinnedMemory,
+    VariantExtents,
 };
 use crate::prove::{CaseDraw, ShapeSpec};
 use ncugate_model::Role;
@@ -80,6 +81,8 @@ pub struct TimedBuffers {
     digester: Digester,
     copier: Copier,
     warmer: CacheWarmer,
+    /// For samples without repeats.
+    clean_flush: CacheFlush,
     blocking: BlockingKernel,
     /// Fixed microseconds of a graph, without its launches.
     fixed_us: f64,
@@ -133,6 +136,7 @@ impl TimedBuffers {
             digester: Digester::new(device, settings.hidden.schedule)?,
             copier: Copier::new(device)?,
             warmer: CacheWarmer::new(device)?,
+            clean_flush: CacheFlush::new(device)?,
             fixed_us: fixed_cost::fixed_us(device, &blocking)?,
             blocking,
             image: device.pinned(layout.bytes())?,
@@ -316,24 +320,21 @@ impl TimedBuffers {
     /// # Errors
     /// The driver refuses.
     pub fn warm(&self, device: &CudaDevice, sets: usize) -> Result<(), DeviceError> {
-        let bytes = (sets * self.lead_in.layout().bytes()) as u64;
-        let read = if bytes <= WARMED * device.attributes().l2_bytes { sets } else { 0 };
+        let read = if self.is_warmed(device, sets) { sets } else { 0 };
         self.sets.iter().take(read).try_for_each(|set| self.warmer.warm(device, set.memory()))
     }
 
-    /// Queues [`Self::warm`], or for sets that exceed the L2 cache reads of memory that is only read: a launch right after
-    /// a refill would pay for writing the refill back, 28 % of its time for a sum of rows on an H200.
+    /// Queues [`Self::warm`], or for larger sets a flush: a launch right after a refill would pay for writing the refill
+    /// back (`tests/gpu/isolated.sh`, column `dirty`).
     ///
     /// # Errors
     /// The driver refuses.
     pub fn warm_after_refill(&self, device: &CudaDevice, sets: usize) -> Result<(), DeviceError> {
-        let (set, l2) = (self.lead_in.layout().bytes() as u64, device.attributes().l2_bytes);
-        if sets as u64 * set <= WARMED * l2 {
-            return self.warm(device, sets);
-        }
-        let reads = (2 * l2).div_ceil(set.max(1)) as usize;
-        let mut stagings = self.contents.iter().cycle().take(reads);
-        stagings.try_for_each(|content| self.warmer.warm(device, content.staging.memory()))
+        if self.is_warmed(device, sets) { self.warm(device, sets) } else { self.clean_flush.queue(device) }
+    }
+
+    fn is_warmed(&self, device: &CudaDevice, sets: usize) -> bool {
+        (sets * self.lead_in.layout().bytes()) as u64 <= WARMED * device.attributes().l2_bytes
     }
 
     /// Queues a wait of the device until the returned guard is dropped, after all work of a sample is queued.

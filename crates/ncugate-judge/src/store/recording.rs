@@ -2,6 +2,7 @@
 
 use super::destination::{self, Destination};
 use super::{Manifest, Run, SCHEMA, StoreError, write_atomically};
+use ncu_rep::TextKind;
 use ncugate_model::disk::open;
 use ncugate_model::number::{self, finite};
 use ncugate_model::{
@@ -219,25 +220,7 @@ fn path_in(text: &str) -> Option<&str> {
 
 /// `text` with every absolute path shortened to its last component.
 fn without_folders(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('/') {
-        let starts_word = rest[..at]
-            .chars()
-            .next_back()
-            .or(out.chars().next_back())
-            .is_none_or(|c| c.is_whitespace() || matches!(c, '"' | '\'' | '=' | '(' | '[' | ':' | ',' | '<' | '`'));
-        out.push_str(&rest[..at]);
-        let end = rest[at..]
-            .find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ')' | ']' | ':' | ',' | '>' | '`'))
-            .map_or(rest.len(), |n| at + n);
-        let path = &rest[at..end];
-        let kept = if starts_word { path.rsplit('/').next().unwrap_or(path) } else { path };
-        out.push_str(kept);
-        rest = &rest[end..];
-    }
-    out.push_str(rest);
-    out
+    ncu_rep::without_folders(text, TextKind::CommandLine)
 }
 
 #[cfg(test)]
@@ -255,8 +238,9 @@ mod tests {
     #[test]
     fn absolute_paths_lose_their_folders_and_nothing_else_changes() {
         assert_eq!(without_folders("/home/ada/bin/ncugate run configs/d.toml"), "ncugate run configs/d.toml");
-        assert_eq!(without_folders("cannot open '/tmp/x y/job.json': denied"), "cannot open 'x y/job.json': denied");
+        assert_eq!(without_folders("cannot open '/tmp/x y/job.json': denied"), "cannot open 'job.json': denied");
         assert_eq!(without_folders("kernels/a.cu(3): error at 1/2"), "kernels/a.cu(3): error at 1/2");
         assert_eq!(without_folders("--out=/a/b/c.log,/d/e"), "--out=c.log,e");
+        assert_eq!(without_folders("nvcc -I/home/ada/include a.cu"), "nvcc -Iinclude a.cu");
     }
 }

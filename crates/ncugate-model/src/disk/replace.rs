@@ -44,7 +44,7 @@ pub fn replace_with<E>(
     failed: impl Fn(io::Error) -> E,
 ) -> Result<(), E> {
     if is_device(path) {
-        let mut file = BufWriter::new(OpenOptions::new().write(true).open(path).map_err(&failed)?);
+        let mut file = BufWriter::new(OpenOptions::new().append(true).open(path).map_err(&failed)?);
         write(&mut file)?;
         return file.flush().map_err(&failed);
     }

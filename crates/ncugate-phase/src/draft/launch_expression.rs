@@ -105,7 +105,21 @@ impl<'s> HostCode<'_, 's> {
         const TYPES: [&str; 8] = ["dim3", "int", "unsigned", "auto", "size_t", "long", "int64_t", "uint32_t"];
         let list = &self.kernel.tokens.list;
         let is_declared = |at: &usize| list[*at].text == name && TYPES.contains(&list[at - 1].text);
-        let at = (1..self.at).rev().find(is_declared)?;
+        let mut closed = 0_usize;
+        let at = (1..self.at).rev().find(|at| {
+            match list[*at].text {
+                "}" => closed += 1,
+                "{" => closed = closed.saturating_sub(1),
+                _ => {}
+            }
+            // A variable of another block, as of another launcher, is another one.
+            closed == 0 && is_declared(at)
+        })?;
+        // `grid.y = ...` after the declaration changes it.
+        let is_changed = |at: usize| list[at].text == name && list.get(at + 1).is_some_and(|next| next.text == ".");
+        if (at + 1..self.at).any(is_changed) {
+            return None;
+        }
         let next = list.get(at + 1)?.text;
         match next {
             "(" => Some(list[at + 2..closing(list, at + 1, "(", ")")?].to_vec()),

@@ -129,6 +129,14 @@ def made(thing, name, constants):
     return thing(**own), {key: value for key, value in constants.items() if key not in own}
 
 
+def is_of_import(error):
+    """Whether a factory failed because it imports a module that is absent or fails. An ImportError that the factory raises itself
+    has no name, and generated text has no file: these refuse one variant."""
+    frames = (frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__))
+    is_absent = isinstance(error, ImportError) and error.name is not None
+    return is_absent or any(code.co_name == "<module>" and os.path.isfile(code.co_filename) for code in frames)
+
+
 def kernel(unit, values):
     """The module, the kernel with its compiler, and the unused parameters."""
     path = unit["source"]
@@ -148,12 +156,10 @@ def kernel(unit, values):
     if compiler is None and (inspect.isfunction(thing) or inspect.isclass(thing)):
         try:
             thing, constants = made(thing, name, constants)
-        except (ImportError, SystemExit) as error:
-            raise ImportFailed(reason(error)) from error
-        except Exception as error:
-            if any(frame.f_code.co_name == "<module>" for frame, _ in traceback.walk_tb(error.__traceback__)):
+        except (Exception, SystemExit) as error:
+            if is_of_import(error):
                 raise ImportFailed(reason(error)) from error
-            raise
+            raise RuntimeError(reason(error)) if isinstance(error, SystemExit) else error from None
         compiler = next((compiler for compiler in COMPILERS if compiler.takes(thing)), None)
         name = f"{name}(...)"
     if compiler is None:
