@@ -1,7 +1,7 @@
 /* A double of the CUDA driver: one device whose memory is the machine's and whose kernels are a few functions below. A launch
  * is done when it is queued, or becomes a node of the graph that is being captured. Time is counted, not measured.
  *
- * Modules are of two kinds: PTX text, which is crates/ncugate-cuda/src/gpu/digest.ptx or crates/ncugate-cuda/src/gpu/copy.ptx by its entry, and anything else, whose entries are copies of
+ * Modules are of two kinds: PTX text, which is a file of crates/ncugate-cuda/src/gpu by its entry, and anything else, whose entries are copies of
  * 4096 bytes by name: copy_honest, copy_table, which copies a variable of its module instead of its input, copy_window, which is right under its window over its input alone, copies that cheat, copies that look for a profiler, and copies that hang, crash, print or are wrong (copy_narrow at all inputs but those of seeds 0 and 1); add_honest and add_later add
  * to what is there; turn_honest, turn_scan and turn_later give every bit turned, the last as often as it is checked. map_value, map_pointer, map_struct64 and map_struct128 copy what a tensor map shows of x. quick_honest, quick_epoch and quick_memo take half as long. What a
  * cheat remembers is gone with its module. NCUGATE_DOUBLE_FIRSTS is a file that gets a line for the first launch of each module. */
@@ -18,7 +18,7 @@
 typedef int Result;
 typedef uint64_t Pointer;
 
-enum { OK = 0, NOT_FOUND = 500, BYTES = 4096, SETS = 64, PARAMETERS = 8, MICROSECONDS = 10, COPYING = 3, RESULTS = 64 };
+enum { OK = 0, NOT_FOUND = 500, BYTES = 4096, SETS = 64, PARAMETERS = 8, MICROSECONDS = 10, COPYING = 3, EMPTY = 1, RESULTS = 64 };
 
 /* ---- the device ---- */
 
@@ -539,7 +539,7 @@ static void copy(const Function *function, const uint64_t parameters[]) {
 /* ---- streams and graphs ---- */
 
 typedef struct {
-    enum { LAUNCH, COPY, FILL, WORK } kind;
+    enum { LAUNCH, COPY, FILL, WORK, NOTHING } kind;
     const Function *function;
     unsigned grid[2];
     unsigned launch[7];
@@ -564,8 +564,14 @@ static Result run(const Node *node) {
             microseconds += COPYING;
             memcpy((void *)node->parameters[0], (void *)node->parameters[1], node->parameters[2]);
         }
-        else if (!strcmp(node->function->name, "ncugate_warm"))
+        else if (!strcmp(node->function->name, "ncugate_warm") || !strcmp(node->function->name, "ncugate_discard"))
             ; /* there is no cache */
+        else if (!strcmp(node->function->name, "ncugate_empty"))
+            microseconds += EMPTY;
+        else if (!strcmp(node->function->name, "ncugate_clock")) {
+            uint64_t read[] = {40000, 40000 * 1980 / 1000};
+            memcpy((void *)node->parameters[1], read, sizeof read);
+        }
         else if (!strcmp(node->function->name, "ncugate_blocking"))
             ; /* what is queued is done at once */
         else if (node->function->module->is_text)
@@ -586,6 +592,7 @@ static Result run(const Node *node) {
         memcpy(node->to, node->from, node->bytes);
         break;
     case FILL: memset(node->to, node->byte, node->bytes); break;
+    case NOTHING: break;
     }
     return OK;
 }
@@ -667,6 +674,9 @@ Result cuLaunchKernelEx(const Config *config, void *function, void **parameters,
                 : !strcmp(node.function->name, "ncugate_copy") ? 3
                 : !strcmp(node.function->name, "ncugate_warm") ? 4
                 : !strcmp(node.function->name, "ncugate_blocking") ? 2
+                : !strcmp(node.function->name, "ncugate_discard") ? 2
+                : !strcmp(node.function->name, "ncugate_clock") ? 2
+                : !strcmp(node.function->name, "ncugate_empty") ? 0
                                                                : 5;
     for (int i = 0; i < count; i++)
         memcpy(&node.parameters[i], parameters[i], 8);
@@ -687,6 +697,42 @@ Result cuStreamBeginCapture_v2(void *stream, int mode) { captured = calloc(1, si
 Result cuStreamEndCapture(void *stream, void **graph) { *graph = captured; captured = NULL; return OK; }
 Result cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long flags) { *exec = graph; return OK; }
 Result cuGraphDestroy(void *graph) { return OK; }
+
+/* A node of a copy has the place of the one that it was copied from. A destroyed one does nothing. */
+Result cuGraphGetNodes(void *graph, void **nodes, size_t *count) {
+    if (nodes)
+        for (size_t at = 0; at < ((Graph *)graph)->count; at++)
+            nodes[at] = &((Graph *)graph)->nodes[at];
+    *count = ((Graph *)graph)->count;
+    return OK;
+}
+
+static const Graph *cloned;
+
+Result cuGraphClone(void **copy, void *graph) {
+    Graph *made = calloc(1, sizeof *made);
+    made->count = ((Graph *)graph)->count;
+    made->nodes = memcpy(calloc(made->count + 1, sizeof *made->nodes), ((Graph *)graph)->nodes, made->count * sizeof *made->nodes);
+    cloned = graph;
+    *copy = made;
+    return OK;
+}
+
+Result cuGraphNodeFindInClone(void **found, void *node, void *copy) {
+    *found = &((Graph *)copy)->nodes[(Node *)node - cloned->nodes];
+    return OK;
+}
+
+Result cuGraphDestroyNode(void *node) {
+    ((Node *)node)->kind = NOTHING;
+    return OK;
+}
+
+Result cuGraphNodeGetType(void *node, int *type) {
+    int kind = ((Node *)node)->kind;
+    *type = kind == LAUNCH || kind == WORK ? 0 : kind == FILL ? 2 : 1;
+    return OK;
+}
 Result cuGraphExecDestroy(void *exec) { return OK; }
 Result cuGraphUpload(void *exec, void *stream) { return OK; }
 

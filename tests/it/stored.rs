@@ -8,9 +8,9 @@ use ncugate_judge::reference_runs::{Calibration, Conditions, NoiseBook, RunSprea
 use ncugate_judge::store::{Fingerprint, Machine, RunState, RunVerdict, RunWriter, seal};
 use ncugate_model::digest::sha256;
 use ncugate_model::{
-    Audit, BuildOutcome, BuildRecord, CheckOutcome, CheckRecord, ConfirmationRecord, Differences, Gpu, LatencyOutcome,
-    LatencyRecord, NullTest, ProfileOutcome, ProfileRecord, ProfiledOutputs, Resources, ShapeName, UnrepeatedSamples,
-    VariantId, Verdict,
+    Audit, BuildOutcome, BuildRecord, CheckOutcome, CheckRecord, ConfirmationRecord, Differences, EMPTY_RANGE, Gpu,
+    IsolatedSamples, LatencyOutcome, LatencyRecord, NullTest, ProfileOutcome, ProfileRecord, ProfiledOutputs,
+    Resources, ShapeName, UnrepeatedSamples, VariantId, Verdict,
 };
 use ncugate_phase::config::{Phase, parse};
 use ncugate_phase::plan::{Method, Plan, VariantRole, unroll};
@@ -272,7 +272,7 @@ impl Stored {
             };
             entries.into_iter().map(of).collect::<Vec<_>>()
         });
-        std::fs::write(writer.folder().join("reports").join(REPORT), report(launches.collect())).unwrap();
+        std::fs::write(writer.folder().join("reports").join(REPORT), report(launches.collect(), 1.0)).unwrap();
         for (variant, shape) in cases() {
             let outcome = ProfileOutcome::Profiled { report: REPORT.to_owned() };
             let metrics = vec![DURATION.to_owned()];
@@ -326,17 +326,23 @@ impl Stored {
 }
 
 fn timed(latency: &Latency, variant: &VariantId, shape: &ShapeName, rounds: u32) -> LatencyRecord {
-    let samples = (0..rounds as usize).map(|round| latency(variant, round)).collect();
-    let outcome = LatencyOutcome::Timed { samples, launches: 20, audit: Some(audit()), gpu: None, energy: None };
+    let samples: Vec<f64> = (0..rounds as usize).map(|round| latency(variant, round)).collect();
+    let mut sorted = samples.clone();
+    sorted.sort_by(f64::total_cmp);
+    let audit = Some(audit(sorted[sorted.len() / 2]));
+    let outcome = LatencyOutcome::Timed { samples, launches: 20, audit, gpu: None, energy: None };
     LatencyRecord { variant: variant.clone(), shape: shape.clone(), outcome }
 }
 
 /// ncu's name of the duration, the witness of every latency.
 const DURATION: &str = "gpu__time_duration.sum";
+/// Duration of an empty kernel, as the double of the driver has it.
+const EMPTY_NS: f64 = 1000.0;
 
 /// A report with a launch of each kernel inside its range `<kernel>@only`, with its duration in nanoseconds.
 pub fn report_of(kernels: &[&str], duration: f64) -> Vec<u8> {
-    report(kernels.iter().map(|kernel| launch(kernel, &format!("{kernel}@only"), &[(0, duration)])).collect())
+    let launch = |kernel: &&str| launch(kernel, &format!("{kernel}@only"), &[(0, duration)]);
+    report(kernels.iter().map(launch).collect(), EMPTY_NS)
 }
 
 /// A report with a launch of each kernel in the range of a variant at the shape `only`, with its duration in
@@ -344,12 +350,13 @@ pub fn report_of(kernels: &[&str], duration: f64) -> Vec<u8> {
 pub fn report_of_variants(launches: &[(&str, &str, f64)]) -> Vec<u8> {
     let launch =
         |(kernel, variant, duration): &(&str, &str, f64)| launch(kernel, &format!("{variant}@only"), &[(0, *duration)]);
-    report(launches.iter().map(launch).collect())
+    report(launches.iter().map(launch).collect(), EMPTY_NS)
 }
 
 /// A report with a launch of each kernel in a range (`variant@shape`), with its duration in nanoseconds.
 pub fn report_of_ranges(launches: &[(&str, &str, f64)]) -> Vec<u8> {
-    report(launches.iter().map(|(kernel, range, duration)| launch(kernel, range, &[(0, *duration)])).collect())
+    let launch = |(kernel, range, duration): &(&str, &str, f64)| launch(kernel, range, &[(0, *duration)]);
+    report(launches.iter().map(launch).collect(), EMPTY_NS)
 }
 
 /// Like [`report_of_variants`], with the eligible warps of each launch.
@@ -357,10 +364,12 @@ pub fn report_of_eligible_warps(launches: &[(&str, &str, f64, f64)]) -> Vec<u8> 
     let launch = |(kernel, variant, duration, eligible): &(&str, &str, f64, f64)| {
         launch(kernel, &format!("{variant}@only"), &[(0, *duration), (2, *eligible)])
     };
-    report(launches.iter().map(launch).collect())
+    report(launches.iter().map(launch).collect(), EMPTY_NS)
 }
 
-fn report(launches: Vec<Message>) -> Vec<u8> {
+/// A report with these launches, and that of an empty kernel with its duration.
+fn report(mut launches: Vec<Message>, empty_ns: f64) -> Vec<u8> {
+    launches.push(launch("ncugate_empty", EMPTY_RANGE.to_str().unwrap(), &[(0, empty_ns)]));
     let names = [DURATION, "dram__bytes.sum", "smsp__warps_eligible.avg.per_cycle_active"];
     let names = names.iter().fold(message(), |names, name| names.text(1, name));
     let process = message().int(1, 10).text(2, "127.0.0.1").text(3, "/srv/app");
@@ -438,7 +447,7 @@ pub fn calibrate(place: &Place, text: &str, percent: f64) {
 }
 
 /// Verification record of a kernel's timed launches.
-fn audit() -> Audit {
+fn audit(us: f64) -> Audit {
     let launches = 480;
     Audit {
         launches,
@@ -448,5 +457,12 @@ fn audit() -> Audit {
         chance: Audit::chance_after(launches),
         l2_share: None,
         unrepeated: vec![UnrepeatedSamples { launches: 1, fixed_us: 0.0, samples: vec![1.0; 3], unseen: 1 }],
+        isolated: vec![IsolatedSamples {
+            kernels: 1,
+            empty_us: 0.001,
+            samples: vec![us; 8],
+            evaluations: vec![us; 8],
+            clock_mhz: Vec::new(),
+        }],
     }
 }

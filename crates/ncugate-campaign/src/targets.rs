@@ -8,7 +8,7 @@ use ncugate_cuda::host::{WorkerCommand, WorkerEvent, WorkerJob, range_name};
 use ncugate_judge::frame::cases_of;
 use ncugate_judge::frame::launches::nvtx_text;
 use ncugate_model::process::VISIBLE_GPUS;
-use ncugate_model::{ProfileOutcome, ProfileRecord, ShapeName, VariantId};
+use ncugate_model::{EMPTY_RANGE, ProfileOutcome, ProfileRecord, ShapeName, VariantId};
 use ncugate_ncu::{
     Contents, Knobs, LaunchExpectation, LaunchSelection, Ncu, Processes, ProfiledCase, ReportReader, Runner, Subject,
     Target,
@@ -126,9 +126,10 @@ pub(super) fn launches_of(plan: &CommandPlan, cases: &[ProfiledCase]) -> LaunchS
     plan.kernel_filter.clone().map_or_else(|| in_ranges(cases), LaunchSelection::Kernels)
 }
 
-/// The launches in the NVTX ranges of these cases.
+/// The launches in the NVTX ranges of these cases, and those of an empty kernel.
 pub(super) fn in_ranges(cases: &[ProfiledCase]) -> LaunchSelection {
-    LaunchSelection::Ranges(cases.iter().map(|(variant, shape)| range_name(variant, shape)).collect())
+    let cases = cases.iter().map(|(variant, shape)| range_name(variant, shape));
+    LaunchSelection::Ranges(cases.chain([EMPTY_RANGE.to_string_lossy().into_owned()]).collect())
 }
 
 impl Target for CommandTarget {

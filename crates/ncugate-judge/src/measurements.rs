@@ -233,7 +233,8 @@ impl Measurements<'_> {
             latencies: &self.quantities,
             counters: &counters,
             chip: &chip,
-            traced: &traced.iter().map(|case| (case.variant.clone(), case.shape.clone())).collect(),
+            empty_ns: measured.counted.empty_ns(),
+            traced: &traced.iter().map(|c| ((c.variant.clone(), c.shape.clone()), c.trace.empty_ns)).collect(),
         }))
     }
 }

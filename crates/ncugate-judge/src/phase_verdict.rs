@@ -86,6 +86,9 @@ pub fn judge(
     let mut cautions = cautions::of((phase, plan), given.today, &grounds, fallback.as_ref());
     let required = gates.iter().filter(|g| g.is_required()).map(|g| &g.result);
     cautions.extend(cautions::of_one_process(quantities, required.chain(tiers.required()).chain(stages.required())));
+    if let LatencyWitness::Counters(witness) = given.witness {
+        cautions.extend(witness.caution().map(str::to_owned));
+    }
     Judgement {
         verdict,
         reason,
@@ -182,8 +185,8 @@ fn variants(context: &EvalContext<'_>, ranked: &[usize], shortfalls: Shortfalls)
             variant: variant.id.clone(),
             objective: context.objective(at),
             doubt: context.objective(at).and(context.objective_doubt(at)).map(str::to_owned),
-            bands: match context.given.witness {
-                LatencyWitness::Counters(witness) => witness.bands(&variant.id),
+            durations: match context.given.witness {
+                LatencyWitness::Counters(witness) => witness.durations(&variant.id),
                 LatencyWitness::Absent | LatencyWitness::Assumed => BTreeMap::new(),
             },
             rank: ranks[at],

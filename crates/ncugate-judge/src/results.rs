@@ -4,7 +4,7 @@ use super::case_outcome::CaseOutcome;
 use super::gate_summary::GateSummary;
 use super::messages;
 use super::tiers::counting;
-use super::witness::durations::WitnessBand;
+use super::witness::WorkDurations;
 use ncugate_model::expr::{Owner, Requirement};
 use ncugate_model::number::counted;
 use ncugate_model::{CleanText, Level, Scope, ShapeName, VariantId, Verdict};
@@ -244,7 +244,7 @@ pub struct VariantResult {
     /// objective.
     pub doubt: Option<String>,
     /// Its undisturbed and profiled durations by shape, if both are known.
-    pub bands: BTreeMap<ShapeName, WitnessBand>,
+    pub durations: BTreeMap<ShapeName, WorkDurations>,
     /// Rank by the objective among correct candidates, from 1.
     pub rank: Option<usize>,
     /// Whether every required gate holds for this variant alone.

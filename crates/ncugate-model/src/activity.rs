@@ -50,6 +50,10 @@ pub struct ActivityTrace {
     pub chip: TracedChip,
     /// The launches of each evaluation, in execution order.
     pub evaluations: Vec<Vec<TracedLaunch>>,
+    /// Duration of an empty kernel in the same process: what CUPTI adds to the work of every launch. None in records of
+    /// form 2 and before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub empty_ns: Option<u64>,
 }
 
 impl From<TracedLaunch> for (String, Vec<u64>) {

@@ -28,6 +28,25 @@ pub struct Audit {
     /// Samples without repeats, one entry per process. A record without them has none, and no gate on its latency holds.
     #[serde(default)]
     pub unrepeated: Vec<UnrepeatedSamples>,
+    /// Evaluations under the conditions of ncu, one entry per process. A record without them has none, and no gate on its
+    /// latency holds.
+    #[serde(default)]
+    pub isolated: Vec<IsolatedSamples>,
+}
+
+/// Evaluations under the conditions of ncu: each kernel alone on the device, on refilled buffers, behind a flush of the caches.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct IsolatedSamples {
+    /// Timed kernels of an evaluation.
+    pub kernels: u32,
+    /// Microseconds of an empty kernel under these conditions, which each kernel takes in addition to its work.
+    pub empty_us: f64,
+    /// Microseconds of all kernels of each evaluation.
+    pub samples: Vec<f64>,
+    /// Microseconds of each evaluation as a whole, with its fills and copies.
+    pub evaluations: Vec<f64>,
+    /// The clock of the multiprocessors right before the kernels of each evaluation in MHz; fewer if it was not readable.
+    pub clock_mhz: Vec<f64>,
 }
 
 /// Samples in which no launch can find its answer in memory: one launch on each set, every output poisoned, and
@@ -59,9 +78,14 @@ impl Audit {
         self.seeds.extend(later.seeds.iter().filter(|seed| !self.seeds.contains(seed)).collect::<Vec<_>>());
         self.chance = Self::chance_after(self.launches);
         self.l2_share = later.l2_share.or(self.l2_share);
+        // What a part lacks the whole lacks.
         match later.unrepeated.is_empty() || self.unrepeated.is_empty() {
             true => self.unrepeated.clear(),
             false => self.unrepeated.extend(later.unrepeated.iter().cloned()),
+        }
+        match later.isolated.is_empty() || self.isolated.is_empty() {
+            true => self.isolated.clear(),
+            false => self.isolated.extend(later.isolated.iter().cloned()),
         }
         self
     }
@@ -75,7 +99,10 @@ mod tests {
         let chance = Audit::chance_after(launches);
         let samples = UnrepeatedSamples { launches: 2, fixed_us: 1.0, samples: vec![21.0; 3], unseen: 2 };
         let unrepeated = vec![samples];
-        Audit { launches, samples: 3, graphs: 1, seeds: seeds.to_vec(), chance, l2_share: Some(0.5), unrepeated }
+        let isolated =
+            vec![IsolatedSamples { kernels: 1, empty_us: 1.0, samples: vec![11.0; 8], ..Default::default() }];
+        let seeds = seeds.to_vec();
+        Audit { launches, samples: 3, graphs: 1, seeds, chance, l2_share: Some(0.5), unrepeated, isolated }
     }
 
     #[test]
@@ -92,7 +119,7 @@ mod tests {
         assert_eq!((both.launches, both.samples, both.graphs), (459, 6, 2));
         assert_eq!(both.seeds, [1, 2, 3]);
         assert_eq!(both.chance, Audit::chance_after(459));
-        assert_eq!(both.unrepeated.len(), 2);
+        assert_eq!((both.unrepeated.len(), both.isolated.len()), (2, 2));
         let without = Audit { unrepeated: Vec::new(), ..audit(1, &[]) };
         assert_eq!(without.clone().and(&audit(1, &[])).unrepeated, [], "what a part lacks the whole lacks");
         assert_eq!(audit(1, &[]).and(&without).unrepeated, []);

@@ -50,7 +50,7 @@ mod tolerance;
 mod verdict;
 
 pub use activity::{ActivityTrace, TracedChip, TracedLaunch};
-pub use audit::{Audit, UnrepeatedSamples};
+pub use audit::{Audit, IsolatedSamples, UnrepeatedSamples};
 pub use better::Better;
 pub use build_record::{
     BuildOutcome, BuildRecord, BuiltKernel, CompiledArg, CompiledLaunch, EntryResources, EntrySymbols, LaunchExtents,
@@ -82,7 +82,7 @@ pub use ncugate_stats as stats;
 pub use nearest::{is_near, nearest};
 pub use null_test::NullTest;
 pub use number::CleanText;
-pub use profile_record::{DeepProfile, MAX_REPORT, ProfileOutcome, ProfileRecord, ProfiledOutputs};
+pub use profile_record::{DeepProfile, EMPTY_RANGE, MAX_REPORT, ProfileOutcome, ProfileRecord, ProfiledOutputs};
 pub use request::REQUEST_VARIABLE;
 pub use role::Role;
 pub use samples::{MOST_SAMPLES, unsound_samples};

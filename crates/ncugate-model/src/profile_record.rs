@@ -3,9 +3,13 @@
 use crate::{ActivityTrace, Listing, ShapeName, VariantId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ffi::CStr;
 
 /// Maximum size of a report in bytes.
 pub const MAX_REPORT: u64 = 8 << 30;
+
+/// The NVTX range of launches of an empty kernel, whose duration is what a profiler adds to the work of every launch.
+pub const EMPTY_RANGE: &CStr = c"ncugate empty";
 
 /// The result of profiling one variant at one shape with one group of metrics.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

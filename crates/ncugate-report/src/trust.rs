@@ -2,7 +2,7 @@
 
 use super::inputs::{ReportInputs, RunSource};
 use super::{energy_row, number, timed_clocks};
-use ncugate_judge::witness::durations::WitnessBand;
+use ncugate_judge::witness::WorkDurations;
 use ncugate_judge::{CapturedVariant, Correctness, VariantResult};
 use ncugate_model::{
     Audit, Better, CleanText, LatencyOutcome, ProfileOutcome, ProfileRecord, ProfiledOutputs, SanitizerOutcome,
@@ -275,17 +275,17 @@ fn profiled(inputs: &ReportInputs<'_>) -> String {
     }
 }
 
-/// The selected variant's durations at the shape with the least margin to the limit.
+/// The selected variant's durations alone and under the profiler, at the shape where they differ most.
 fn witnessed(inputs: &ReportInputs<'_>) -> Option<String> {
     let selected = inputs.judgement.selected.as_ref()?;
     let result = inputs.judgement.variants.iter().find(|result| result.variant == selected.variant)?;
-    let share = |band: &WitnessBand| band.profiled_us / band.allowed_us;
-    let (shape, band) = result.bands.iter().max_by(|(_, a), (_, b)| share(a).total_cmp(&share(b)))?;
-    let place = match result.bands.len() {
+    let share = |work: &WorkDurations| (work.profiled_us - work.isolated_us).abs() / work.accepted_us;
+    let (shape, work) = result.durations.iter().max_by(|(_, a), (_, b)| share(a).total_cmp(&share(b)))?;
+    let place = match result.durations.len() {
         1 => format!("at shape '{shape}'"),
         shapes => format!("at shape '{shape}', the nearest to its limit of {shapes}"),
     };
-    Some(format!("Duration of the selected variant {place}: {band}."))
+    Some(format!("Work of the selected variant {place}: {work}."))
 }
 
 /// `compute-sanitizer 2025.3.1.0 (memcheck, racecheck): 5 variants clean, 1 variant with findings.`

@@ -6,7 +6,7 @@ use super::ncu_advice::NcuAdvice;
 use super::number::Number;
 use super::timed_clocks::ClockRow;
 use super::trust::AuditRow;
-use ncugate_judge::witness::durations::WitnessBand;
+use ncugate_judge::witness::WorkDurations;
 use ncugate_model::{CleanText, Verdict};
 use ncugate_phase::plan::VariantRole;
 use schemars::JsonSchema;
@@ -176,7 +176,7 @@ pub struct ShapeValues {
     pub energy: Option<EnergyRow>,
     /// Durations without and with a profiler, and how far apart they may be; absent if one of them is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub witness: Option<WitnessBand>,
+    pub witness: Option<WorkDurations>,
 }
 
 /// A step of an evaluation.

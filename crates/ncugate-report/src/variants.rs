@@ -313,6 +313,6 @@ fn values(
         audit: index.audits.at(&variant.id, shape),
         energy: EnergyRow::at(inputs.quantities, &variant.id, shape),
         clocks: index.clocks.get(&(index.measured_as(&variant.id), shape)).cloned(),
-        witness: index.results.get(&variant.id).and_then(|result| result.bands.get(shape)).copied(),
+        witness: index.results.get(&variant.id).and_then(|result| result.durations.get(shape)).copied(),
     }
 }

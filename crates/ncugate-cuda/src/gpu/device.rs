@@ -6,6 +6,7 @@
 use super::arguments::{ArgumentMemory, ImageView, KernelArguments, Tiling};
 use super::attributes::{DeviceAttributes, attributes_of, find};
 use super::buffer::BufferSpec;
+use super::captured_graph::{CapturedGraph, GraphStep};
 use super::error::{DeviceError, cuda};
 use super::function::{Caller, Delivery, FunctionCall, FunctionCaller};
 use super::kernel::{ExecutableGraph, LoadedEntry, LoadedKernel, LoadedModule, LoadedProgram};
@@ -291,17 +292,33 @@ impl CudaDevice {
     /// while a graph is uploaded but not yet launched, every launch in any graph of the process takes longer
     /// (`tests/gpu/launch_overhead.sh`).
     pub fn capture(&self, body: impl FnOnce() -> Result<(), DeviceError>) -> Result<ExecutableGraph, DeviceError> {
+        self.captured(body, CapturedGraph::executable)
+    }
+
+    /// The nodes of a graph of all launches in `body`, each as a graph of its own.
+    ///
+    /// # Errors
+    /// As [`Self::capture`].
+    pub fn capture_steps(&self, body: impl FnOnce() -> Result<(), DeviceError>) -> Result<Vec<GraphStep>, DeviceError> {
+        self.captured(body, CapturedGraph::steps)
+    }
+
+    fn captured<T>(
+        &self,
+        body: impl FnOnce() -> Result<(), DeviceError>,
+        made: impl FnOnce(&CapturedGraph) -> Result<T, DeviceError>,
+    ) -> Result<T, DeviceError> {
         if let Some(caller) = &self.caller {
             caller.0.begin_graph()?;
         }
-        let graph = self.captured(body);
+        let graph = self.graph_of(body).and_then(|graph| made(&graph));
         if let Some(caller) = &self.caller {
             caller.0.end_graph()?;
         }
         graph
     }
 
-    fn captured(&self, body: impl FnOnce() -> Result<(), DeviceError>) -> Result<ExecutableGraph, DeviceError> {
+    fn graph_of(&self, body: impl FnOnce() -> Result<(), DeviceError>) -> Result<CapturedGraph, DeviceError> {
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         // SAFETY: the stream lives as long as `self` and is not captured twice: `body` reaches this method's stream only
         // through launches.
@@ -309,15 +326,8 @@ impl CudaDevice {
         let launched = body();
         // SAFETY: capture began above.
         let graph = unsafe { result::stream::end_capture(self.stream) }.map_err(cuda("cuStreamEndCapture"));
-        launched?;
-        let graph = graph?;
-        // SAFETY: the graph was just made, is instantiated once and then destroyed.
-        unsafe {
-            let exec = result::graph::instantiate(graph, sys::CUgraphInstantiate_flags(0));
-            let _ = result::graph::destroy(graph);
-            let exec = exec.map_err(cuda("cuGraphInstantiate"))?;
-            Ok(ExecutableGraph { exec, deliveries: Vec::new() })
-        }
+        let graph = CapturedGraph(graph?);
+        launched.map(|()| graph)
     }
 
     /// Uploads a graph and waits for the upload. Launch it soon: see [`Self::capture`].

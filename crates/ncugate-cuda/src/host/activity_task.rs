@@ -6,7 +6,7 @@ use super::job::ProfiledInputs;
 use super::probed_buffers::ProbedBuffers;
 use super::worker::{DeviceLoss, Reporter, WorkError, Worker};
 use crate::gpu::{
-    ActivityError, ActivityTracer, CacheFlush, CacheWarmer, Copier, CudaDevice, DeviceError, find_cupti,
+    ActivityError, ActivityTracer, CacheFlush, Copier, CudaDevice, DeviceError, EmptyKernel, find_cupti,
     query_attributes,
 };
 use ncugate_model::{ActivityTrace, ProfiledOutputs, TracedChip, TracedLaunch};
@@ -45,6 +45,7 @@ impl Worker<'_> {
     ) -> Result<ControlFlow<DeviceLoss>, WorkError> {
         let flush = CacheFlush::new(&self.device)?;
         keep_busy(&self.device, &flush)?;
+        let empty_ns = self.trace_empty(tracer, &flush)?;
         for shape in self.job.shapes.clone() {
             let wanted = self.wanted_at(&shape);
             if wanted.is_empty() {
@@ -58,7 +59,7 @@ impl Worker<'_> {
                 match traced {
                     Ok((evaluations, outputs)) => {
                         let cupti = tracer.release().to_owned();
-                        let trace = ActivityTrace { cupti, chip: self.traced_chip(), evaluations };
+                        let trace = ActivityTrace { cupti, chip: self.traced_chip(), evaluations, empty_ns };
                         self.reporter.report(&WorkerEvent::Traced { variant, shape: name, trace, outputs })?;
                     }
                     Err(reason) => {
@@ -72,6 +73,24 @@ impl Worker<'_> {
             }
         }
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// The median duration of an empty kernel; `None` if CUPTI timed none.
+    fn trace_empty(&self, tracer: &ActivityTracer, flush: &CacheFlush) -> Result<Option<u64>, WorkError> {
+        let empty = EmptyKernel::new(&self.device)?;
+        let mut times = Vec::new();
+        for _ in 0..TRIES {
+            flush.queue(&self.device)?;
+            self.device.synchronize()?;
+            tracer.forget()?;
+            empty.launch(&self.device)?;
+            self.device.synchronize()?;
+            let launches = tracer.take(1)?;
+            let timed = launches.iter().filter(|launch| launch.kernel == EmptyKernel::NAME);
+            times.extend(timed.filter_map(TracedLaunch::duration_ns));
+        }
+        times.sort_unstable();
+        Ok(times.get(times.len() / 2).copied())
     }
 
     fn trace_case(
@@ -135,7 +154,7 @@ impl Worker<'_> {
         self.device.run(&bound).and_then(|()| self.device.synchronize()).map_err(failed)?;
         let expected = program.launches().count();
         let mut launches = tracer.take(expected).map_err(unread)?;
-        launches.retain(|launch| launch.kernel != CacheWarmer::KERNEL);
+        launches.retain(|launch| !CacheFlush::KERNELS.contains(&launch.kernel.as_str()));
         let timed = launches.iter().filter(|launch| launch.duration_ns().is_some()).count();
         match (launches.len(), timed) {
             (seen, timed) if seen == expected && timed == expected => {

@@ -3,6 +3,7 @@
 
 mod audit_graph;
 mod energy_meter;
+mod isolated_samples;
 mod output_comparison;
 mod round;
 mod schedule;

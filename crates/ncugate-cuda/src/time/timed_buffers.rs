@@ -86,6 +86,8 @@ pub struct TimedBuffers {
     blocking: BlockingKernel,
     /// Fixed microseconds of a graph, without its launches.
     fixed_us: f64,
+    /// Microseconds of an empty kernel, alone.
+    empty_us: f64,
     /// A host image of one set, for uploads to the contents and downloads of outputs.
     image: PinnedMemory,
     /// The content of each set; `None` if it is unknown.
@@ -127,7 +129,7 @@ impl TimedBuffers {
             L2State::Rotate | L2State::Warm => None,
         };
         let blocking = BlockingKernel::new(device)?;
-        Ok(Self {
+        let mut all = Self {
             shape: shape.clone(),
             tolerance: *tolerance,
             held: vec![None; sets.len()],
@@ -138,6 +140,7 @@ impl TimedBuffers {
             warmer: CacheWarmer::new(device)?,
             clean_flush: CacheFlush::new(device)?,
             fixed_us: fixed_cost::fixed_us(device, &blocking)?,
+            empty_us: f64::NAN,
             blocking,
             image: device.pinned(layout.bytes())?,
             flush,
@@ -146,7 +149,9 @@ impl TimedBuffers {
             pilot,
             lead_in_held: None,
             lead_in_state,
-        })
+        };
+        all.empty_us = all.measure_empty(device)?;
+        Ok(all)
     }
 
     /// Adds a content.
@@ -222,6 +227,11 @@ impl TimedBuffers {
     /// Fixed microseconds of a graph on the device, without its launches.
     pub const fn fixed_us(&self) -> f64 {
         self.fixed_us
+    }
+
+    /// Microseconds of an empty kernel that is alone on the device.
+    pub const fn empty_us(&self) -> f64 {
+        self.empty_us
     }
 
     pub fn seeds(&self) -> Vec<u64> {

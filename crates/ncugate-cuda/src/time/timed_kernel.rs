@@ -4,6 +4,7 @@
 mod energy;
 
 use super::audit_graph::{AuditGraph, WrongLaunch};
+use super::isolated_samples::{IsolatedLaunches, IsolatedOutputs};
 use super::output_comparison::{OutputComparison, OutputPlace};
 use super::schedule::{AuditSchedule, GraphExtent, audits, missing_launches};
 use super::settings::{AuditEffort, TimingSettings};
@@ -48,6 +49,8 @@ pub struct TimedKernel {
     samples: Vec<f64>,
     /// `None` if nothing is verified.
     unrepeated: Option<UnrepeatedGraph>,
+    /// `None` if nothing is verified.
+    isolated: Option<IsolatedLaunches>,
     /// `None` if nothing is verified.
     audit_graph: Option<AuditGraph>,
     schedule: AuditSchedule,
@@ -152,12 +155,15 @@ impl TimedKernel {
         };
         let most = settings.effort.most_launches(settings.rounds, launches);
         let missing = missing_launches(wanted, settings.rounds, &extent).min(most);
-        let (audit_graph, unrepeated) = match settings.effort {
-            AuditEffort::None => (None, None),
+        let (audit_graph, unrepeated, isolated) = match settings.effort {
+            AuditEffort::None => (None, None, None),
             AuditEffort::Sweep | AuditEffort::Verdict => {
+                let unrepeated =
+                    UnrepeatedGraph::new(device, buffers, &timed.sets, &extent, (&mut schedule, settings.rounds))?;
                 let drawn = (&mut schedule, settings.rounds);
-                let unrepeated = UnrepeatedGraph::new(device, buffers, &timed.sets, &extent, drawn)?;
-                (Some(AuditGraph::new(device, buffers, &extent, missing, &mut schedule, launch)?), Some(unrepeated))
+                let isolated = IsolatedLaunches::new(device, buffers, extent.launch_us, drawn, launch)?;
+                let audit_graph = AuditGraph::new(device, buffers, &extent, missing, &mut schedule, launch)?;
+                (Some(audit_graph), Some(unrepeated), Some(isolated))
             }
         };
         let audits = audit_graph.as_ref().map_or(0, |graph| audits(missing, &extent, graph.launches() as u32));
@@ -169,6 +175,7 @@ impl TimedKernel {
             chance: 0.0,
             l2_share: buffers.l2_share(device, sets),
             unrepeated: Vec::new(),
+            isolated: Vec::new(),
         };
         Ok(Self {
             variant,
@@ -182,6 +189,7 @@ impl TimedKernel {
             samples: Vec::with_capacity(settings.rounds as usize),
             audits: schedule.audits_by_round(audits, settings.rounds),
             unrepeated,
+            isolated,
             audit_graph,
             schedule,
             wanted,
@@ -220,6 +228,11 @@ impl TimedKernel {
         for _ in 0..self.unrepeated.as_ref().map_or(0, |graph| graph.due(round)) {
             if let Some((wrong, launch)) = self.take_unrepeated(device, buffers)? {
                 return Ok(Some(wrong_sample(&wrong, round, launch)));
+            }
+        }
+        for _ in 0..self.isolated.as_ref().map_or(0, |launches| launches.due(round)) {
+            if let Some(wrong) = self.take_isolated(device, buffers)? {
+                return Ok(Some(wrong_sample(&wrong, round, "a launch alone")));
             }
         }
         for _ in 0..self.audits.get(round as usize).copied().unwrap_or(0) {
@@ -314,6 +327,26 @@ impl TimedKernel {
         Ok(wrong)
     }
 
+    /// Times an evaluation, kernel by kernel, as ncu does; returns the fault in its output, if any.
+    fn take_isolated(
+        &mut self,
+        device: &CudaDevice,
+        buffers: &mut TimedBuffers,
+    ) -> Result<Option<WrongLaunch>, DeviceError> {
+        let contents = self.assignment(buffers.contents(), buffers.sets.len());
+        let Some(launches) = &mut self.isolated else { return Ok(None) };
+        let IsolatedOutputs { set, contents, pending } = launches.take(device, buffers, contents)?;
+        let digests = buffers.read_outputs(&pending).into_iter().next().unwrap_or_default();
+        let content = contents[set];
+        let compared = buffers.compare(device, OutputPlace::Set(set), (content, &self.extents), digests)?;
+        self.inexact += u32::from(compared == OutputComparison::New);
+        if let Some(reason) = compared.reason() {
+            return Ok(Some(WrongLaunch { reason, set, content }));
+        }
+        self.audit.launches += 1;
+        Ok(None)
+    }
+
     /// The content for each set: all contents in turn, or the same one if variables of the module are filled from it.
     fn assignment(&mut self, contents: usize, sets: usize) -> Vec<usize> {
         match self.uniform {
@@ -403,7 +436,8 @@ impl TimedKernel {
     /// Launches verified so far.
     pub fn verified(&self) -> Audit {
         let unrepeated = self.unrepeated.iter().map(|graph| graph.samples().clone()).collect();
-        Audit { chance: Audit::chance_after(self.audit.launches), unrepeated, ..self.audit.clone() }
+        let isolated = self.isolated.iter().map(|launches| launches.samples().clone()).collect();
+        Audit { chance: Audit::chance_after(self.audit.launches), unrepeated, isolated, ..self.audit.clone() }
     }
 }
 

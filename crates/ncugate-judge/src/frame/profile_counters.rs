@@ -15,7 +15,7 @@
 
 use super::captured_launches::{CapturedLaunch, CapturedVariants};
 use super::case::{CaseId, CaseKey};
-use super::evaluations::{Combiner, Counters, Evaluation, length};
+use super::evaluations::{Combiner, Counters, DURATION, Evaluation, length};
 use super::launches::{Capture, FrameError, LaunchFrames, Origin};
 use super::nvtx::cases_of;
 use super::schema::launches::{DEMANGLED, KERNEL, LAUNCH, NVTX, REPORT, SYMBOL};
@@ -26,7 +26,7 @@ use indexmap::{IndexMap, IndexSet};
 use ncu_rep::{MetricSelection, Report};
 use ncugate_model::metric::Definition;
 use ncugate_model::stats;
-use ncugate_model::{BuildOutcome, BuildRecord, Cell, EntrySymbols, ProfileOutcome, ShapeName, VariantId};
+use ncugate_model::{BuildOutcome, BuildRecord, Cell, EMPTY_RANGE, EntrySymbols, ProfileOutcome, ShapeName, VariantId};
 use ncugate_phase::plan::{Plan, Variant};
 use polars::prelude::{DataFrame, PolarsError};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -83,6 +83,8 @@ pub struct ProfileCounters {
     cases: IndexMap<CaseId, CaseCounters>,
     /// Launches in the range of a case that do not belong to its program.
     misfits: Vec<Misfit>,
+    /// The shortest duration of an empty kernel in nanoseconds.
+    empty_ns: Option<f64>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -172,7 +174,14 @@ impl ProfileCounters {
         for case in cases.values_mut().filter(|case| case.launches().is_none()) {
             case.steps.clear();
         }
-        Ok(Self { names: names.into_iter().map(str::to_owned).collect(), cases, misfits })
+        let empty_ns = empty_ns(frames, &names, &launches)?;
+        Ok(Self { names: names.into_iter().map(str::to_owned).collect(), cases, misfits, empty_ns })
+    }
+
+    /// What ncu adds to the work of every launch: the shortest duration of an empty kernel in nanoseconds; `None` if no
+    /// report has one.
+    pub const fn empty_ns(&self) -> Option<f64> {
+        self.empty_ns
     }
 
     /// The index of a case in the result of [`Self::evaluate`]; `None` if the case was not profiled.
@@ -248,6 +257,17 @@ impl CaseCounters {
             }
         }
     }
+}
+
+/// The shortest duration in the range of empty launches. No variant has a part in that range: its kernels are launched in
+/// ranges of their own.
+fn empty_ns(frames: &LaunchFrames, names: &IndexSet<&str>, launches: &[Counters]) -> Result<Option<f64>, PolarsError> {
+    let Some(duration) = names.get_index_of(DURATION) else { return Ok(None) };
+    let ranges = frames.launches.column(NVTX)?.str()?.iter().zip(launches);
+    let is_empty = |range: &str| range.trim_end_matches('\0').as_bytes() == EMPTY_RANGE.to_bytes();
+    let empty = ranges.filter(|(range, _)| range.is_some_and(is_empty));
+    let times = empty.filter_map(|(_, counters)| counters.get(duration).copied().flatten());
+    Ok(times.filter(|ns| *ns > 0.0).reduce(f64::min))
 }
 
 /// The evaluations of each case in each report, by the rows of their launches.
@@ -376,7 +396,6 @@ fn captured(launches: &DataFrame, plan: &Plan, shape: &ShapeName) -> Result<Vec<
 
 #[cfg(test)]
 mod tests {
-    use super::super::evaluations::DURATION;
     use super::*;
     use ncugate_model::metric::Formula;
     use ncugate_phase::plan::{CommandPlan, Method, Variant, VariantRole};

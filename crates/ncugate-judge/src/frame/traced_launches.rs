@@ -116,7 +116,9 @@ mod tests {
 
     fn traced(evaluations: Vec<Vec<TracedLaunch>>) -> ProfileOutcome {
         let chip = TracedChip::default();
-        ProfileOutcome::Traced { trace: ActivityTrace { cupti: "13.0".to_owned(), chip, evaluations } }
+        ProfileOutcome::Traced {
+            trace: ActivityTrace { cupti: "13.0".to_owned(), chip, evaluations, empty_ns: Some(1000) },
+        }
     }
 
     /// A plan of the kernel `copy`.

@@ -43,7 +43,7 @@ pub use phase_file::PhaseFile;
 pub use recording::{absolute_paths, record};
 pub use report_file::{is_report_name, prove_report};
 pub use reports::{open_report, open_reports};
-pub use run::{PlannedNames, Run, RunWriter, SCHEMA, newest, runs, runs_of_phase};
+pub use run::{PlannedNames, Run, RunForm, RunWriter, SCHEMA, newest, runs, runs_of_phase};
 pub use seal::seal;
 pub use search_journal::{SearchJournal, forget_search, take_search};
 pub use settings::settings;
@@ -94,7 +94,7 @@ pub enum StoreError {
         /// The version that wrote it.
         version: String,
         found: u32,
-        /// The forms that this program reads: `1 and 2`.
+        /// The forms that this program reads: `1 to 3`.
         expected: String,
     },
     /// Another version wrote the run, in a form with the same number.

@@ -19,9 +19,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Number of the form of a run: its files and their fields. It is raised with every change of them.
-pub const SCHEMA: u32 = 2;
-/// The forms that this program reads, oldest first. Form 1 had several; the last of them is form 2.
-pub(super) const READABLE: [u32; 2] = [1, SCHEMA];
+pub const SCHEMA: u32 = 3;
+/// The forms that this program reads, oldest first. Form 1 had several; the last of them is form 2. Form 3 has launches that
+/// were timed under the conditions of the profiler.
+pub(super) const READABLE: [u32; 3] = [1, 2, SCHEMA];
+/// Recordings of form 1 that came with this program, by the hash in their seal.
+const SHIPPED: &str = include_str!("shipped_1.txt");
 /// Maximum number of software names per variant.
 const MOST_SOFTWARE: usize = 100;
 /// Maximum number of characters shown of an invalid name.
@@ -55,7 +58,29 @@ pub struct Run {
     pub search: Vec<SearchRecord>,
 }
 
+/// The form of a run, as its verdict depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunForm {
+    /// The one that this program writes.
+    Present,
+    /// An older one that came with this program. It is judged by what it has.
+    Shipped,
+    /// An older one, which lacks evidence. Nobody can tell whether it was written to lack it.
+    Older(u32),
+}
+
 impl Run {
+    /// Its form.
+    pub fn form(&self) -> RunForm {
+        let hash = self.manifest.seal.as_ref().map(|seal| seal.manifest_sha256.as_str());
+        let is_shipped = |hash: &str| SHIPPED.lines().any(|line| line.split(' ').next() == Some(hash));
+        match self.manifest.schema {
+            SCHEMA => RunForm::Present,
+            _ if hash.is_some_and(is_shipped) => RunForm::Shipped,
+            older => RunForm::Older(older),
+        }
+    }
+
     /// The phase that it was measured with.
     ///
     /// # Errors
@@ -532,7 +557,7 @@ fn of_known_form(folder: &Path) -> Result<(String, Manifest), StoreError> {
     let (_, ManifestHead { schema, ncugate }) = required(folder, "manifest.json")?;
     if !READABLE.contains(&schema) {
         let version = ncugate.chars().take(SHOWN).collect();
-        let expected = READABLE.map(|number| number.to_string()).join(" and ");
+        let expected = format!("1 to {SCHEMA}");
         return Err(StoreError::Schema { folder: folder.to_owned(), version, found: schema, expected });
     }
     required(folder, "manifest.json").map_err(|error| match error {

@@ -1,41 +1,45 @@
 //! Uses ncu's counters as the witness of every latency.
 //!
 //! A clock gives the duration of a launch but not the work done in it. ncu profiles the same launch in another
-//! process, which allows three comparisons: the two durations ([`durations`]), the counted bytes and operations with
-//! the declared useful work (`work`), and the time with the chip's peak rates (`floor`). A mismatch makes a latency
+//! process, which allows three comparisons: its duration with launches under the same conditions (`isolated`), the counted bytes
+//! and operations with the declared useful work (`work`), and the time with the chip's peak rates (`floor`). The samples
+//! themselves are held against launches that could not reuse a result (`unrepeated`). A mismatch makes a latency
 //! inconclusive. A mismatch by [`CLEAR`] or more shows that the timed program is not the proven one: the variant
 //! cheats.
 
 mod chip;
-pub mod durations;
 mod floor;
+mod isolated;
 mod unrepeated;
 mod work;
 
-use self::durations::{Disagreement, DurationSource, Durations, WitnessBand, least_of};
+use self::isolated::{Comparison, ProfiledEvaluation};
 use self::unrepeated::Repeats;
 use super::results::Correctness;
 use crate::frame::Quantities;
-use crate::store::Run;
-use ncugate_model::LaunchMode;
+use crate::store::{Run, RunForm};
 use ncugate_model::metric::id;
 use ncugate_model::stats;
 use ncugate_model::{
-    Audit, BuildRecord, Cell, LatencyOutcome, LatencyRecord, MetricId, ShapeName, UnrepeatedSamples, VariantId,
+    Audit, BuildRecord, Cell, IsolatedSamples, LatencyOutcome, LatencyRecord, MetricId, ShapeName, UnrepeatedSamples,
+    VariantId,
 };
 use ncugate_phase::config::{Phase, Shape};
-use ncugate_phase::plan::{Arg, KernelLaunch, Method, Plan, ShapeProgram, Variant, VariantRole};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use ncugate_phase::plan::{Method, Plan, Variant, VariantRole};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 pub use chip::{ChipFacts, dense_half_operations};
+pub use isolated::{Profiler, WorkDurations};
 
-/// An error that no honest measurement reaches, as a factor. In the recordings in `profiles/` the two durations
-/// differ by at most 1.70; `cargo test --lib honest_variants -- --nocapture` prints the range.
+/// An error that no honest measurement reaches, as a factor.
 pub const CLEAR: f64 = 20.0;
 /// Why a program that measures its own latency cannot pass.
 pub const SELF_REPORTED: &str =
     "self-reported latency: the program measures its own latency and checks its own results, so no gate can pass by it";
+
+/// What a recording lacks that came with this program in an older form.
+const SHIPPED: &str = "the recording has an older form: no latency was compared with the profiler's duration";
 
 /// The counters' judgement of a variant's latency at a shape.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,7 +67,8 @@ pub struct WitnessMismatch {
 #[derive(Debug, Clone, Default)]
 pub struct Witness {
     agreements: HashMap<ShapeName, HashMap<VariantId, Agreement>>,
-    bands: HashMap<VariantId, BTreeMap<ShapeName, WitnessBand>>,
+    durations: HashMap<VariantId, BTreeMap<ShapeName, WorkDurations>>,
+    caution: Option<&'static str>,
 }
 
 /// The inputs of the comparisons.
@@ -78,8 +83,11 @@ pub struct WitnessInput<'a> {
     pub counters: &'a Quantities,
     /// The chip's peak rates.
     pub chip: &'a ChipFacts,
-    /// Cases with CUPTI durations, because ncu had no counter permission.
-    pub traced: &'a HashSet<(VariantId, ShapeName)>,
+    /// Shortest duration of an empty kernel under ncu, in nanoseconds.
+    pub empty_ns: Option<f64>,
+    /// Cases with CUPTI durations, because ncu had no counter permission, with CUPTI's duration of an empty kernel in
+    /// nanoseconds.
+    pub traced: &'a HashMap<(VariantId, ShapeName), Option<u64>>,
 }
 
 /// A variant at a shape with a latency to check.
@@ -88,7 +96,6 @@ pub(super) struct CaseCounters<'a> {
     chip: &'a ChipFacts,
     shape: &'a Shape,
     variant: &'a VariantId,
-    program: Option<&'a ShapeProgram>,
     counters: &'a Quantities,
     /// Median latency in microseconds.
     latency: f64,
@@ -96,10 +103,15 @@ pub(super) struct CaseCounters<'a> {
     shortest: f64,
     /// Number of buffer sets that its launches rotate over.
     sets: f64,
-    /// Whether its duration comes from CUPTI.
-    is_traced: bool,
+    profiler: Profiler,
+    /// Nanoseconds of an empty kernel under the profiler.
+    empty_ns: Option<f64>,
+    /// Launches of an evaluation that are planned.
+    planned: Option<u32>,
     /// Its samples without repeats.
     unrepeated: Vec<&'a UnrepeatedSamples>,
+    /// Its evaluations under the conditions of the profiler; `None` for a recording of a form without them.
+    isolated: Option<Vec<&'a IsolatedSamples>>,
 }
 
 impl Witness {
@@ -107,23 +119,29 @@ impl Witness {
     pub fn compare(input: &WitnessInput<'_>) -> Self {
         let launches = SampleLaunches::read(input.run);
         let mut agreements: HashMap<ShapeName, HashMap<VariantId, Agreement>> = HashMap::new();
-        let mut bands: HashMap<VariantId, BTreeMap<ShapeName, WitnessBand>> = HashMap::new();
+        let mut durations: HashMap<VariantId, BTreeMap<ShapeName, WorkDurations>> = HashMap::new();
         for shape in &input.phase.workload.shapes {
             let at_shape = agreements.entry(shape.name.clone()).or_default();
             for variant in &input.plan.variants {
-                let (agreement, band) = input.agreement(variant, shape, &launches);
+                let (agreement, work) = input.agreement(variant, shape, &launches);
                 at_shape.insert(variant.id.clone(), agreement);
-                if let Some(band) = band {
-                    bands.entry(variant.id.clone()).or_default().insert(shape.name.clone(), band);
+                if let Some(work) = work {
+                    durations.entry(variant.id.clone()).or_default().insert(shape.name.clone(), work);
                 }
             }
         }
-        Self { agreements, bands }
+        let caution = (input.run.form() == RunForm::Shipped).then_some(SHIPPED);
+        Self { agreements, durations, caution }
     }
 
-    /// A variant's durations by shape, if both are known.
-    pub fn bands(&self, variant: &VariantId) -> BTreeMap<ShapeName, WitnessBand> {
-        self.bands.get(variant).cloned().unwrap_or_default()
+    /// A variant's durations alone and under the profiler by shape, if both are known.
+    pub fn durations(&self, variant: &VariantId) -> BTreeMap<ShapeName, WorkDurations> {
+        self.durations.get(variant).cloned().unwrap_or_default()
+    }
+
+    /// What the comparison lacks as a whole.
+    pub const fn caution(&self) -> Option<&'static str> {
+        self.caution
     }
 
     /// Why a variant's latency at a shape is rejected; `None` if the counters agree with it.
@@ -181,14 +199,13 @@ impl<'a> SampleLaunches<'a> {
         self.of.get(&(measured_as, shape)).copied()
     }
 
-    /// Samples without repeats of the sweep and of the confirmation; empty if one of them recorded none, because the
+    /// What the audits of the sweep and of the confirmation recorded; empty if one of them recorded nothing, because the
     /// other says nothing about its latencies.
-    fn unrepeated(&self, variant: &VariantId, shape: &ShapeName) -> Vec<&'a UnrepeatedSamples> {
+    fn recorded<T>(&self, variant: &VariantId, shape: &ShapeName, part: impl Fn(&'a Audit) -> &'a [T]) -> Vec<&'a T> {
         let measured_as = self.shares.get(variant).copied().unwrap_or(variant);
         let timed = [self.of.get(&(measured_as, shape)), self.anew.get(&(measured_as, shape))];
-        let audits = timed.into_iter().flatten().map(|(_, audit)| audit.map_or(&[][..], |audit| &audit.unrepeated));
-        let each: Vec<&'a [UnrepeatedSamples]> = audits.collect();
-        match each.iter().any(|samples| samples.is_empty()) {
+        let each: Vec<&'a [T]> = timed.into_iter().flatten().map(|(_, audit)| audit.map_or(&[][..], &part)).collect();
+        match each.iter().any(|recorded| recorded.is_empty()) {
             true => Vec::new(),
             false => each.into_iter().flatten().collect(),
         }
@@ -209,7 +226,7 @@ impl WitnessInput<'_> {
         variant: &Variant,
         shape: &Shape,
         launches: &SampleLaunches<'_>,
-    ) -> (Agreement, Option<WitnessBand>) {
+    ) -> (Agreement, Option<WorkDurations>) {
         let doubtful = |reason: &str| (Agreement::Doubtful(reason.into()), None);
         let latency = match self.latencies.read(&variant.id, &shape.name, &id::LATENCY_P50) {
             Cell::Value(latency) => latency,
@@ -219,8 +236,13 @@ impl WitnessInput<'_> {
             (Method::Captured(_), _) => doubtful("a launch of another program"),
             (Method::Command(_), VariantRole::Candidate) => doubtful(SELF_REPORTED),
             (Method::Command(_), VariantRole::Baseline) => (self.command_agreement(variant), None),
-            (Method::Function(_), _) if self.is_traced(&variant.id, &shape.name) => {
+            (Method::Function(_), _) if self.traced_empty(&variant.id, &shape.name).is_some() => {
                 doubtful("its own code ran in the process that traced it")
+            }
+            (Method::Kernel(_) | Method::Function(_), _) if let RunForm::Older(form) = self.run.form() => {
+                doubtful(&format!(
+                    "the run has form {form}, in which no launch was timed under the conditions of the profiler; measure again with --fresh"
+                ))
             }
             (Method::Kernel(_) | Method::Function(_), _) if launches.unverified(&variant.id, &shape.name) => {
                 doubtful("outputs of its timed launches were not verified")
@@ -231,36 +253,46 @@ impl WitnessInput<'_> {
                 let samples = self.latencies.samples(&variant.id, &shape.name).map_or(&[][..], |samples| samples);
                 let all = samples.iter().chain(confirmed.unwrap_or_default());
                 let shortest = all.copied().fold(latency, f64::min);
-                let unrepeated = launches.unrepeated(&variant.id, &shape.name);
+                let unrepeated = launches.recorded(&variant.id, &shape.name, |audit| &audit.unrepeated);
+                let isolated = launches.recorded(&variant.id, &shape.name, |audit| &audit.isolated);
                 let launches = launches.at(&variant.id, &shape.name);
                 let sets = f64::from(self.phase.bench.buffer_sets.min(launches).max(1));
                 let Self { phase, counters, chip, .. } = *self;
-                let program = match &variant.method {
-                    Method::Kernel(kernel) => kernel.program(&shape.name),
+                let planned = match &variant.method {
+                    Method::Kernel(kernel) => {
+                        kernel.program(&shape.name).map(|program| program.launches().count() as u32)
+                    }
                     Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
                 };
+                let (profiler, empty_ns) = match self.traced_empty(&variant.id, &shape.name) {
+                    Some(empty_ns) => (Profiler::Cupti, empty_ns.map(|ns| ns as f64)),
+                    None => (Profiler::Ncu, self.empty_ns),
+                };
+                let isolated = (self.run.form() == RunForm::Present).then_some(isolated);
                 let variant = &variant.id;
                 CaseCounters {
                     phase,
                     chip,
                     shape,
                     variant,
-                    program,
                     counters,
-                    latency: median.map_or(latency, |anew| anew.min(latency)),
+                    latency: median.map_or(latency, |median| latency.min(median)),
                     shortest,
                     sets,
-                    is_traced: self.is_traced(variant, &shape.name),
+                    profiler,
+                    empty_ns,
+                    planned,
                     unrepeated,
+                    isolated,
                 }
                 .agreement()
             }
         }
     }
 
-    /// Whether its duration comes from CUPTI.
-    fn is_traced(&self, variant: &VariantId, shape: &ShapeName) -> bool {
-        !self.traced.is_empty() && self.traced.contains(&(self.run.measured_as(variant).clone(), shape.clone()))
+    /// CUPTI's duration of an empty kernel, if the duration of the case comes from CUPTI.
+    fn traced_empty(&self, variant: &VariantId, shape: &ShapeName) -> Option<Option<u64>> {
+        self.traced.get(&(self.run.measured_as(variant).clone(), shape.clone())).copied()
     }
 
     /// The confirmation samples. They decide gates, so the counters must agree with them too.
@@ -292,7 +324,7 @@ impl CaseCounters<'_> {
         self.counters.read(self.variant, &self.shape.name, metric).value().filter(|v| v.is_finite())
     }
 
-    fn agreement(&self) -> (Agreement, Option<WitnessBand>) {
+    fn agreement(&self) -> (Agreement, Option<WorkDurations>) {
         let duration = match self.counters.read(self.variant, &self.shape.name, &id::DURATION) {
             Cell::Value(ns) if ns > 0.0 => ns,
             Cell::Value(ns) => {
@@ -302,118 +334,52 @@ impl CaseCounters<'_> {
                 return (Agreement::Doubtful(format!("no counter saw this kernel: {reason}").into()), None);
             }
         };
-        let durations = self.durations(duration);
-        let profiler = if self.is_traced { DurationSource::Cupti } else { DurationSource::Ncu };
-        (self.agreement_of(&durations), Some(durations.band(profiler)))
-    }
-
-    fn agreement_of(&self, durations: &Durations) -> Agreement {
-        let mut mismatches: Vec<WitnessMismatch> =
-            durations.disagreement().into_iter().map(WitnessMismatch::from).collect();
+        let mut mismatches: Vec<WitnessMismatch> = Vec::new();
+        let mut unknown: Option<String> = None;
+        let durations = match self.isolated.as_ref().map(|samples| isolated::compare(samples, &self.profiled(duration)))
+        {
+            None => None,
+            Some(Comparison::Agree(durations)) => Some(durations),
+            Some(Comparison::Differ(durations, mismatch)) => {
+                mismatches.push(mismatch);
+                Some(durations)
+            }
+            Some(Comparison::Unknown(reason)) => {
+                unknown = Some(reason);
+                None
+            }
+        };
+        mismatches.extend(self.isolated.as_ref().and_then(|samples| isolated::slower(samples, self.latency)));
         mismatches.extend(self.bytes());
         mismatches.extend(self.operations());
         mismatches.extend(self.floors());
         match self.repeats() {
             Repeats::Differ(mismatch) => mismatches.push(mismatch),
-            Repeats::TooFew(reason) if mismatches.is_empty() => return Agreement::Doubtful(reason.into()),
-            Repeats::TooFew(_) | Repeats::Agree => {}
+            Repeats::TooFew(reason) => unknown = Some(unknown.unwrap_or(reason)),
+            Repeats::Agree => {}
         }
-        verdict(&mismatches)
+        let agreement = match unknown.filter(|_| mismatches.is_empty()) {
+            Some(reason) => Agreement::Doubtful(reason.into()),
+            None => verdict(&mismatches),
+        };
+        (agreement, durations)
     }
 
-    fn durations(&self, duration_ns: f64) -> Durations {
-        Durations {
-            latency_us: self.latency,
-            counted_us: duration_ns / 1e3,
-            least_us: self.least_duration_ns(duration_ns) / 1e3,
-            cold_us: self.cold_us(),
-            uncounted_us: self.uncounted_us(),
-            clock: self.clock_share(),
-            launches: self.launches(),
+    fn profiled(&self, duration_ns: f64) -> ProfiledEvaluation {
+        let counted = self.counters.launches(self.variant, &self.shape.name).map(|kernels| kernels.len() as u32);
+        let clock = self.counted(id::SM_CLOCK).filter(|_| self.profiler == Profiler::Ncu);
+        ProfiledEvaluation {
+            us: duration_ns / 1e3,
+            kernels: counted.or(self.planned).unwrap_or(1),
+            empty_us: self.empty_ns.map_or(f64::NAN, |ns| ns / 1e3),
+            clock_mhz: clock.map(|hz| hz / 1e6),
+            profiler: self.profiler,
         }
     }
 
     /// Bytes of all buffers in one set.
     fn set_bytes(&self) -> Option<f64> {
         self.phase.workload.buffer_bytes(self.shape, |_| true)
-    }
-
-    /// The time in microseconds that DRAM reads add to a launch under ncu, which flushes the caches, if the timed
-    /// launches find the buffers in L2.
-    ///
-    /// A launch of an evaluation finds buffers of the preceding launches in L2, whatever the number of sets. For the
-    /// rest, the part of all sets that fits in L2 counts. CUPTI counts no bytes. Instead the size of all buffers is
-    /// used, because a launch with flushed caches reads each from DRAM once.
-    fn cold_us(&self) -> f64 {
-        let set = self.set_bytes();
-        let held = set.and_then(|set| self.chip.held_share(self.sets * set)).unwrap_or(0.0);
-        // No cache holds more of a kernel's buffers than their total size. For a function the memory size is unknown.
-        let most = set.filter(|_| self.program.is_some()).unwrap_or(f64::INFINITY);
-        let again = self.bytes_again();
-        let of_launches = self.counters.of_launches(self.variant, &self.shape.name, &id::DRAM_BYTES).value();
-        let of_launches = of_launches.filter(|bytes| bytes.is_finite());
-        let counted = of_launches.or_else(|| set.filter(|_| self.is_traced).map(|set| set + again));
-        let moved = counted.zip(self.chip.dram_bytes_per_second());
-        moved.map_or(0.0, |(bytes, peak)| {
-            let again = again.min(bytes);
-            (again + held * (bytes - again).min(most)) / peak * 1e6
-        })
-    }
-
-    /// Bytes of buffers shared with an earlier launch of the same evaluation, as far as they fit in L2.
-    fn bytes_again(&self) -> f64 {
-        let mut before: HashSet<&str> = HashSet::new();
-        let mut again = 0.0;
-        for launch in self.program.iter().flat_map(|program| program.launches()) {
-            let own: HashSet<&str> = launch.args.iter().flat_map(Arg::parts).filter_map(Arg::buffer).collect();
-            let bytes = |name: &&str| self.phase.workload.bytes_of(self.shape, name).unwrap_or(f64::INFINITY);
-            let shared: f64 = own.intersection(&before).map(bytes).sum();
-            again += self.chip.l2_bytes.map_or(0.0, |l2| shared.min(l2));
-            before.extend(own);
-        }
-        again
-    }
-
-    /// Number of launches in an evaluation.
-    fn launches(&self) -> u32 {
-        self.program.map_or(1, |program| program.launches().count() as u32)
-    }
-
-    /// The minimum part of the counted duration that an evaluation takes: all of it, unless launches may overlap. If
-    /// the launches' durations are unknown, half of it.
-    fn least_duration_ns(&self, duration_ns: f64) -> f64 {
-        let overlaps = |launch: &KernelLaunch| launch.mode == LaunchMode::Programmatic;
-        let modes: Vec<bool> = self.program.iter().flat_map(|program| program.launches()).map(overlaps).collect();
-        if modes.len() < 2 || !modes.contains(&true) {
-            return duration_ns;
-        }
-        let steps = self.counters.steps(self.variant, &self.shape.name, &id::DURATION);
-        let each: Vec<f64> = steps.iter().filter_map(Cell::value).collect();
-        match each.len() == modes.len() {
-            true => least_of(&each.into_iter().zip(modes).collect::<Vec<_>>()),
-            false => duration_ns / 2.0,
-        }
-    }
-
-    /// Time allowed for fills and copies, which no counter covers: their bytes at a quarter of the DRAM peak.
-    fn uncounted_us(&self) -> f64 {
-        let bytes_of = |name: &str| self.phase.workload.bytes_of(self.shape, name);
-        let traffic = self.program.and_then(|program| program.step_traffic(bytes_of));
-        let moved = traffic.and_then(|traffic| traffic.moved()).unwrap_or(0.0);
-        self.chip.dram_bytes_per_second().map_or(0.0, |peak| 4.0 * moved / peak * 1e6)
-    }
-
-    /// The clock under ncu divided by the chip's maximum, at most 1.
-    fn clock_share(&self) -> f64 {
-        let share = self.counted(id::SM_CLOCK).zip(self.chip.sm_hz).map(|(ran, highest)| ran / highest);
-        share.filter(|share| *share > 0.0).map_or(1.0, |share| share.min(1.0))
-    }
-}
-
-impl From<Disagreement> for WitnessMismatch {
-    fn from(found: Disagreement) -> Self {
-        let reason = format!("two durations disagree: {}", found.numbers);
-        Self { factor: found.factor, clear: CLEAR, reason }
     }
 }
 

@@ -15,7 +15,6 @@ use super::rule_book::RuleBook;
 use crate::kernel_names::short_names;
 use crate::text;
 use ncugate_judge::frame::Quantities;
-use ncugate_judge::witness::durations::Durations;
 use ncugate_model::expr::Value;
 use ncugate_model::metric::{Catalogue, id};
 use ncugate_model::number;
@@ -201,7 +200,6 @@ impl Diagnosis<'_> {
                 is_worth.then_some(finding)
             })
             .collect();
-        found.extend(self.doubt(&facts.whole, variant, &shape.name));
         self.rank(&mut found);
         found
     }
@@ -352,34 +350,6 @@ impl Diagnosis<'_> {
                 awaited: hot.dependency.as_ref().map(|dependency| awaited(dependency, &hot.line)),
             })
             .collect()
-    }
-
-    /// A finding if latency without the profiler and duration with it disagree beyond the tolerance of the verdicts.
-    fn doubt(&self, facts: &CaseFacts<'_>, variant: &VariantId, shape: &ShapeName) -> Option<Finding> {
-        let (latency, duration) = (facts.number("latency_p50")?, facts.number("duration")?);
-        let launches = facts.launches.unwrap_or(1) as u32;
-        let objection = Durations::plain(latency, duration / 1000.0, launches).disagreement()?;
-        let key = (variant.clone(), shape.clone());
-        Some(Finding {
-            rule: "durations_disagree".to_owned(),
-            report: self.reports.get(&key).cloned(),
-            variant: key.0,
-            shape: key.1,
-            launches: None,
-            cause: "Two durations disagree".to_owned(),
-            kind: RuleKind::Doubt,
-            sentence: number::text::sentence(&objection.numbers),
-            severity: Severity::Warning,
-            confidence: Confidence::High,
-            saving: None,
-            evidence: vec![evidence("latency_p50", latency), evidence("duration", duration)],
-            lines: Vec::new(),
-            advice: vec![
-                "counters may describe another state: cold caches, another clock, or more kernels than the one profiled"
-                    .to_owned(),
-            ],
-            symptom_of: None,
-        })
     }
 
     /// Orders the findings of one case and marks symptoms of others.

@@ -10,7 +10,7 @@ use crate::run_report::RunReport;
 use crate::timed_clocks::ClockRow;
 use crate::trust::AuditRow;
 use crate::variant_row::{ShapeValues, VariantRow, state};
-use ncugate_judge::witness::durations::WitnessBand;
+use ncugate_judge::witness::WorkDurations;
 use ncugate_phase::plan::VariantRole;
 use serde_json::{Value, json};
 
@@ -111,7 +111,7 @@ fn audits(row: &VariantRow) -> Value {
 
 /// Durations without and with a profiler, by shape.
 fn witness(row: &VariantRow) -> Value {
-    row.shapes.iter().map(|shape| shape.witness.as_ref().map(WitnessBand::to_string)).collect()
+    row.shapes.iter().map(|shape| shape.witness.as_ref().map(WorkDurations::to_string)).collect()
 }
 
 fn advice(row: &VariantRow) -> Value {

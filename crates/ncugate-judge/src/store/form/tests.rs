@@ -151,7 +151,7 @@ fn a_run_of_another_form_names_its_version_and_does_not_accuse_its_files() {
         assert!(!said.contains("not as measured"), "{said}");
     }
     let later = refusal(|manifest| manifest["schema"] = (SCHEMA + 1).into(), &[]);
-    assert!(later.contains("was written by ncugate 0.1.0 in form 3, and this program reads forms 1 and 2"), "{later}");
+    assert!(later.contains("was written by ncugate 0.1.0 in form 4, and this program reads forms 1 to 3"), "{later}");
 }
 
 #[test]
