@@ -48,6 +48,97 @@ fn durations_that_disagree_are_inconclusive_and_by_a_factor_of_twenty_a_cheat() 
     }
 }
 
+/// The texts that a reader sees first: the terminal, and the files of the only report of a place.
+fn first_screens(place: &Place, finished: &Finished) -> Vec<(&'static str, String)> {
+    let folder = fs::read_dir(place.path().join("reports/copy")).unwrap().next().unwrap().unwrap().path();
+    let file = |name: &'static str| (name, fs::read_to_string(folder.join(name)).unwrap());
+    let mut texts = vec![("terminal", finished.stdout.clone())];
+    texts.extend(["report.md", "report.html", "results.json"].map(file));
+    texts.iter_mut().for_each(|(_, text)| *text = text.split_whitespace().collect::<Vec<_>>().join(" "));
+    texts
+}
+
+/// A kernel that takes another path under a profiler has right outputs, and counters of that path.
+#[test]
+fn counters_of_a_case_whose_durations_disagree_do_not_count() {
+    let gates = |objective: &str, gates: &[&str]| {
+        let head = PHASE.split("[[gate]]").next().unwrap().replace("\"latency_p50\"", &format!("\"{objective}\""));
+        head + &gates.iter().map(|gate| format!("[[gate]]\nrequire = \"{gate}\"\n")).collect::<String>()
+    };
+    for objective in ["latency_p50", "duration"] {
+        for (require, honest) in [
+            ("duration <= 200000", 0),
+            ("duration <= 1000", 1),
+            ("gpu__time_duration.sum <= 200000", 0),
+            ("dram_bytes <= 90000", 0),
+            ("duration <= 200000 and registers <= 64", 0),
+            ("2 * dram_bytes - duration <= 1e9", 0),
+        ] {
+            let text = gates(objective, &[require]);
+            let stored =
+                |stretch: f64| Stored::new(&text, "run").latency(|_, _| 50.0).stretch(stretch).dram_bytes(80_000.0);
+            for (stretch, status) in [(1.0, honest), (0.2, 4), (3.0, 4)] {
+                let place = Place::new();
+                let folder = stored(stretch).write(&place);
+                // 50 us while timed, 10 us or 150 us under ncu.
+                let judged = gate(&place, &folder, &text);
+                assert_eq!(judged.status, Some(status), "{objective} {require} {stretch}: {judged:?}");
+                if status == 4 {
+                    for (what, screen) in first_screens(&place, &judged) {
+                        let reason = "the counters do not count: two durations disagree";
+                        assert!(screen.contains(reason), "{require}, {what}: {screen}");
+                    }
+                }
+            }
+        }
+    }
+    // Facts of the build hold; the first screen says what does not.
+    let text = gates("latency_p50", &["registers <= 64"]);
+    for (stretch, is_said) in [(1.0, false), (3.0, true)] {
+        let place = Place::new();
+        let folder = Stored::new(&text, "run").stretch(stretch).write(&place);
+        let judged = gate(&place, &folder, &text);
+        assert_eq!(judged.status, Some(0), "{judged:?}");
+        for (what, screen) in first_screens(&place, &judged) {
+            let words = "o gate holds by a latency or counter of THREADS=128 at only: two durations disagree";
+            assert_eq!(screen.contains(words), is_said, "{what}: {screen}");
+            assert_eq!(screen.contains("and of 1 more case"), is_said, "{what}: {screen}");
+        }
+    }
+}
+
+#[test]
+fn counters_are_compared_only_with_counters_of_a_case_that_is_not_contradictory() {
+    let text = PHASE.replace("latency_p50 <= 10.5", "duration <= 2 * baseline.duration");
+    let text = format!("{text}[[baseline]]\nname = \"twin\"\nparams = {{ THREADS = 32 }}\n");
+    // The duration of every launch is 10 us under ncu.
+    for (slow, status) in [(10.0, 0), (40.0, 4)] {
+        let stored = Stored::new(&text, "run").duration(10.0);
+        let stored = stored.latency(move |id, _| if id.0 == "twin" { slow } else { 10.0 });
+        let place = Place::new();
+        let folder = stored.write(&place);
+        let judged = gate(&place, &folder, &text);
+        assert_eq!(judged.status, Some(status), "{slow}: {judged:?}");
+        let words = "the counters of 'twin' do not count: two durations disagree";
+        assert_eq!(unwrapped(&judged).contains(words), status == 4, "{}", judged.stdout);
+    }
+}
+
+#[test]
+fn counters_without_a_latency_to_compare_with_count() {
+    let text = PHASE.replace("latency_p50 <= 10.5", "duration <= 35000").replace("\"latency_p50\"", "\"duration\"");
+    let place = Place::new();
+    let folder = Stored::new(&text, "run").stretch(3.0).write(&place);
+    assert_eq!(gate(&place, &folder, &text).status, Some(4), "the latencies contradict them");
+    for name in ["latencies.jsonl", "confirmations.jsonl"] {
+        fs::write(folder.join(name), "").unwrap();
+    }
+    reseal(&folder);
+    let judged = gate(&place, &folder, &text);
+    assert_eq!(judged.status, Some(0), "{judged:?}");
+    assert!(!judged.stdout.contains("do not count"), "{}", judged.stdout);
+}
+
 #[test]
 fn confirmation_samples_are_compared_with_the_counters_too() {
     let faster = |factor: f64| Stored::new(PHASE, "run").confirmed(1, move |_, _| 10.0 / factor);

@@ -42,7 +42,9 @@ pub const SELF_REPORTED: &str =
 pub enum Agreement {
     /// Every possible comparison matches.
     Agrees,
-    /// The latency is rejected, with the reason: nothing was counted, or a comparison does not match.
+    /// The latency is rejected, with the reason: there is nothing to compare it with. Counters count.
+    Unwitnessed(Arc<str>),
+    /// Every measurement of the case is rejected, with the reason: a comparison does not match.
     Doubtful(Arc<str>),
     /// A comparison is off by [`CLEAR`] or more, with the reason.
     Cheats(Arc<str>),
@@ -130,8 +132,18 @@ impl Witness {
     pub fn doubt(&self, variant: &VariantId, shape: &ShapeName) -> Option<&str> {
         match self.agreements.get(shape).and_then(|at_shape| at_shape.get(variant)) {
             Some(Agreement::Agrees) => None,
-            Some(Agreement::Doubtful(reason) | Agreement::Cheats(reason)) => Some(reason),
+            Some(Agreement::Unwitnessed(reason) | Agreement::Doubtful(reason) | Agreement::Cheats(reason)) => {
+                Some(reason)
+            }
             None => Some("its counters were not compared with it"),
+        }
+    }
+
+    /// Why every measurement of a variant at a shape is rejected, counters too: two of them contradict each other.
+    pub fn contradiction(&self, variant: &VariantId, shape: &ShapeName) -> Option<&str> {
+        match self.agreements.get(shape)?.get(variant)? {
+            Agreement::Agrees | Agreement::Unwitnessed(_) => None,
+            Agreement::Doubtful(reason) | Agreement::Cheats(reason) => Some(reason),
         }
     }
 
@@ -210,20 +222,20 @@ impl WitnessInput<'_> {
         shape: &Shape,
         launches: &SampleLaunches<'_>,
     ) -> (Agreement, Option<WitnessBand>) {
-        let doubtful = |reason: &str| (Agreement::Doubtful(reason.into()), None);
+        let unwitnessed = |reason: &str| (Agreement::Unwitnessed(reason.into()), None);
         let latency = match self.latencies.read(&variant.id, &shape.name, &id::LATENCY_P50) {
             Cell::Value(latency) => latency,
-            Cell::Missing(reason) => return doubtful(&reason),
+            Cell::Missing(reason) => return unwitnessed(&reason),
         };
         match (&variant.method, variant.standing) {
-            (Method::Captured(_), _) => doubtful("a launch of another program"),
-            (Method::Command(_), VariantRole::Candidate) => doubtful(SELF_REPORTED),
+            (Method::Captured(_), _) => unwitnessed("a launch of another program"),
+            (Method::Command(_), VariantRole::Candidate) => unwitnessed(SELF_REPORTED),
             (Method::Command(_), VariantRole::Baseline) => (self.command_agreement(variant), None),
             (Method::Function(_), _) if self.is_traced(&variant.id, &shape.name) => {
-                doubtful("its own code ran in the process that traced it")
+                unwitnessed("its own code ran in the process that traced it")
             }
             (Method::Kernel(_) | Method::Function(_), _) if launches.unverified(&variant.id, &shape.name) => {
-                doubtful("outputs of its timed launches were not verified")
+                unwitnessed("outputs of its timed launches were not verified")
             }
             (Method::Kernel(_) | Method::Function(_), _) => {
                 let confirmed = self.confirmed(&variant.id, &shape.name);
@@ -278,7 +290,7 @@ impl WitnessInput<'_> {
         }
         let asked = self.run.profiles.iter().any(|record| record.variant == variant.id);
         let why = if asked { "the profiler saw no kernel of it" } else { "it was never profiled" };
-        Agreement::Doubtful(format!("the compared program reports its own latency, and {why}").into())
+        Agreement::Unwitnessed(format!("the compared program reports its own latency, and {why}").into())
     }
 }
 
@@ -299,7 +311,7 @@ impl CaseCounters<'_> {
                 return (Agreement::Doubtful(format!("the profiler gives a duration of {ns} ns").into()), None);
             }
             Cell::Missing(reason) => {
-                return (Agreement::Doubtful(format!("no counter saw this kernel: {reason}").into()), None);
+                return (Agreement::Unwitnessed(format!("no counter saw this kernel: {reason}").into()), None);
             }
         };
         let durations = self.durations(duration);
@@ -315,7 +327,7 @@ impl CaseCounters<'_> {
         mismatches.extend(self.floors());
         match self.repeats() {
             Repeats::Differ(mismatch) => mismatches.push(mismatch),
-            Repeats::TooFew(reason) if mismatches.is_empty() => return Agreement::Doubtful(reason.into()),
+            Repeats::TooFew(reason) if mismatches.is_empty() => return Agreement::Unwitnessed(reason.into()),
             Repeats::TooFew(_) | Repeats::Agree => {}
         }
         verdict(&mismatches)
