@@ -90,11 +90,12 @@ impl CaseOutcome {
         }
     }
 
-    /// Rejects a pass or a fail on measurements that do not count.
+    /// Rejects a pass or a fail on measurements that do not count. A duration that was perhaps edited still fails.
     #[must_use]
     pub fn unless_doubted(self, doubt: Doubt<'_>) -> Self {
         match (self.verdict, self.inconclusive) {
             (Verdict::Inconclusive, Some(InconclusiveKind::Missing)) => self,
+            (Verdict::Fail, _) if matches!(doubt, Doubt::Duration(_)) => self,
             (Verdict::Pass | Verdict::Fail | Verdict::Inconclusive, _) => Self {
                 verdict: Verdict::Inconclusive,
                 inconclusive: Some(InconclusiveKind::Missing),

@@ -4,7 +4,7 @@ use super::results::Correctness;
 use super::witness::Witness;
 use crate::frame::Quantities;
 use ncugate_model::expr::Value;
-use ncugate_model::metric::{Catalogue, MetricSource};
+use ncugate_model::metric::{Catalogue, MetricSource, id};
 use ncugate_model::stats::{Resampler, Resampling, Statistic, level_of_a_look, looks};
 use ncugate_model::{Better, Cell, ComputeCapability, GlobError, ShapeName, VariantId, glob};
 use ncugate_phase::config::{Phase, Shape};
@@ -79,6 +79,8 @@ pub struct Context<'a> {
     pub resampling: Resampling,
     /// The confirmation of the latencies.
     pub witness: LatencyWitness<'a>,
+    /// Variants of ncu reports whose duration no second clock confirms, with the reason.
+    pub unclocked: HashMap<VariantId, String>,
 }
 
 /// The confirmation of the latencies of a table.
@@ -97,12 +99,14 @@ pub enum LatencyWitness<'a> {
 pub enum Doubt<'a> {
     Latency(&'a str),
     Counters(&'a str),
+    /// The duration in a report of another program.
+    Duration(&'a str),
 }
 
 impl<'a> Doubt<'a> {
     pub fn reason(self) -> &'a str {
         match self {
-            Self::Latency(reason) | Self::Counters(reason) => reason,
+            Self::Latency(reason) | Self::Counters(reason) | Self::Duration(reason) => reason,
         }
     }
 
@@ -111,6 +115,7 @@ impl<'a> Doubt<'a> {
         match self {
             Self::Latency(reason) => format!("the latency{whose} does not count: {reason}"),
             Self::Counters(reason) => format!("the counters{whose} do not count: {reason}"),
+            Self::Duration(reason) => format!("the duration{whose} does not count: {reason}"),
         }
     }
 }
@@ -132,6 +137,7 @@ impl Context<'_> {
             noise: BTreeMap::new(),
             resampling: Resampling::default(),
             witness: LatencyWitness::Absent,
+            unclocked: HashMap::new(),
         }
     }
 }
@@ -249,6 +255,10 @@ impl<'a> EvalContext<'a> {
 
     /// Why a metric of a variant is rejected. Facts of build, launch and chip, and checks, are never rejected.
     pub fn doubt_of(&self, metric: &str, variant: &VariantId, shape: &ShapeName) -> Option<Doubt<'a>> {
+        let unclocked = self.given.unclocked.get(variant).filter(|_| is_duration(metric));
+        if let Some(reason) = unclocked {
+            return Some(Doubt::Duration(reason));
+        }
         match Catalogue::embedded().source(metric)? {
             MetricSource::Latency | MetricSource::Energy => self.doubt(variant, shape).map(Doubt::Latency),
             MetricSource::Ncu if !is_fact(metric) => self.contradiction(variant, shape).map(Doubt::Counters),
@@ -326,6 +336,11 @@ impl<'a> EvalContext<'a> {
         }
         column.cells().get(row)?.value().filter(|v| v.is_finite())
     }
+}
+
+/// Whether a metric is the duration under ncu, by its own or by ncu's name.
+fn is_duration(metric: &str) -> bool {
+    metric == &*id::DURATION || metric.starts_with("gpu__time_duration.")
 }
 
 /// Whether an ncu metric is a fact of launch or chip, which no measurement contradicts.

@@ -83,7 +83,7 @@ pub use judged_run::JudgedRun;
 pub use measurements::{Growth, Measurements};
 pub use open_cases::unresolved;
 pub use pending_gate::PendingGate;
-pub use phase_run::{Evidence, PhaseRun};
+pub use phase_run::{DurationPolicy, Evidence, PhaseRun};
 pub use phase_verdict::judge;
 pub use precondition::preconditions;
 pub use results::{
