@@ -406,6 +406,9 @@ pub struct GateArgs {
     /// Judge ncu reports although they do not prove correct results
     #[arg(long)]
     pub assume_correct: bool,
+    /// Judge durations of ncu reports although no second clock confirms them, or another counter contradicts them
+    #[arg(long)]
+    pub assume_unedited: bool,
     /// Waivers
     #[command(flatten)]
     pub waived: WaiverArgs,

@@ -14,7 +14,7 @@ use ncugate_cuda::build::{Arch, IncludeScope, prove_tools};
 use ncugate_cuda::host::{check_reference, ill_conditioned, mutant_table, null_test};
 use ncugate_judge::{
     TargetGpu, absent_metrics, by_duration_alone, gates_without_launch, out_of_reach, preconditions, static_gates,
-    unlikely_limits, unlisted_metrics, weakened_checks, weakened_gates,
+    unlikely_bytes, unlikely_limits, unlisted_metrics, weakened_checks, weakened_gates,
 };
 use ncugate_model::number::counted;
 use ncugate_model::{Level, NullTest, Verdict};
@@ -188,7 +188,10 @@ fn one(
         false => prove_tolerance((&phase, &plan), args, found, out)?,
     };
     let notes = absent_aids(&phase).into_iter().chain(unlisted_metrics(&phase));
-    let notes = notes.chain(gates_without_launch(&phase, &plan)).map(|note| format!("note: {note}"));
+    let notes = notes
+        .chain(gates_without_launch(&phase, &plan))
+        .chain(unlikely_bytes(&phase, &plan))
+        .map(|note| format!("note: {note}"));
     let weak = weakened_gates(&phase, &plan, today)
         .into_iter()
         .chain(weakened_checks(&phase, &plan))

@@ -10,7 +10,7 @@ use crate::exit::Outcome;
 use crate::invocation::Invocation;
 use ncugate_campaign::manifest;
 use ncugate_judge::reference_runs::ReferenceRequest;
-use ncugate_judge::{Evidence, PhaseRun, foreign_run};
+use ncugate_judge::{DurationPolicy, Evidence, PhaseRun, foreign_run};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::unroll;
 use ncugate_report::RunSource;
@@ -53,10 +53,14 @@ fn foreign(
         let message = format!("another report has the same file name as {file}: rename one");
         return Err(CommandError::Usage(message));
     }
+    let durations = match args.assume_unedited {
+        true => DurationPolicy::AssumedUnedited,
+        false => DurationPolicy::Confirmed,
+    };
     let evidence = match (phase.is_of_reports(), args.assume_correct) {
-        (true, _) => Evidence::Counters,
-        (false, true) => Evidence::AssumedCorrect,
-        (false, false) => Evidence::Unproven,
+        (true, _) => Evidence::Counters(durations),
+        (false, true) => Evidence::AssumedCorrect(durations),
+        (false, false) => Evidence::Unproven(durations),
     };
     let reports = files.iter().map(std::path::absolute).collect::<Result<Vec<_>, _>>()?;
     let plan = unroll(&phase)?;

@@ -67,7 +67,7 @@ function facts(v) {
     ["rank", String(v.rank ?? "none")],
     ["correctness", v.correct[1]],
     ...(v.graded ? [["latency", "self-reported: the program measures its own latency and checks its own results"]] : []),
-    ...(v.doubt ? [["latency rejected", v.doubt]] : []),
+    ...(v.doubt ? [["measurement rejected", v.doubt]] : []),
     ...audits.filter(([, audit]) => audit),
     ...durations.filter(([, band]) => band),
     ...(v.shares ? [["same machine code as", v.shares]] : []),

@@ -278,3 +278,26 @@ fn a_check_of_many_variants_lists_the_ten_with_the_highest_occupancy() {
     let all = check_built(&more, &["-v"]);
     assert!(all.stdout.contains("wide_12") && !all.stdout.contains("highest occupancy"), "{all:?}");
 }
+
+#[test]
+fn bytes_beyond_all_buffers_are_noted() {
+    let text = concat!(
+        include_str!("../data/copy.toml"),
+        "[sweep]\nTHREADS = [64]\n[[gate]]\nrequire = \"registers <= 64\"\n"
+    );
+    // x and y have 4,096 bytes each.
+    for (bytes, is_noted) in [("4 * S", false), ("4 * S + 1", true)] {
+        let place = Place::new();
+        place.write(
+            "phase.toml",
+            &text.replace("[workload.shapes]", &format!("bytes = \"{bytes}\"\n[workload.shapes]")),
+        );
+        place.write("copy.cu", "");
+        let checked = place.run(&["check", "phase.toml", "--no-build"]);
+        let printed = checked.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        let words =
+            "note: `bytes` declares 8,193 at shape 'only', but reading and writing each buffer once moves 8,192";
+        assert_eq!(printed.contains(words), is_noted, "{bytes}: {checked:?}");
+        assert_eq!(checked.status, Some(0), "{checked:?}");
+    }
+}

@@ -100,8 +100,70 @@ fn compared(first: Option<&[u8]>, other: &[u8], more: &[&str]) -> (Option<i32>, 
         std::fs::write(place.path().join("torch.ncu-rep"), bytes).unwrap();
         "torch.ncu-rep"
     });
-    let finished = place.run(&[&["gate", "phase.toml", first, "other.ncu-rep"], more].concat());
+    let finished = place.run(&[&["gate", "phase.toml", first, "other.ncu-rep", "--assume-unedited"], more].concat());
     (finished.status, (finished.stdout + &finished.stderr).split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// A gate on durations of the capture, which has no cycles.
+#[test]
+fn a_duration_without_a_second_clock_passes_only_as_assumed() {
+    let second = "profile with `--metrics gpc__cycles_elapsed.max,gpc__cycles_elapsed.avg.per_second` too";
+    let assumed = "urations are assumed to be unedited (--assume-unedited): 1 variant without a second clock";
+    for (require, more, status) in [
+        ("duration <= 5000", [].as_slice(), 4),
+        ("gpu__time_duration.max <= 5000", &[], 4),
+        ("registers <= 64 and duration <= 5000", &[], 4),
+        ("duration <= 5000", &["--assume-unedited"], 0),
+        ("duration <= 1000", &[], 1),
+        ("registers <= 64", &[], 0),
+        ("registers <= 64", &["--assume-unedited"], 0),
+    ] {
+        let place = place(&format!("{HEAD}{SOFTMAX}[[gate]]\nrequire = \"{require}\"\n"));
+        let report = report();
+        let judged = place.run(&[&["gate", "phase.toml", report.as_str()], more].concat());
+        assert_eq!(judged.status, Some(status), "{require} {more:?}: {judged:?}");
+        let folder = std::fs::read_dir(place.path().join("reports/torch")).unwrap().next().unwrap().unwrap().path();
+        let file = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+        let screens = [judged.stdout.clone(), file("report.md"), file("report.html"), file("results.json")];
+        for screen in screens.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ").replace("&#x60;", "`")) {
+            let plain = screen.replace("<code>", "`").replace("</code>", "`").replace('\\', "");
+            assert!(plain.contains(second) || status != 4, "{require} {more:?}: {plain}");
+            assert_eq!(plain.contains(assumed), !more.is_empty(), "{require} {more:?}: {plain}");
+        }
+    }
+    let reports = "[[variant]]\nname = \"ours\"\nmatch = { kernel = \"softmax*\" }\n\
+                   [[baseline]]\nname = \"theirs\"\nmatch = { kernel = \"*flash_fprop*\" }\n";
+    let (status, printed, _) =
+        gate(&[HEAD, reports, "[[gate]]\nrequire = \"duration < 9 * theirs.duration\"\n"].concat(), &[]);
+    let printed = printed.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(status == Some(4) && printed.contains("the duration of 'theirs' does not count"), "{printed}");
+}
+
+/// A full report has cycles and their frequency, so that its duration needs no assumption, and no edit of it passes.
+#[test]
+fn a_duration_that_its_cycles_confirm_passes_and_one_that_was_shortened_by_a_tenth_does_not() {
+    let packed = std::fs::File::open(root().join("tests/data/full1.ncu-rep.zst")).unwrap();
+    let honest = zstd::stream::decode_all(packed).unwrap();
+    let from = 538_624.0_f64.to_le_bytes();
+    let places: Vec<usize> = (0..honest.len() - 8).filter(|at| honest[*at..*at + 8] == from).collect();
+    assert!(places.len() >= 4, "least, mean, greatest and sum: {places:?}");
+    let config = format!(
+        "{HEAD}[[variant]]\nname = \"all\"\nmatch = {{ launch = 0 }}\n[[gate]]\nrequire = \"duration <= 600 us\"\n"
+    );
+    for (share, more, status) in
+        [(1.0, [].as_slice(), 0), (0.97, &[], 0), (0.9, &[], 4), (0.7, &[], 4), (0.7, &["--assume-unedited"], 0)]
+    {
+        let mut bytes = honest.clone();
+        let edited = (538_624.0_f64 * share).to_le_bytes();
+        places.iter().for_each(|at| bytes[*at..*at + 8].copy_from_slice(&edited));
+        let place = place(&config);
+        std::fs::write(place.path().join("full.ncu-rep"), bytes).unwrap();
+        let judged = place.run(&[&["gate", "phase.toml", "full.ncu-rep"], more].concat());
+        assert_eq!(judged.status, Some(status), "{share} {more:?}: {judged:?}");
+        let printed = judged.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(printed.contains("contradicts itself: gpu__time_duration.sum"), share < 0.95, "{share}: {printed}");
+        assert_eq!(printed.contains("1 variant contradictory: all: launch 0"), !more.is_empty(), "{share}: {printed}");
+    }
 }
 
 #[test]

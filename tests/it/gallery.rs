@@ -42,8 +42,11 @@ fn a_report_of_another_program_is_judged() {
     let place = Place::new();
     place.copy("examples/foreign_report");
     let folder = "examples/foreign_report";
-    let judged = at(&place, folder, Path::new("python3"), &["gate", "softmax.toml", "torch.ncu-rep.zst"]);
+    let gate = ["gate", "softmax.toml", "torch.ncu-rep.zst", "--assume-unedited"];
+    let judged = at(&place, folder, Path::new("python3"), &gate);
     assert_eq!(judged.status, Some(0), "{judged:?}");
+    let unconfirmed = at(&place, folder, Path::new("python3"), &gate[..3]);
+    assert_eq!(unconfirmed.status, Some(4), "{unconfirmed:?}");
     assert!(judged.stdout.contains("softmax is launches 2, 4 of torch.ncu-rep.zst"), "{}", judged.stdout);
     let listed = at(&place, folder, Path::new("python3"), &["show", "torch.ncu-rep.zst"]);
     assert!(listed.stdout.contains("softmax_warp_forward"), "{listed:?}");

@@ -1,7 +1,9 @@
 //! A phase measured on this machine: the campaign, the confirmation of the selected variants, deep profiles. The run
 //! is judged as its records arrive; the decoded records are kept for the report.
 
+use super::cubins::cubins;
 use super::manifest::{measured_manifest, shard_manifest};
+use super::profile;
 use super::reference_cubin::reference_cubin;
 use super::{Campaign, CampaignError, DeepChoice, DeepProfiler, GpuTurn, GpuWait, Progress, RunGpu, Tools};
 use crate::{Confirmation, ConfirmationPass, PrestartedProcesses};
@@ -12,11 +14,16 @@ use ncugate_judge::frame::required_metrics;
 use ncugate_judge::reference_runs::{ReferenceRequest, ReferenceRuns};
 use ncugate_judge::store::{self, Continuation, Manifest, ResumedRun, Run, RunState, RunWriter, StoreError, inputs};
 use ncugate_judge::{Evidence, JudgeError, JudgedRun, TargetGpu, known_failures};
-use ncugate_model::{BuildRecord, NullTest, VariantId};
+use ncugate_model::{BuildRecord, NullTest, ProfileRecord, ShapeName, VariantId};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::{PhaseSubset, Plan, Shard, reference_plan};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
+
+/// How often a case is profiled again.
+const AGAIN: u32 = 2;
 
 /// Why a measurement ended early. Everything measured until then is stored.
 #[derive(Debug, thiserror::Error)]
@@ -107,7 +114,9 @@ impl<'a> LiveRun<'a> {
             Err(error) => return Err(LiveError::after(ended, error)),
         };
         let ended = ended
+            .and_then(|()| self.profile_again(&mut writer, &mut session, &early))
             .and_then(|()| self.confirm(&mut writer, &mut session, &early))
+            .and_then(|()| self.profile_again(&mut writer, &mut session, &early))
             .and_then(|()| self.deep_profile(&mut writer, &session, &early))
             .and_then(|()| self.seal(&mut writer));
         drop(early);
@@ -238,6 +247,42 @@ impl<'a> LiveRun<'a> {
         let mut references = ReferenceRuns::find(self.phase, &run, self.request, self.profiles, self.today)?;
         references.resolve_previous(self.phase, &run, Evidence::Measured, self.profiles, self.today)?;
         Ok(JudgedRun::new(self.phase, self.plan, run, Evidence::Measured, references, self.today)?)
+    }
+
+    /// Profiles cases again whose duration under the profiler is another one than alone: ncu measures one launch, and one of some
+    /// fifty takes longer than usual. A duration that differs again counts.
+    fn profile_again(
+        &self,
+        writer: &mut RunWriter,
+        session: &mut JudgedRun<'_>,
+        early: &PrestartedProcesses<'_>,
+    ) -> Result<(), LiveError> {
+        let (phase, plan, tools, progress) = (self.phase, self.plan, self.tools, self.progress);
+        let metrics = required_metrics::metrics(phase);
+        for _ in 0..AGAIN {
+            let run = Arc::clone(session.measurements().shared_run());
+            let differing = session.measurements().witness().differing();
+            let measured = differing.iter().map(|(variant, shape)| (run.measured_as(variant).clone(), shape.clone()));
+            let differing: BTreeSet<(VariantId, ShapeName)> = measured.collect();
+            let variants: BTreeSet<VariantId> = differing.iter().map(|(variant, _)| variant.clone()).collect();
+            if variants.is_empty() {
+                return Ok(());
+            }
+            let is_kept =
+                |record: &&ProfileRecord| !differing.contains(&(record.variant.clone(), record.shape.clone()));
+            let kept: Vec<ProfileRecord> = run.profiles.iter().filter(is_kept).cloned().collect();
+            let mut cubins = cubins(plan, &run.builds, |build| build.shares.is_none());
+            cubins.extend(reference_cubin(phase, plan, tools)?.cubin);
+            progress.stage("profile again", variants.len());
+            let started = Instant::now();
+            writer.finish(RunState::Running, Timestamp::now())?;
+            let profiled = (phase, plan, tools, early);
+            profile::over_lanes(profiled, &metrics, writer, progress, &cubins, &variants, &kept)?;
+            writer.spent("profile again", started.elapsed().as_secs_f64())?;
+            writer.finish(RunState::Complete, Timestamp::now())?;
+            session.update(Arc::new(Run::load(&run.folder)?))?;
+        }
+        Ok(())
     }
 
     /// Re-times the selected variants until noise leaves no required gate open. A run that ends meanwhile is

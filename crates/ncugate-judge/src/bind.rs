@@ -8,7 +8,7 @@ use super::owner::{ResolvedOwner, resolve_owner};
 use super::results::Correctness;
 use crate::frame::Quantities;
 use ncugate_model::expr::{ExprError, Owner, Quantity, Reference, Requirement, Value};
-use ncugate_model::metric::{Catalogue, MetricSource};
+use ncugate_model::metric::Catalogue;
 use ncugate_model::{ShapeName, VariantId};
 use ncugate_phase::config::Scalar;
 use ncugate_phase::plan::is_of_base;
@@ -150,11 +150,12 @@ impl<'a> Binder<'_, 'a> {
             Target::Stored(quantities, id) => (*quantities, id, Rounds::Stored),
         };
         let doubt = match rounds {
-            Rounds::Own if is_timed(metric) => self.context.doubt(id, shape),
-            Rounds::Own | Rounds::Stored => None,
+            Rounds::Own => self.context.doubt_of(metric, id, shape),
+            Rounds::Stored => None,
         };
         let value = finite(&quantities.read(id, shape, metric)).map(Value::Float);
-        let value = value.and_then(|value| doubt.map_or(Ok(value), |reason| Err(does_not_count(id, reason))));
+        let value =
+            value.and_then(|value| doubt.map_or(Ok(value), |doubt| Err(doubt.sentence(&format!(" of '{id}'")).into())));
         let row = quantities.row(id, shape);
         let timed = Timing::of(metric).zip(row).and_then(|(timing, row)| timed(quantities, row, timing, rounds));
         let (column, sampling) = (quantities.column(metric), row.and_then(|row| quantities.sampling_at(row)));
@@ -172,11 +173,6 @@ impl<'a> Binder<'_, 'a> {
     }
 }
 
-/// Whether a metric follows from launches in the worker, like the latency.
-pub fn is_timed(metric: &str) -> bool {
-    matches!(Catalogue::embedded().source(metric), Some(MetricSource::Latency | MetricSource::Energy))
-}
-
 /// Value of a scalar at a shape, for a variant with these parameters.
 pub fn scalar_value(
     context: &EvalContext<'_>,
@@ -186,11 +182,6 @@ pub fn scalar_value(
 ) -> Result<f64, ExprError> {
     let dims = context.dimensions(shape).iter().map(|(name, extent)| (name.clone(), Value::Int(*extent)));
     scalar.value.eval_number(&dims.chain(params.iter().cloned()).collect())
-}
-
-/// The reason why a comparison with this variant is not accepted.
-fn does_not_count(id: &VariantId, reason: &str) -> Absence {
-    format!("the latency of '{id}' does not count: {reason}").into()
 }
 
 fn fixed(value: Option<Value>, name: &str) -> FixedValue {

@@ -3,7 +3,7 @@
 use super::bind::{bind, compared, scalar_value};
 use super::case_outcome::{CaseOutcome, holds, margin};
 use super::compiled_requirement::{CompiledForm, CompiledRequirement, CompiledSide};
-use super::context::{EvalContext, ProofPolicy, finite};
+use super::context::{Doubt, EvalContext, ProofPolicy, finite};
 use super::excused_pairs::PairState;
 use super::launches::Launches;
 use super::operand::{Absence, CaseSamples, Operand, SPEED, SampleSeries};
@@ -12,7 +12,7 @@ use super::scope::{Combine, ScopeRule};
 use super::step_bounds::StepBounds;
 use crate::frame::MetricCells;
 use ncugate_model::Verdict;
-use ncugate_model::expr::{Comparison, Reference, Value};
+use ncugate_model::expr::{Comparison, Owner, Quantity, Reference, Value};
 use ncugate_model::metric::{Catalogue, LogicalMetric, MetricSource};
 use ncugate_phase::config::Gate;
 use rayon::prelude::*;
@@ -207,7 +207,10 @@ impl<'a> BoundGate<'a> {
         let steps = StepBounds::new(&self.operands, self.references(), &values, row, shape);
         let has_energy = self.reads_energy();
         let is_timed = samples.timed.iter().any(|timed| timed.own.is_some() || timed.other.is_some());
-        let doubt = (is_timed || has_energy).then(|| self.doubt(variant, shape)).flatten();
+        let doubt = match is_timed || has_energy {
+            true => self.context.doubt(&self.context.variant(variant).id, &self.gate.shapes[shape]).map(Doubt::Latency),
+            false => self.doubt_of_counters(variant, shape),
+        };
         let measured = samples.all().any(SampleSeries::is_throttled).then(|| values.clone());
         let outcome = match &self.requirement.form {
             CompiledForm::Compare { left, comparison, right } => {
@@ -234,7 +237,7 @@ impl<'a> BoundGate<'a> {
             None => outcome,
         };
         match doubt {
-            Some(reason) => outcome.unless_doubted(reason),
+            Some(doubt) => outcome.unless_doubted(doubt),
             None => outcome,
         }
     }
@@ -245,9 +248,13 @@ impl<'a> BoundGate<'a> {
         read.any(|reference| matches!(reference, Reference::Quantity(quantity) if is_energy(&quantity.name)))
     }
 
-    /// Why the variant's own latency at a shape is rejected.
-    fn doubt(&self, variant: usize, shape: usize) -> Option<&str> {
-        self.context.doubt(&self.context.variant(variant).id, &self.gate.shapes[shape])
+    /// Why a counter of the variant itself is rejected at a shape.
+    fn doubt_of_counters(&self, variant: usize, shape: usize) -> Option<Doubt<'a>> {
+        let (id, shape) = (&self.context.variant(variant).id, &self.gate.shapes[shape]);
+        self.references().iter().find_map(|reference| match reference {
+            Reference::Quantity(Quantity { owner: Owner::Case, name }) => self.context.doubt_of(name, id, shape),
+            Reference::Quantity(_) | Reference::Speedup { .. } => None,
+        })
     }
 
     fn value(

@@ -1,5 +1,6 @@
 //! The outcome of one gate for one variant at one shape, before it is formatted.
 
+use super::context::Doubt;
 use super::results::{InconclusiveKind, SampleOrigin};
 use ncugate_model::Verdict;
 use ncugate_model::expr::Comparison;
@@ -89,15 +90,16 @@ impl CaseOutcome {
         }
     }
 
-    /// Rejects a pass or a fail on a latency that ncu's counters contradict.
+    /// Rejects a pass or a fail on measurements that do not count. A duration that was perhaps edited still fails.
     #[must_use]
-    pub fn unless_doubted(self, reason: &str) -> Self {
+    pub fn unless_doubted(self, doubt: Doubt<'_>) -> Self {
         match (self.verdict, self.inconclusive) {
             (Verdict::Inconclusive, Some(InconclusiveKind::Missing)) => self,
+            (Verdict::Fail, _) if matches!(doubt, Doubt::Duration(_)) => self,
             (Verdict::Pass | Verdict::Fail | Verdict::Inconclusive, _) => Self {
                 verdict: Verdict::Inconclusive,
                 inconclusive: Some(InconclusiveKind::Missing),
-                note: Some(format!("the latency does not count: {reason}").into()),
+                note: Some(doubt.sentence("").into()),
                 ..self
             },
         }

@@ -1,5 +1,6 @@
 //! Cautions for the reader of a verdict: gates that do not judge the selected variant, weakened gates, a fallback.
 
+use super::context::EvalContext;
 use super::excused_pairs::{ExcusedPairs, PairState};
 use super::operand::FEWEST_PROCESSES;
 use super::results::{Case, FallbackResult, GateResult, SampleOrigin};
@@ -51,6 +52,24 @@ pub fn of_one_process<'g>(quantities: &Quantities, gates: impl Iterator<Item = &
         "latencies were confirmed in {confirmed}: verdicts on them are valid for {} alone; run again for {FEWEST_PROCESSES} processes",
         if fewest == 1 { "this process" } else { "these processes" }
     ))
+}
+
+/// Measurements that contradict each other, of variants that are not disqualified; those of the selected variant come
+/// first.
+pub fn contradicted(context: &EvalContext<'_>, selected: Option<usize>) -> Option<String> {
+    let others = (0..context.plan.variants.len()).filter(|at| Some(*at) != selected);
+    let variants = selected.into_iter().chain(others).filter(|at| context.correctness(*at).disqualified().is_none());
+    let cases = variants.flat_map(|at| context.phase.workload.shapes.iter().map(move |shape| (at, &shape.name)));
+    let mut rejected = cases.filter_map(|(at, shape)| {
+        let variant = &context.variant(at).id;
+        Some((variant, shape, context.contradiction(variant, shape)?))
+    });
+    let (variant, shape, reason) = rejected.next()?;
+    let more = match rejected.count() {
+        0 => String::new(),
+        more => format!("; and of {}", counted(more, "more case")),
+    };
+    Some(format!("no gate holds by a latency or counter of {variant} at {shape}: {reason}{more}"))
 }
 
 fn fallback_caution(fallback: &FallbackResult) -> String {

@@ -4,7 +4,7 @@ use super::results::Correctness;
 use super::witness::Witness;
 use crate::frame::Quantities;
 use ncugate_model::expr::Value;
-use ncugate_model::metric::Catalogue;
+use ncugate_model::metric::{Catalogue, MetricSource, id};
 use ncugate_model::stats::{Resampler, Resampling, Statistic, level_of_a_look, looks};
 use ncugate_model::{Better, Cell, ComputeCapability, GlobError, ShapeName, VariantId, glob};
 use ncugate_phase::config::{Phase, Shape};
@@ -79,6 +79,8 @@ pub struct Context<'a> {
     pub resampling: Resampling,
     /// The confirmation of the latencies.
     pub witness: LatencyWitness<'a>,
+    /// Variants of ncu reports whose duration no second clock confirms, with the reason.
+    pub unclocked: HashMap<VariantId, String>,
 }
 
 /// The confirmation of the latencies of a table.
@@ -90,6 +92,32 @@ pub enum LatencyWitness<'a> {
     Counters(&'a Witness),
     /// A table without a run, as in tests: its latencies are accepted.
     Assumed,
+}
+
+/// Why a measurement of a variant at a shape is rejected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doubt<'a> {
+    Latency(&'a str),
+    Counters(&'a str),
+    /// The duration in a report of another program.
+    Duration(&'a str),
+}
+
+impl<'a> Doubt<'a> {
+    pub fn reason(self) -> &'a str {
+        match self {
+            Self::Latency(reason) | Self::Counters(reason) | Self::Duration(reason) => reason,
+        }
+    }
+
+    /// The reason in a sentence; `whose` follows the measurement, such as ` of 'a'`.
+    pub fn sentence(self, whose: &str) -> String {
+        match self {
+            Self::Latency(reason) => format!("the latency{whose} does not count: {reason}"),
+            Self::Counters(reason) => format!("the counters{whose} do not count: {reason}"),
+            Self::Duration(reason) => format!("the duration{whose} does not count: {reason}"),
+        }
+    }
 }
 
 impl Context<'_> {
@@ -109,6 +137,7 @@ impl Context<'_> {
             noise: BTreeMap::new(),
             resampling: Resampling::default(),
             witness: LatencyWitness::Absent,
+            unclocked: HashMap::new(),
         }
     }
 }
@@ -216,16 +245,41 @@ impl<'a> EvalContext<'a> {
         }
     }
 
+    /// Why every measurement is rejected, counters too: two of them contradict each other.
+    pub fn contradiction(&self, variant: &VariantId, shape: &ShapeName) -> Option<&'a str> {
+        match self.given.witness {
+            LatencyWitness::Counters(witness) => witness.contradiction(variant, shape),
+            LatencyWitness::Absent | LatencyWitness::Assumed => None,
+        }
+    }
+
+    /// Why a metric of a variant is rejected. Facts of build, launch and chip, and checks, are never rejected.
+    pub fn doubt_of(&self, metric: &str, variant: &VariantId, shape: &ShapeName) -> Option<Doubt<'a>> {
+        let unclocked = self.given.unclocked.get(variant).filter(|_| is_duration(metric));
+        if let Some(reason) = unclocked {
+            return Some(Doubt::Duration(reason));
+        }
+        match Catalogue::embedded().source(metric)? {
+            MetricSource::Latency | MetricSource::Energy => self.doubt(variant, shape).map(Doubt::Latency),
+            MetricSource::Ncu if !is_fact(metric) => self.contradiction(variant, shape).map(Doubt::Counters),
+            MetricSource::Ncu
+            | MetricSource::Build
+            | MetricSource::Launch
+            | MetricSource::Occupancy
+            | MetricSource::Check => None,
+        }
+    }
+
     /// The objective of a variant that is proven correct and measured.
     pub fn objective(&self, at: usize) -> Option<f64> {
         self.objectives[at]
     }
 
-    /// Why the objective of a variant is rejected, if it is a latency.
+    /// Why the objective of a variant is rejected.
     pub fn objective_doubt(&self, at: usize) -> Option<&'a str> {
         let objective = &self.phase.objective;
-        let timed = Catalogue::embedded().latency(&objective.metric).is_some();
-        timed.then(|| self.doubt(&self.variant(at).id, &objective.shape)).flatten()
+        let doubt = self.doubt_of(&objective.metric, &self.variant(at).id, &objective.shape)?;
+        Some(doubt.reason())
     }
 
     /// Variants with an objective, best first; those with a rejected objective come last. Ties are broken by id, so
@@ -282,6 +336,16 @@ impl<'a> EvalContext<'a> {
         }
         column.cells().get(row)?.value().filter(|v| v.is_finite())
     }
+}
+
+/// Whether a metric is the duration under ncu, by its own or by ncu's name.
+fn is_duration(metric: &str) -> bool {
+    metric == &*id::DURATION || metric.starts_with("gpu__time_duration.")
+}
+
+/// Whether an ncu metric is a fact of launch or chip, which no measurement contradicts.
+fn is_fact(metric: &str) -> bool {
+    metric.starts_with("launch__") || metric.starts_with("device__")
 }
 
 /// A compute capability as a number, for example 8.9, 10.0, 12.1.

@@ -89,7 +89,7 @@ fn warnings(phase: &Phase, evidence: Evidence) -> Vec<String> {
     if !phase.is_of_reports() {
         said.push("judged from ncu reports alone: no latency was measured, so the variant with the shortest launch under ncu is selected".to_owned());
     }
-    if evidence == Evidence::AssumedCorrect {
+    if matches!(evidence, Evidence::AssumedCorrect(_)) {
         said.push("results are assumed to be correct (--assume-correct), not proven".to_owned());
     }
     said

@@ -130,6 +130,7 @@ impl<'a> JudgedRun<'a> {
 fn judgement(measurements: &Measurements<'_>, references: &ReferenceRuns, today: Date) -> Judgement {
     let mut context = Context::new(measurements.capability(), today);
     context.witness = LatencyWitness::Counters(measurements.witness());
+    context.unclocked = measurements.unclocked();
     references.add_to(&mut context);
     let traced = traced_values::is_traced(measurements.run());
     let mut others = Vec::new();
@@ -162,6 +163,7 @@ pub fn hold_to_evidence(judgement: &mut Judgement, measurements: &Measurements<'
             .insert(0, format!("{part}: gates that need the rest are inconclusive, so the run does not pass"));
         judgement.withhold_pass(&part);
     }
+    judgement.cautions.extend(measurements.assumed_durations());
     let accepted = measurements.phase().workload.untested_tolerance;
     if measurements.evidence() == Evidence::Measured {
         judgement.cautions.extend(traced_values::caution(measurements.run()));

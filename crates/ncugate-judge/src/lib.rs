@@ -83,7 +83,7 @@ pub use judged_run::JudgedRun;
 pub use measurements::{Growth, Measurements};
 pub use open_cases::unresolved;
 pub use pending_gate::PendingGate;
-pub use phase_run::{Evidence, PhaseRun};
+pub use phase_run::{DurationPolicy, Evidence, PhaseRun};
 pub use phase_verdict::judge;
 pub use precondition::preconditions;
 pub use results::{
@@ -95,5 +95,5 @@ pub use static_check::{StaticCheck, static_check};
 pub use static_facts::{VariantFacts, occupancy_limiters};
 pub use static_gates::{TargetGpu, known_failures, static_facts, static_gates, unmet};
 pub use static_groups::{GroupKind, StaticGroup};
-pub use unlikely_limits::unlikely_limits;
+pub use unlikely_limits::{unlikely_bytes, unlikely_limits};
 pub use unlisted_metrics::{absent_metrics, unlisted_metrics};

@@ -1,18 +1,21 @@
 //! The decoded measurements of a run. Every report is decoded once, however often the run grows and is judged again.
 
-use super::contradiction::contradictions;
+use super::contradiction::ReportFaults;
 use super::witness::{ChipFacts, Witness, WitnessInput};
-use super::{Correctness, Evidence, JudgeError, correctness, name_cheats, name_profiled_cheats, name_sanitized};
+use super::{
+    Correctness, DurationPolicy, Evidence, JudgeError, correctness, name_cheats, name_profiled_cheats, name_sanitized,
+};
 use crate::frame::launches::{Capture, FrameError, LaunchFrames, Origin};
 use crate::frame::{
     Ownership, ProfileCounters, ProfiledCases, Quantities, TableInputs, quantities, required_metrics, traced_cases,
 };
 use crate::store::{Run, open_reports};
 use ncu_rep::{MetricSelection, Report};
+use ncugate_model::number::counted;
 use ncugate_model::{ComputeCapability, VariantId};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::Plan;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -38,6 +41,7 @@ pub struct Measurements<'a> {
     frames: Option<LaunchFrames>,
     quantities: Quantities,
     witness: Witness,
+    faults: ReportFaults,
     correctness: BTreeMap<VariantId, Correctness>,
 }
 
@@ -67,6 +71,7 @@ impl<'a> Measurements<'a> {
             frames: None,
             quantities: Quantities::default(),
             witness: Witness::default(),
+            faults: ReportFaults::default(),
             correctness: BTreeMap::new(),
         };
         all.decode()?;
@@ -102,6 +107,11 @@ impl<'a> Measurements<'a> {
         &self.run
     }
 
+    /// The run, to read more of it while it grows.
+    pub fn shared_run(&self) -> &Arc<Run> {
+        &self.run
+    }
+
     /// The evidence for its results.
     pub fn evidence(&self) -> Evidence {
         self.evidence
@@ -123,6 +133,30 @@ impl<'a> Measurements<'a> {
     /// Whether the counters confirm the latencies.
     pub fn witness(&self) -> &Witness {
         &self.witness
+    }
+
+    /// The variants of reports whose duration no second clock confirms, with the reason; none if the user asserts that
+    /// the reports are unedited.
+    pub(crate) fn unclocked(&self) -> HashMap<VariantId, String> {
+        match self.evidence.durations() {
+            Some(DurationPolicy::Confirmed) => self.faults.unclocked.clone(),
+            Some(DurationPolicy::AssumedUnedited) | None => HashMap::new(),
+        }
+    }
+
+    /// What the user asserts of the durations of reports, with the number of variants that need it.
+    pub(crate) fn assumed_durations(&self) -> Option<String> {
+        if self.evidence.durations() != Some(DurationPolicy::AssumedUnedited) {
+            return None;
+        }
+        let ReportFaults { times, unclocked, .. } = &self.faults;
+        let without = counted(unclocked.keys().filter(|variant| !times.contains_key(*variant)).count(), "variant");
+        let contradictory = times.iter().min().map_or_else(String::new, |(variant, reason)| {
+            format!("; {} contradictory: {variant}: {reason}", counted(times.len(), "variant"))
+        });
+        Some(format!(
+            "durations are assumed to be unedited (--assume-unedited): {without} without a second clock{contradictory}"
+        ))
     }
 
     /// Compute capability of the GPU, if known.
@@ -169,21 +203,26 @@ impl<'a> Measurements<'a> {
         let profiled = ProfiledCases::of(cases, &run.builds);
         let ownership = match self.evidence {
             Evidence::Measured => Ownership::Recorded(&profiled),
-            Evidence::Unproven | Evidence::Counters | Evidence::AssumedCorrect => {
+            Evidence::Unproven(_) | Evidence::Counters(_) | Evidence::AssumedCorrect(_) => {
                 Ownership::Captured(&phase.objective.shape)
             }
         };
         let counted = match &self.frames {
-            Some(frames) => counted(frames, run, plan, ownership)?,
+            Some(frames) => decoded_counters(frames, run, plan, ownership)?,
             None => ProfileCounters::default(),
         };
         let (capability, sms) = (self.capability(), self.sms());
         let measured = TableInputs { phase, plan, run, counted: &counted, capability, sms };
         self.quantities = quantities(&measured, &self.metrics);
-        if self.evidence != Evidence::Measured {
+        if let Some(durations) = self.evidence.durations() {
             // Reports of other programs have no seal, so their counters are checked against each other.
-            for (variant, reason) in contradictions(plan, &self.reports)? {
-                self.quantities.withhold(&variant, &reason);
+            self.faults = ReportFaults::of(plan, &self.reports)?;
+            let contradictory = match durations {
+                DurationPolicy::Confirmed => Some(&self.faults.times),
+                DurationPolicy::AssumedUnedited => None,
+            };
+            for (variant, reason) in self.faults.rollups.iter().chain(contradictory.into_iter().flatten()) {
+                self.quantities.withhold(variant, reason);
             }
         }
         self.witness = self.held_against_counters(&measured)?;
@@ -196,7 +235,7 @@ impl<'a> Measurements<'a> {
                 self.witness.name_cheats(&mut proofs);
                 proofs
             }
-            Evidence::Unproven => unchecked(
+            Evidence::Unproven(_) => unchecked(
                 plan,
                 &Correctness::Unproven {
                     reason:
@@ -204,11 +243,11 @@ impl<'a> Measurements<'a> {
                             .to_owned(),
                 },
             ),
-            Evidence::Counters => {
+            Evidence::Counters(_) => {
                 let reason = "not checked: counters of another program's launches are judged, not their results";
                 unchecked(plan, &Correctness::Unchecked { reason: reason.to_owned() })
             }
-            Evidence::AssumedCorrect => {
+            Evidence::AssumedCorrect(_) => {
                 let reason = "not checked: assumed to be correct (--assume-correct)";
                 unchecked(plan, &Correctness::Unchecked { reason: reason.to_owned() })
             }
@@ -240,7 +279,7 @@ impl Measurements<'_> {
 }
 
 /// Counters from the report frames, and from CUPTI traces for cases without a report.
-fn counted(
+fn decoded_counters(
     frames: &LaunchFrames,
     run: &Run,
     plan: &Plan,

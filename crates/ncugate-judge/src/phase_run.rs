@@ -16,11 +16,31 @@ pub enum Evidence {
     /// ncugate: NVTX ranges assign each launch to a case, and checks compare the results.
     Measured,
     /// Another program, which did not compare the results: gates are inconclusive.
-    Unproven,
+    Unproven(DurationPolicy),
     /// Another program; only its counters are judged.
-    Counters,
+    Counters(DurationPolicy),
     /// Another program; the user asserts that the results are correct.
-    AssumedCorrect,
+    AssumedCorrect(DurationPolicy),
+}
+
+/// Whether durations in reports of another program need a second clock, because nothing else shows that they were
+/// edited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DurationPolicy {
+    /// Cycles and their frequency have to confirm them.
+    Confirmed,
+    /// The user asserts that the reports are unedited.
+    AssumedUnedited,
+}
+
+impl Evidence {
+    /// Whether durations need a second clock; `None` for a run of ncugate, whose files are sealed.
+    pub fn durations(self) -> Option<DurationPolicy> {
+        match self {
+            Self::Measured => None,
+            Self::Unproven(durations) | Self::Counters(durations) | Self::AssumedCorrect(durations) => Some(durations),
+        }
+    }
 }
 
 #[derive(Debug)]

@@ -84,6 +84,7 @@ pub fn judge(
         reason = taken.reason.to_string();
     }
     let mut cautions = cautions::of((phase, plan), given.today, &grounds, fallback.as_ref());
+    cautions.splice(0..0, cautions::contradicted(&context, candidates.selected));
     let required = gates.iter().filter(|g| g.is_required()).map(|g| &g.result);
     cautions.extend(cautions::of_one_process(quantities, required.chain(tiers.required()).chain(stages.required())));
     if let LatencyWitness::Counters(witness) = given.witness {

@@ -240,8 +240,7 @@ pub struct VariantResult {
     pub correctness: Correctness,
     /// Value of the objective, if it is correct and was measured.
     pub objective: Option<f64>,
-    /// Why its objective is rejected, if that is a latency: then it ranks after all variants with an accepted
-    /// objective.
+    /// Why its objective is rejected: then it ranks after all variants with an accepted objective.
     pub doubt: Option<String>,
     /// Its undisturbed and profiled durations by shape, if both are known.
     pub durations: BTreeMap<ShapeName, WorkDurations>,

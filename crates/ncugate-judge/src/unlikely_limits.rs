@@ -1,10 +1,11 @@
-//! Limits that look like they use the wrong unit.
+//! Limits that look like they use the wrong unit, and declared work that no kernel does.
 
-use ncugate_model::Level;
 use ncugate_model::expr::{Quantity, Reference};
 use ncugate_model::metric::Catalogue;
 use ncugate_model::number;
-use ncugate_phase::config::{Gate, Phase};
+use ncugate_model::{Level, Role};
+use ncugate_phase::config::{Buffer, Gate, Phase};
+use ncugate_phase::plan::{Method, Plan};
 
 /// One sentence for all limits of a phase's gates that look wrong. A limit with an explicit unit is never reported.
 pub fn unlikely_limits(phase: &Phase) -> Option<String> {
@@ -12,6 +13,39 @@ pub fn unlikely_limits(phase: &Phase) -> Option<String> {
     let mut found: Vec<String> = required.filter_map(unlikely).collect();
     found.dedup();
     (!found.is_empty()).then(|| format!("check the units: {}", found.join("; ")))
+}
+
+/// The first shape at which `bytes` declares more than a kernel has to move, which reads and writes each buffer once:
+/// honest kernels may move less and are rejected. `None` for programs of several launches, which may have to move a
+/// buffer more often.
+pub fn unlikely_bytes(phase: &Phase, plan: &Plan) -> Option<String> {
+    let workload = &phase.workload;
+    let kernels = plan.variants.iter().filter_map(|variant| match &variant.method {
+        Method::Kernel(kernel) => Some(kernel),
+        Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
+    });
+    let mut programs =
+        kernels.flat_map(|kernel| workload.shapes.iter().filter_map(|shape| kernel.program(&shape.name))).peekable();
+    if programs.peek().is_none() || programs.any(|program| program.launches().count() > 1) {
+        return None;
+    }
+    workload.shapes.iter().find_map(|shape| {
+        let declared = workload.bytes_at(shape).ok()??;
+        let moved = |buffer: &Buffer| {
+            let times = if buffer.is_state() || buffer.role == Role::Scratch { 2.0 } else { 1.0 };
+            Some(times * workload.bytes_of(shape, &buffer.name)?)
+        };
+        let most: f64 = workload.buffers.iter().map(moved).sum::<Option<f64>>()?;
+        (declared > most).then(|| {
+            format!(
+                "`bytes` declares {} at shape '{}', but reading and writing each buffer once moves {}: a kernel that moves \
+                 less than declared is rejected; lower `bytes`",
+                number::short(declared),
+                shape.name,
+                number::short(most)
+            )
+        })
+    })
 }
 
 fn unlikely(gate: &Gate) -> Option<String> {

@@ -181,7 +181,7 @@ fn said(cheats: &[CheatRow]) -> Option<String> {
     Some(format!("{} and cannot pass a gate: {}.", cheat_count(cheats)?, named.join("; ")))
 }
 
-/// `Better by the objective, but not selected because the latency is rejected: skip (two durations disagree ...).`
+/// `Better by the objective, but not selected because the measurement is rejected: skip (two durations disagree ...).`
 fn passed_over(inputs: &ReportInputs<'_>) -> Option<String> {
     let judgement = inputs.judgement;
     let selected = judgement.selected.as_ref()?;
@@ -196,7 +196,7 @@ fn passed_over(inputs: &ReportInputs<'_>) -> Option<String> {
     let mut named: Vec<String> = all.iter().take(NAMED).cloned().collect();
     named.extend((all.len() > NAMED).then(|| format!("{} more", all.len() - NAMED)));
     (!all.is_empty()).then(|| {
-        format!("Better by the objective, but not selected because the latency is rejected: {}.", named.join("; "))
+        format!("Better by the objective, but not selected because the measurement is rejected: {}.", named.join("; "))
     })
 }
 

@@ -85,8 +85,10 @@ impl fmt::Display for Profiler {
 /// The result of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Comparison {
-    /// Nothing can be compared, with the reason.
+    /// Nothing was measured to compare, with the reason.
     Unknown(String),
+    /// The evaluations differ too much from each other, with the reason.
+    Unsteady(String),
     Agree(WorkDurations),
     Differ(WorkDurations, WitnessMismatch),
 }
@@ -111,7 +113,7 @@ pub(super) fn compare(processes: &[&IsolatedSamples], profiled: &ProfiledEvaluat
     let distance = upper - lower;
     let kernels = f64::from(profiled.kernels.max(1));
     if distance > f64::max(WIDEST * median, WIDEST_US * kernels) {
-        return unknown(format!(
+        return Comparison::Unsteady(format!(
             "launches alone take {} to {} µs (quartiles): too unlike each other to be held against the profiler's duration",
             short(lower),
             short(upper)
@@ -200,7 +202,7 @@ mod tests {
         match compare(processes, profiled) {
             Comparison::Agree(_) => false,
             Comparison::Differ(..) => true,
-            Comparison::Unknown(reason) => panic!("{reason}"),
+            Comparison::Unknown(reason) | Comparison::Unsteady(reason) => panic!("{reason}"),
         }
     }
 
@@ -224,7 +226,7 @@ mod tests {
         assert!(!differs(&[&lively], &ncu(129.0)) && differs(&[&lively], &ncu(130.0)));
         let wild = process(&[100.0, 105.0, 110.0, 115.0, 120.0, 125.0, 130.0]);
         assert!(
-            matches!(compare(&[&wild], &ncu(110.0)), Comparison::Unknown(reason) if reason.contains("unlike each other"))
+            matches!(compare(&[&wild], &ncu(110.0)), Comparison::Unsteady(reason) if reason.contains("unlike each other"))
         );
         let short = process(&[4.0, 4.2, 4.4, 4.6, 4.8, 5.0]);
         assert!(matches!(compare(&[&short], &ncu(3.0)), Comparison::Agree(_)), "a microsecond is no spread");

@@ -46,7 +46,9 @@ const SHIPPED: &str = "the recording has an older form: no latency was compared 
 pub enum Agreement {
     /// Every possible comparison matches.
     Agrees,
-    /// The latency is rejected, with the reason: nothing was counted, or a comparison does not match.
+    /// The latency is rejected, with the reason: there is nothing to compare it with. Counters count.
+    Unwitnessed(Arc<str>),
+    /// Every measurement of the case is rejected, with the reason: a comparison does not match.
     Doubtful(Arc<str>),
     /// A comparison is off by [`CLEAR`] or more, with the reason.
     Cheats(Arc<str>),
@@ -68,7 +70,28 @@ pub struct WitnessMismatch {
 pub struct Witness {
     agreements: HashMap<ShapeName, HashMap<VariantId, Agreement>>,
     durations: HashMap<VariantId, BTreeMap<ShapeName, WorkDurations>>,
+    differing: Vec<(VariantId, ShapeName)>,
     caution: Option<&'static str>,
+}
+
+/// The counters' judgement of a case, and its durations.
+#[derive(Debug, Clone, PartialEq)]
+struct CaseWitness {
+    agreement: Agreement,
+    durations: Option<(WorkDurations, DurationMatch)>,
+}
+
+/// Whether the durations of a case agree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DurationMatch {
+    Agree,
+    Differ,
+}
+
+impl From<Agreement> for CaseWitness {
+    fn from(agreement: Agreement) -> Self {
+        Self { agreement, durations: None }
+    }
 }
 
 /// The inputs of the comparisons.
@@ -120,23 +143,32 @@ impl Witness {
         let launches = SampleLaunches::read(input.run);
         let mut agreements: HashMap<ShapeName, HashMap<VariantId, Agreement>> = HashMap::new();
         let mut durations: HashMap<VariantId, BTreeMap<ShapeName, WorkDurations>> = HashMap::new();
+        let mut differing = Vec::new();
         for shape in &input.phase.workload.shapes {
             let at_shape = agreements.entry(shape.name.clone()).or_default();
             for variant in &input.plan.variants {
-                let (agreement, work) = input.agreement(variant, shape, &launches);
+                let CaseWitness { agreement, durations: work } = input.witness(variant, shape, &launches);
                 at_shape.insert(variant.id.clone(), agreement);
-                if let Some(work) = work {
+                if let Some((work, compared)) = work {
                     durations.entry(variant.id.clone()).or_default().insert(shape.name.clone(), work);
+                    if compared == DurationMatch::Differ {
+                        differing.push((variant.id.clone(), shape.name.clone()));
+                    }
                 }
             }
         }
         let caution = (input.run.form() == RunForm::Shipped).then_some(SHIPPED);
-        Self { agreements, durations, caution }
+        Self { agreements, durations, differing, caution }
     }
 
     /// A variant's durations alone and under the profiler by shape, if both are known.
     pub fn durations(&self, variant: &VariantId) -> BTreeMap<ShapeName, WorkDurations> {
         self.durations.get(variant).cloned().unwrap_or_default()
+    }
+
+    /// Cases whose duration under the profiler is another one than that of their launches alone.
+    pub fn differing(&self) -> &[(VariantId, ShapeName)] {
+        &self.differing
     }
 
     /// What the comparison lacks as a whole.
@@ -148,8 +180,18 @@ impl Witness {
     pub fn doubt(&self, variant: &VariantId, shape: &ShapeName) -> Option<&str> {
         match self.agreements.get(shape).and_then(|at_shape| at_shape.get(variant)) {
             Some(Agreement::Agrees) => None,
-            Some(Agreement::Doubtful(reason) | Agreement::Cheats(reason)) => Some(reason),
+            Some(Agreement::Unwitnessed(reason) | Agreement::Doubtful(reason) | Agreement::Cheats(reason)) => {
+                Some(reason)
+            }
             None => Some("its counters were not compared with it"),
+        }
+    }
+
+    /// Why every measurement of a variant at a shape is rejected, counters too: two of them contradict each other.
+    pub fn contradiction(&self, variant: &VariantId, shape: &ShapeName) -> Option<&str> {
+        match self.agreements.get(shape)?.get(variant)? {
+            Agreement::Agrees | Agreement::Unwitnessed(_) => None,
+            Agreement::Doubtful(reason) | Agreement::Cheats(reason) => Some(reason),
         }
     }
 
@@ -221,31 +263,26 @@ impl<'a> SampleLaunches<'a> {
 }
 
 impl WitnessInput<'_> {
-    fn agreement(
-        &self,
-        variant: &Variant,
-        shape: &Shape,
-        launches: &SampleLaunches<'_>,
-    ) -> (Agreement, Option<WorkDurations>) {
-        let doubtful = |reason: &str| (Agreement::Doubtful(reason.into()), None);
+    fn witness(&self, variant: &Variant, shape: &Shape, launches: &SampleLaunches<'_>) -> CaseWitness {
+        let unwitnessed = |reason: &str| Agreement::Unwitnessed(reason.into()).into();
         let latency = match self.latencies.read(&variant.id, &shape.name, &id::LATENCY_P50) {
             Cell::Value(latency) => latency,
-            Cell::Missing(reason) => return doubtful(&reason),
+            Cell::Missing(reason) => return unwitnessed(&reason),
         };
         match (&variant.method, variant.standing) {
-            (Method::Captured(_), _) => doubtful("a launch of another program"),
-            (Method::Command(_), VariantRole::Candidate) => doubtful(SELF_REPORTED),
-            (Method::Command(_), VariantRole::Baseline) => (self.command_agreement(variant), None),
+            (Method::Captured(_), _) => unwitnessed("a launch of another program"),
+            (Method::Command(_), VariantRole::Candidate) => unwitnessed(SELF_REPORTED),
+            (Method::Command(_), VariantRole::Baseline) => self.command_agreement(variant).into(),
             (Method::Function(_), _) if self.traced_empty(&variant.id, &shape.name).is_some() => {
-                doubtful("its own code ran in the process that traced it")
+                unwitnessed("its own code ran in the process that traced it")
             }
             (Method::Kernel(_) | Method::Function(_), _) if let RunForm::Older(form) = self.run.form() => {
-                doubtful(&format!(
+                unwitnessed(&format!(
                     "the run has form {form}, in which no launch was timed under the conditions of the profiler; measure again with --fresh"
                 ))
             }
             (Method::Kernel(_) | Method::Function(_), _) if launches.unverified(&variant.id, &shape.name) => {
-                doubtful("outputs of its timed launches were not verified")
+                unwitnessed("outputs of its timed launches were not verified")
             }
             (Method::Kernel(_) | Method::Function(_), _) => {
                 let confirmed = self.confirmed(&variant.id, &shape.name);
@@ -285,7 +322,7 @@ impl WitnessInput<'_> {
                     unrepeated,
                     isolated,
                 }
-                .agreement()
+                .witness()
             }
         }
     }
@@ -310,7 +347,7 @@ impl WitnessInput<'_> {
         }
         let asked = self.run.profiles.iter().any(|record| record.variant == variant.id);
         let why = if asked { "the profiler saw no kernel of it" } else { "it was never profiled" };
-        Agreement::Doubtful(format!("the compared program reports its own latency, and {why}").into())
+        Agreement::Unwitnessed(format!("the compared program reports its own latency, and {why}").into())
     }
 }
 
@@ -324,28 +361,32 @@ impl CaseCounters<'_> {
         self.counters.read(self.variant, &self.shape.name, metric).value().filter(|v| v.is_finite())
     }
 
-    fn agreement(&self) -> (Agreement, Option<WorkDurations>) {
+    fn witness(&self) -> CaseWitness {
         let duration = match self.counters.read(self.variant, &self.shape.name, &id::DURATION) {
             Cell::Value(ns) if ns > 0.0 => ns,
             Cell::Value(ns) => {
-                return (Agreement::Doubtful(format!("the profiler gives a duration of {ns} ns").into()), None);
+                return Agreement::Doubtful(format!("the profiler gives a duration of {ns} ns").into()).into();
             }
             Cell::Missing(reason) => {
-                return (Agreement::Doubtful(format!("no counter saw this kernel: {reason}").into()), None);
+                return Agreement::Unwitnessed(format!("no counter saw this kernel: {reason}").into()).into();
             }
         };
         let mut mismatches: Vec<WitnessMismatch> = Vec::new();
-        let mut unknown: Option<String> = None;
-        let durations = match self.isolated.as_ref().map(|samples| isolated::compare(samples, &self.profiled(duration)))
-        {
+        let mut open: Option<Agreement> = None;
+        let compared = self.isolated.as_ref().map(|samples| isolated::compare(samples, &self.profiled(duration)));
+        let durations = match compared {
             None => None,
-            Some(Comparison::Agree(durations)) => Some(durations),
+            Some(Comparison::Agree(durations)) => Some((durations, DurationMatch::Agree)),
             Some(Comparison::Differ(durations, mismatch)) => {
                 mismatches.push(mismatch);
-                Some(durations)
+                Some((durations, DurationMatch::Differ))
             }
             Some(Comparison::Unknown(reason)) => {
-                unknown = Some(reason);
+                open = Some(Agreement::Unwitnessed(reason.into()));
+                None
+            }
+            Some(Comparison::Unsteady(reason)) => {
+                open = Some(Agreement::Doubtful(reason.into()));
                 None
             }
         };
@@ -355,14 +396,11 @@ impl CaseCounters<'_> {
         mismatches.extend(self.floors());
         match self.repeats() {
             Repeats::Differ(mismatch) => mismatches.push(mismatch),
-            Repeats::TooFew(reason) => unknown = Some(unknown.unwrap_or(reason)),
+            Repeats::TooFew(reason) => open = open.or_else(|| Some(Agreement::Unwitnessed(reason.into()))),
             Repeats::Agree => {}
         }
-        let agreement = match unknown.filter(|_| mismatches.is_empty()) {
-            Some(reason) => Agreement::Doubtful(reason.into()),
-            None => verdict(&mismatches),
-        };
-        (agreement, durations)
+        let agreement = open.filter(|_| mismatches.is_empty()).unwrap_or_else(|| verdict(&mismatches));
+        CaseWitness { agreement, durations }
     }
 
     fn profiled(&self, duration_ns: f64) -> ProfiledEvaluation {

@@ -62,7 +62,7 @@ fn agreement_of(
     unrepeated: Vec<&UnrepeatedSamples>,
     isolated: Option<Vec<&IsolatedSamples>>,
 ) -> Agreement {
-    case(PHASE, (1.0, latency), counted, |case| CaseCounters { unrepeated, isolated, ..case }.agreement().0)
+    case(PHASE, (1.0, latency), counted, |case| CaseCounters { unrepeated, isolated, ..case }.witness().agreement)
 }
 
 /// Runs `judge` over a case of a phase with a number of sets, a latency and counters.
@@ -120,13 +120,16 @@ fn a_latency_needs_samples_without_repeats_and_launches_alone() {
 fn outputs_that_l2_cannot_hold_are_written_whatever_the_phase_declares() {
     let text = PHASE.replace("bytes = \"8 * N\"\nflops = \"100 * N\"\n", "").replace("N = 1000000 ", "N = 100000000 ");
     let of = |text: &str, counted: f64| {
-        case(text, (1.0, 300.0), &[("duration", 301e3), ("dram_bytes", counted)], |case| case.agreement().0)
+        case(text, (1.0, 300.0), &[("duration", 301e3), ("dram_bytes", counted)], |case| case.witness().agreement)
     };
     assert_eq!(of(&text, 8e8), Agreement::Agrees);
     assert_eq!(of(&text, 3.4e8), Agreement::Agrees, "L2 may hold the rest");
     let found = of(&text, 1e6);
     assert!(
-        matches!(found, Agreement::Cheats(_)) && reason(&found).contains("400,000,000 that its outputs have"),
+        matches!(found, Agreement::Cheats(_))
+            && reason(&found).contains("400,000,000 that its outputs have")
+            && reason(&found).starts_with("work was not done: ")
+            && !reason(&found).contains("`bytes`"),
         "{found:?}"
     );
     let changed = text.replace("role = \"output\"", "role = \"output\", init = \"zeros\"");
@@ -139,7 +142,7 @@ fn outputs_that_l2_cannot_hold_are_written_whatever_the_phase_declares() {
 fn reason(agreement: &Agreement) -> &str {
     match agreement {
         Agreement::Agrees => "",
-        Agreement::Doubtful(reason) | Agreement::Cheats(reason) => reason,
+        Agreement::Unwitnessed(reason) | Agreement::Doubtful(reason) | Agreement::Cheats(reason) => reason,
     }
 }
 
@@ -147,7 +150,7 @@ fn reason(agreement: &Agreement) -> &str {
 fn a_launch_that_no_counter_saw_is_doubtful() {
     let found = agreement(10.0, &[]);
     assert!(
-        matches!(found, Agreement::Doubtful(_)) && reason(&found).starts_with("no counter saw this kernel"),
+        matches!(found, Agreement::Unwitnessed(_)) && reason(&found).starts_with("no counter saw this kernel"),
         "{found:?}"
     );
     for duration in [0.0, -1.0] {
@@ -180,6 +183,9 @@ fn bytes_and_operations_below_the_declared_are_work_that_was_not_done() {
     assert_eq!(agreement(10.0, &[timed, ("dram_bytes", 4.0e6)]), Agreement::Agrees);
     let half = agreement(10.0, &[timed, ("dram_bytes", 2.0e6)]);
     assert!(matches!(half, Agreement::Doubtful(_)) && reason(&half).contains("bytes of DRAM counted"), "{half:?}");
+    let [masked, skipped] = ["lower `bytes` if a kernel may skip some", "otherwise work was not done"];
+    assert!(reason(&half).find(masked) < reason(&half).find(skipped), "the declaration comes first: {half:?}");
+    assert!(reason(&half).contains(masked), "{half:?}");
     assert!(matches!(agreement(10.0, &[timed, ("dram_bytes", 1e5)]), Agreement::Cheats(_)));
 
     let operations = |single: f64, tensor: f64, busy: f64| {
@@ -208,7 +214,7 @@ fn a_duration_of_cupti_is_compared_without_a_clock() {
     let of = |duration: f64, empty_ns| {
         let counted = [("duration", duration), ("sm_clock", 0.99e9)];
         case(PHASE, (1.0, 4.0), &counted, |case| {
-            CaseCounters { profiler: Profiler::Cupti, empty_ns, ..case }.agreement().0
+            CaseCounters { profiler: Profiler::Cupti, empty_ns, ..case }.witness().agreement
         })
     };
     assert_eq!(of(5.4e3, Some(1000.0)), Agreement::Agrees);
@@ -294,6 +300,45 @@ fn a_variant_that_is_too_fast_for_its_counters_is_selected_after_all_others() {
     let found = session.judgement().variants.iter().find(|v| v.variant == forged_one).unwrap();
     assert!(found.doubt.as_deref().unwrap().contains("repeats take less time"), "{found:?}");
     assert_eq!(found.verdict, Verdict::Inconclusive, "{found:?}");
+}
+
+#[test]
+fn a_contradiction_rejects_counters_too_and_a_missing_witness_does_not() {
+    at_root();
+    let contradiction = |run: &PhaseRun, variant: &VariantId| {
+        let session = JudgedRun::of(run, ReferenceRuns::default(), TODAY).unwrap();
+        let witness = session.measurements().witness();
+        let shapes = run.phase.workload.shapes.iter();
+        shapes.filter_map(|shape| witness.contradiction(variant, &shape.name)).map(str::to_owned).next()
+    };
+    let (mut run, selected) = forged(0.5, false);
+    assert!(contradiction(&run, &selected).is_some_and(|reason| reason.contains("two durations disagree")));
+    let (honest, _) = forged(1.0, false);
+    assert_eq!(contradiction(&honest, &selected), None);
+    let mut without = (*run.run).clone();
+    without.latencies.clear();
+    without.confirmations.clear();
+    run.run = Arc::new(without);
+    assert_eq!(contradiction(&run, &selected), None, "no latency contradicts nothing");
+}
+
+#[test]
+fn a_variant_whose_durations_disagree_is_not_selected_by_its_duration() {
+    at_root();
+    let (mut run, _) = forged(1.0, false);
+    run.phase.objective.metric = "duration".to_owned();
+    let best = JudgedRun::of(&run, ReferenceRuns::default(), TODAY).unwrap().selected().cloned().unwrap();
+    let mut changed = (*run.run).clone();
+    for record in changed.latencies.iter_mut().filter(|record| record.variant == best) {
+        if let LatencyOutcome::Timed { samples, .. } = &mut record.outcome {
+            samples.iter_mut().for_each(|us| *us *= 0.5);
+        }
+    }
+    run.run = Arc::new(changed);
+    let session = JudgedRun::of(&run, ReferenceRuns::default(), TODAY).unwrap();
+    assert_ne!(session.selected(), Some(&best), "launches of another duration were timed");
+    let cautions = session.judgement().cautions.join("\n");
+    assert!(cautions.contains(&format!("no gate holds by a latency or counter of {best} at ")), "{cautions}");
 }
 
 #[test]

@@ -11,30 +11,39 @@ use ncugate_model::number::short;
 /// `cargo test --lib honest_variants -- --nocapture` prints the range.
 const LEAST_SHARE: f64 = 0.9;
 
+/// Where the minimum work of an evaluation comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WorkSource {
+    /// A key of `[workload]`, which may declare too much.
+    Declared(&'static str),
+    /// Outputs, whose every element was compared.
+    Outputs,
+}
+
 impl CaseCounters<'_> {
     /// The minimum number of bytes that an evaluation moves, and their source: those that the workload declares, else
     /// those of its outputs, each written once.
-    pub(super) fn least_bytes(&self) -> Option<(f64, &'static str)> {
+    pub(super) fn least_bytes(&self) -> Option<(f64, WorkSource)> {
         match self.phase.workload.bytes_at(self.shape).ok().flatten() {
-            Some(declared) => Some((declared, "that the workload declares")),
-            None => Some((self.phase.workload.written_bytes(self.shape)?, "that its outputs have")),
+            Some(declared) => Some((declared, WorkSource::Declared("bytes"))),
+            None => Some((self.phase.workload.written_bytes(self.shape)?, WorkSource::Outputs)),
         }
     }
 
     /// A mismatch if the DRAM bytes are below the launch's minimum. ncu flushes the caches before a launch, so all
     /// reads come from DRAM; written data may still be in L2 at the end.
     pub(super) fn bytes(&self) -> Option<WitnessMismatch> {
-        let (least, whose) = self.least_bytes()?;
+        let (least, source) = self.least_bytes()?;
         let outputs = self.phase.workload.buffer_bytes(self.shape, Role::is_compared)?;
         let kept = self.chip.l2_bytes.map_or(outputs, |l2| outputs.min(l2));
-        below(self.counted(id::DRAM_BYTES)?, least - kept, "bytes of DRAM", (least, whose))
+        below(self.counted(id::DRAM_BYTES)?, least - kept, "bytes of DRAM", (least, source))
     }
 
     /// A mismatch if the operations are below the declared ones. Checked only if every kind of arithmetic was
     /// counted.
     pub(super) fn operations(&self) -> Option<WitnessMismatch> {
         let declared = self.phase.workload.flops_at(self.shape).ok().flatten()?;
-        below(self.operations_counted()?, declared, "operations", (declared, "that the workload declares"))
+        below(self.operations_counted()?, declared, "operations", (declared, WorkSource::Declared("flops")))
     }
 
     fn operations_counted(&self) -> Option<f64> {
@@ -51,15 +60,17 @@ impl CaseCounters<'_> {
     }
 }
 
-fn below(counted: f64, needed: f64, what: &str, (least, whose): (f64, &str)) -> Option<WitnessMismatch> {
-    (needed > 0.0 && counted < LEAST_SHARE * needed).then(|| WitnessMismatch {
-        factor: needed / counted.max(f64::MIN_POSITIVE),
-        clear: CLEAR,
-        reason: format!(
-            "work was not done: {} {what} counted, at least {} needed of the {} {whose}",
-            short(counted),
-            short(needed),
-            short(least)
-        ),
+fn below(counted: f64, needed: f64, what: &str, (least, source): (f64, WorkSource)) -> Option<WitnessMismatch> {
+    (needed > 0.0 && counted < LEAST_SHARE * needed).then(|| {
+        let numbers = [counted, needed, least].map(short);
+        let numbers = format!("{} {what} counted, at least {} needed of the {}", numbers[0], numbers[1], numbers[2]);
+        let reason = match source {
+            WorkSource::Outputs => format!("work was not done: {numbers} that its outputs have"),
+            WorkSource::Declared(key) => format!(
+                "{numbers} that the workload declares: lower `{key}` if a kernel may skip some, for example by a mask; \
+                 otherwise work was not done"
+            ),
+        };
+        WitnessMismatch { factor: needed / counted.max(f64::MIN_POSITIVE), clear: CLEAR, reason }
     })
 }
