@@ -73,7 +73,7 @@ CLASSES = {
 found, examples, plain = collections.defaultdict(collections.Counter), {}, collections.Counter()
 
 def gated(results, name):
-    """How a cheat with gates of its own was caught."""
+    """How a cheat was caught that has gates for itself."""
     variant = next((v for v in results["variants"] if v["id"] == name), None)
     if variant is None:
         return "NOT MEASURED", ""
@@ -139,7 +139,7 @@ for name, hows in found.items():
 print()
 for (name, how), why in examples.items():
     print(f"{name}, {how}: {' '.join(why.split())[:240]}")
-print(f"\nhonest kernels beside them: " + "; ".join(f"{text} ({n})" for text, n in plain.items()))
+print(f"\nhonest kernels in the same phases: " + "; ".join(f"{text} ({n})" for text, n in plain.items()))
 sys.exit(failed)
 PY
 python3 "$work/table.py" "$work/results" "$runs"
