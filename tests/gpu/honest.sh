@@ -6,9 +6,9 @@
 #
 #   tests/gpu/honest.sh BINARY [RUNS] [own|traits|shipped...]
 #
-# Default: 3 runs of each set, which take more than 8 minutes on one GPU: start its sets one at a time there. Runs are spread over all GPUs of the machine, or over those in the variable GPUS (GPUS="0 2"). A table of
-# all cases is also written to honest.tsv in the folder of the variable OUT, if it is set. Ends with 1 if a case is in doubt, is wrong,
-# or has no result.
+# Default: 3 runs of each set, which take more than 8 minutes on one GPU: start its sets one at a time there. Runs are spread over all
+# GPUs of the machine, or over those in the variable GPUS (GPUS="0 2"). A table of all cases is also written to honest.tsv in the
+# folder of the variable OUT, if it is set. Ends with 1 if a case is in doubt, is wrong, or has no result.
 set -uo pipefail
 binary=$(realpath "$(command -v "${1:?usage: honest.sh BINARY [RUNS] [own|traits|shipped...]}")")
 runs=${2:-3}
