@@ -2,7 +2,7 @@
 
 use crate::command::{Finished, Place, wait_for};
 use crate::concurrent::start;
-use crate::live::{GOOD, machine_of_program};
+use crate::live::{GOOD, machine_of_program, machine_that_counts};
 use crate::stored::{Stored, reseal, wiggle};
 use serde_json::{Value, json};
 use std::fs;
@@ -327,6 +327,60 @@ fn a_recording_with_changed_inputs_is_not_judged() {
             assert!(refused.stderr.contains(named), "{named}: {}", refused.stderr);
         }
     }
+}
+
+/// A kernel reads a header in the second of three folders, which flags and a variable name, and asks for one that no folder has.
+fn machine_of_headers() -> (Place, Vec<(&'static str, String)>) {
+    let (place, mut variables) = machine_that_counts(&["copy_honest"], "rounds = 60");
+    let source = fs::read_to_string(place.path().join("copy.cu")).unwrap();
+    // Directives are comments to the double's compiler.
+    let asked = "#include \"lib/impl.cuh\"\n#if __has_include(<extra.cuh>)\n#endif\n";
+    place.write("copy.cu", &format!("{asked}{source}"));
+    place.write("inc/b/lib/impl.cuh", "");
+    for folder in ["inc/a", "inc/early"] {
+        fs::create_dir_all(place.path().join(folder)).unwrap();
+    }
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    let flags = "entry = \"copy\"\nflags = [\"-Iinc/a\", \"-isystem=inc/b\"]\n";
+    place.write("phase.toml", &phase.replace("entry = \"copy\"\n", flags));
+    let nvcc = fs::read_to_string(place.path().join("bin/nvcc")).unwrap();
+    let rule = "echo compiled >> compiled; echo \"cubin: $source inc/b/lib/impl.cuh\"";
+    place.write_program("bin/nvcc", &nvcc.replace("echo \"cubin: $source\"", rule));
+    variables.push(("CPATH", "inc/early".to_owned()));
+    variables.push(("NCUGATE_CACHE", place.path().join("cache").display().to_string()));
+    (place, variables)
+}
+
+/// Neither a stored run nor a cached cubin is of the code that would be compiled now.
+#[test]
+fn a_header_that_would_be_read_in_place_of_another_is_a_change_when_it_is_added() {
+    let (place, variables) = machine_of_headers();
+    let timeout = Duration::from_secs(100);
+    let run = |args: &[&str]| Finished::of(place.ncugate(args).envs(variables.clone()).timeout(timeout));
+    let finished = run(&["run", "phase.toml", "--source", "gpu"]);
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    let folder = fs::read_dir(place.path().join("profiles/copy")).unwrap().next().unwrap().unwrap().path();
+    let folder = folder.to_str().unwrap();
+    let compiled = || fs::read_to_string(place.path().join("compiled")).unwrap().lines().count();
+    let judged = || (run(&["gate", "phase.toml", folder]), run(&["check", "phase.toml"]));
+    // Folders of the name, headers of other names, and folders that are searched later.
+    place.write("inc/a/lib/other.cuh", "");
+    place.write("inc/b/lib/other.cuh", "");
+    let before = compiled();
+    let (gate, check) = judged();
+    assert_eq!((gate.status, check.status, compiled()), (Some(0), Some(0), before), "{gate:?}");
+    for added in
+        ["inc/a/lib/impl.cuh", "inc/early/lib/impl.cuh", "lib/impl.cuh", "inc/b/extra.cuh", "inc/a/cuda_runtime.h"]
+    {
+        let path = place.write(added, "");
+        let before = compiled();
+        let (gate, check) = judged();
+        assert_eq!(gate.status, Some(3), "{added}: {gate:?}");
+        assert!(gate.stderr.contains(&format!("no '{added}'")), "{added}: {}", gate.stderr);
+        assert_eq!((check.status, compiled()), (Some(0), before + 1), "{added}: {check:?}");
+        fs::remove_file(path).unwrap();
+    }
+    assert_eq!(judged().0.status, Some(0));
 }
 
 /// Unpacks a journal of a recording, changes it and reseals the recording.

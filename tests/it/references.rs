@@ -6,6 +6,8 @@ use crate::gallery::python;
 use crate::live::machine_that_counts;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -15,8 +17,12 @@ const RUN: [&str; 4] = ["run", "phase.toml", "--source", "gpu"];
 /// A machine whose phase has this Python file as its reference and its check of outputs, and a Python that notes what it is
 /// started with; `None` without NumPy.
 fn machine(text: &str) -> Option<(Place, Vec<(&'static str, String)>)> {
+    machine_of(&["copy_honest", "copy_wrong"], "rounds = 6", text)
+}
+
+fn machine_of(kernels: &[&str], bench: &str, text: &str) -> Option<(Place, Vec<(&'static str, String)>)> {
     let python = python()?;
-    let (place, mut variables) = machine_that_counts(&["copy_honest", "copy_wrong"], "rounds = 6");
+    let (place, mut variables) = machine_that_counts(kernels, bench);
     let starts = place.path().join("starts");
     let shim = format!("#!/bin/sh\necho \"$@\" >> {}\nexec {} \"$@\"\n", starts.display(), python.display());
     let shim = place.write_program("counted/python", &shim);
@@ -100,4 +106,28 @@ fn check_imports_a_reference_once_too() {
     let finished = place.run(&["check", "phase.toml", "--no-build"]);
     assert_eq!(finished.status, Some(0), "{finished:?}");
     assert_eq!(starts(&place).len(), 1, "{finished:?}");
+}
+
+/// Without the shared outputs, each of five processes called the reference for its own two to five seeds.
+#[test]
+fn a_confirmation_calls_the_reference_once_for_all_its_processes() {
+    let noted = REFERENCE.replace("    time.sleep(0.05)", "    open(\"calls\", \"a\").write(f\"{seed}\\n\")");
+    let Some((place, variables)) = machine_of(&["copy_honest", "copy_again"], "rounds = 60", &noted) else { return };
+    let finished = Finished::of(place.ncugate(&RUN).envs(variables).timeout(Duration::from_secs(100)));
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    let processes: Vec<_> = fs::read_dir(folders(&place)[0].join("logs/confirmation-1")).unwrap().collect();
+    assert_eq!(processes.len(), 5, "{finished:?}");
+    let records = fs::read_to_string(folders(&place)[0].join("confirmations.jsonl")).unwrap();
+    let calls = fs::read_to_string(place.path().join("calls")).unwrap();
+    let confirmed: BTreeSet<u64> = records
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .flat_map(|record| record["outcome"]["audit"]["seeds"].as_array().unwrap().clone())
+        .map(|seed| seed.as_u64().unwrap())
+        .collect();
+    assert!((2..=5).contains(&confirmed.len()), "contents of one process: {confirmed:?}");
+    for seed in confirmed {
+        let calls = calls.lines().filter(|call| *call == seed.to_string()).count();
+        assert_eq!(calls, 1, "seed {seed}");
+    }
 }

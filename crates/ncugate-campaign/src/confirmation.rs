@@ -11,7 +11,9 @@ use super::prestart::PrestartedProcesses;
 use super::progress::Progress;
 use super::targets::command_folder;
 use ncugate_cuda::host::external;
-use ncugate_cuda::host::{JobOutcome, JobPurpose, SinkError, WorkerCommand, WorkerEvent, WorkerJob, measure};
+use ncugate_cuda::host::{
+    JobOutcome, JobPurpose, SharedOutputs, SinkError, WorkerCommand, WorkerEvent, WorkerJob, measure,
+};
 use ncugate_judge::store::{Run, RunWriter, StoreError};
 use ncugate_model::process;
 use ncugate_model::stats::looks;
@@ -40,6 +42,8 @@ pub struct Confirmation<'a> {
     pub reference: &'a BTreeMap<VariantId, BuiltKernel>,
     pub writer: &'a mut RunWriter,
     pub progress: &'a (dyn Progress + Sync),
+    /// Expected outputs that the processes of all looks share, once a look has kernels.
+    pub shared: Option<SharedOutputs>,
 }
 
 /// Which cases a pass asks for.
@@ -131,6 +135,10 @@ impl Confirmation<'_> {
             kernel.shapes.retain(|shape| batch.cases.contains(&(kernel.variant.clone(), shape.clone())));
         }
         job.kernels.retain(|kernel| !kernel.shapes.is_empty());
+        self.shared = self.shared.take().or_else(|| SharedOutputs::of(&job));
+        if let Some(shared) = &self.shared {
+            shared.lend(&mut job);
+        }
         let (worker, first) = (self.worker, self.early.worker(&job));
         let mut keep = |event| self.keep(batch.cases, event, new);
         match measure(job, worker, first, batch.phase.bench.timeout, batch.folder, &mut keep)? {

@@ -297,7 +297,7 @@ impl<'a> LiveRun<'a> {
         let (phase, plan, tools, progress) = (self.phase, self.plan, self.tools, self.progress);
         let reference = reference_cubin(phase, plan, tools)?;
         let (worker, reference) = (&tools.worker, &reference.cubin);
-        let mut confirmation = Confirmation { phase, plan, worker, early, reference, writer, progress };
+        let mut confirmation = Confirmation { phase, plan, worker, early, reference, writer, progress, shared: None };
         let ended = confirmation.run(|run, wanted| {
             session.update(Arc::clone(run))?;
             Ok::<_, LiveError>(match wanted {

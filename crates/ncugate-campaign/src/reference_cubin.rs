@@ -7,7 +7,7 @@ use ncugate_cuda::build::{Builder, Cache, Deduplication};
 use ncugate_model::{BuildOutcome, BuiltKernel, VariantId};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::{Plan, reference_plan};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// A built reference entry and its inputs.
@@ -17,6 +17,8 @@ pub struct ReferenceCubin {
     pub cubin: BTreeMap<VariantId, BuiltKernel>,
     /// Files that the compiler read, with their SHA-256.
     pub files: BTreeMap<PathBuf, String>,
+    /// Paths without a file that it would have read instead of another.
+    pub absent: BTreeSet<PathBuf>,
 }
 
 /// Builds the reference entry if it has a separate source.
@@ -30,7 +32,11 @@ pub fn reference_cubin(phase: &Phase, plan: &Plan, tools: &Tools) -> Result<Refe
     let builds = builder.build(&plan, &|_| {}, &mut |_| Ok(()))?;
     match builds.iter().find_map(|build| failure(&build.outcome)) {
         Some(message) => Err(CampaignError::Reference { message }),
-        None => Ok(ReferenceCubin { cubin: cubins(&plan, &builds, |_| true), files: builder.files_read() }),
+        None => Ok(ReferenceCubin {
+            cubin: cubins(&plan, &builds, |_| true),
+            files: builder.files_read(),
+            absent: builder.absent_files(),
+        }),
     }
 }
 

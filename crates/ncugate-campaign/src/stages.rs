@@ -75,7 +75,7 @@ impl Campaign<'_> {
         (self.built)(&builds);
         let mut cubins = cubins(self.plan, &builds, |build| build.shares.is_none());
         let reference = reference_cubin(self.phase, self.plan, self.tools)?;
-        self.writer.compiled_from(&self.phase.root, reference.files)?;
+        self.writer.compiled_from(&self.phase.root, reference.files, reference.absent)?;
         cubins.extend(reference.cubin);
         self.turn.take()?;
         let verified = self.timed("bench", |campaign| campaign.bench(&builds, &cubins, &earlier_records))?;
@@ -118,7 +118,7 @@ impl Campaign<'_> {
             };
             builder.build(plan, &|_| {}, &mut sink)
         })?;
-        self.writer.compiled_from(&self.phase.root, builder.files_read())?;
+        self.writer.compiled_from(&self.phase.root, builder.files_read(), builder.absent_files())?;
         let includes_packages = !self.phase.build.include.is_empty();
         let is_python =
             |method: &Method| matches!(method, Method::Kernel(kernel) if matches!(kernel.code, KernelCode::Python(_)));

@@ -142,7 +142,8 @@ impl NoisyRun {
         let (phase, plan, worker, reference) = (&self.phase, &self.plan, &tools.worker, &BTreeMap::new());
         let turn = GpuTurn::of(std::iter::empty(), GpuWait::Endless, &NoProgress);
         let early = &PrestartedProcesses::new((phase, plan, &tools), &turn, &NoProgress, &self.run());
-        let mut confirmation = Confirmation { phase, plan, worker, early, reference, writer, progress: &NoProgress };
+        let mut confirmation =
+            Confirmation { phase, plan, worker, early, reference, writer, progress: &NoProgress, shared: None };
         let cases = |run: &Arc<Run>, wanted| {
             let judgement = self.judged(run);
             Ok(match wanted {

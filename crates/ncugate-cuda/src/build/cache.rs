@@ -10,9 +10,10 @@
 //! - `cubins/<sha256>.cubin`: named by its own hash, which is checked whenever it is read.
 //!
 //! Headers of the toolkit and the system are assumed to change only with nvcc's version, and those of a Python package with its
-//! version. If a new header shadows one in the
-//! list, the cache does not notice until something else changes.
+//! version. A new header that the compiler would read in place of one in the list is a change too: a result names the absent
+//! headers.
 
+use super::absent_headers::KnownDirectives;
 use super::arch::Arch;
 use super::compiler_environment;
 use super::error::BuildError;
@@ -38,7 +39,7 @@ pub(super) const MAX_CODE: u64 = 1 << 30;
 /// Maximum size of a text file of the cache, in bytes. A larger one is written again.
 const MAX_TEXT: u64 = MAX_SOURCE;
 /// Incremented when the layout or the meaning of a key changes.
-const LAYOUT: &str = "3";
+const LAYOUT: &str = "4";
 
 /// Number of temporary files that this process has named.
 static TEMPORARIES: AtomicU64 = AtomicU64::new(0);
@@ -48,6 +49,7 @@ static TEMPORARIES: AtomicU64 = AtomicU64::new(0);
 pub struct Cache {
     root: PathBuf,
     hashes: Mutex<HashMap<PathBuf, Option<String>>>,
+    pub(super) directives: KnownDirectives,
 }
 
 /// A compiled unit.
@@ -65,16 +67,13 @@ pub struct Artifact {
     pub cached: bool,
     /// Files that the compiler read, with their SHA-256.
     pub includes: BTreeMap<PathBuf, String>,
+    /// Paths without a file that the compiler would have read instead of another.
+    pub absent: BTreeSet<PathBuf>,
 }
 
-/// The inputs of a compilation except the included files.
+/// The hash of the inputs of a compilation except the included files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CacheInputs {
-    /// Hash of them.
-    key: String,
-    /// Folders that headers are searched in, in order.
-    folders: Vec<PathBuf>,
-}
+pub struct CacheInputs(String);
 
 /// The result of an nvcc call.
 pub struct CompilerOutput<'a> {
@@ -82,6 +81,8 @@ pub struct CompilerOutput<'a> {
     pub cubin: &'a Path,
     /// The files that nvcc read.
     pub includes: Vec<PathBuf>,
+    /// Paths without a file that it would have read instead of another; `None` if they are unknown. Then every run compiles.
+    pub absent: Option<BTreeSet<PathBuf>>,
     /// Files among them that can be newer than the start, because the compiler may have built them itself; with their times
     /// when it read them, in nanoseconds.
     pub loaded: BTreeMap<PathBuf, u64>,
@@ -109,8 +110,7 @@ pub enum CacheError {
 #[derive(Serialize, Deserialize)]
 struct CacheEntry {
     cubin_sha256: String,
-    /// Paths without a file that the compiler would have read instead of another.
-    absent: Vec<PathBuf>,
+    absent: BTreeSet<PathBuf>,
     log: String,
     symbols: EntrySymbols,
     launch: Option<CompiledLaunch>,
@@ -138,6 +138,7 @@ impl Cache {
         let cache = Self {
             root: std::path::absolute(root).map_err(|source| BuildError::Cache { path: root.to_owned(), source })?,
             hashes: Mutex::default(),
+            directives: KnownDirectives::default(),
         };
         for folder in ["includes", "results", "cubins", "instances", "tmp"] {
             let path = cache.root.join(folder);
@@ -193,30 +194,28 @@ impl Cache {
         for (file, bytes) in named {
             digest = digest.part(file.as_os_str().as_encoded_bytes()).part(bytes);
         }
-        let own = unit.source.parent().map(Path::to_owned);
-        let folders = own.into_iter().chain(unit.flags.iter().flat_map(|flag| flag_folders(flag))).collect();
-        Ok(CacheInputs { key: digest.hex(), folders })
+        Ok(CacheInputs(digest.hex()))
     }
 
     /// A key from another compiler than nvcc, over all its inputs except imported files.
     pub(super) fn key(digest: Digest) -> CacheInputs {
-        CacheInputs { key: digest.part(LAYOUT).hex(), folders: Vec::new() }
+        CacheInputs(digest.part(LAYOUT).hex())
     }
 
     /// The stored result for the same contents; `None` if none is stored or the stored one is damaged.
     pub(super) fn lookup(&self, inputs: &CacheInputs) -> Option<Artifact> {
-        let list = open::text_if_there(&self.root.join("includes").join(&inputs.key), MAX_TEXT).ok()??;
+        let list = open::text_if_there(&self.root.join("includes").join(&inputs.0), MAX_TEXT).ok()??;
         let includes: Vec<PathBuf> = list.lines().map(PathBuf::from).collect();
         let contents = self.contents(inputs, &includes)?;
         let stored: CacheEntry = serde_json::from_slice(&open::bytes(&self.result(&contents), MAX_TEXT).ok()?).ok()?;
-        if stored.absent.iter().any(|path| path.exists()) {
+        if stored.absent.iter().any(|path| path.is_file()) {
             return None;
         }
         let cubin = self.cubin(&stored.cubin_sha256);
         let bytes = open::bytes(&cubin, MAX_CODE).ok().filter(|bytes| sha256(bytes) == stored.cubin_sha256)?;
         let includes = self.include_hashes(&includes);
-        let CacheEntry { cubin_sha256: sha256, log, symbols, launch, .. } = stored;
-        Some(Artifact { cubin, sha256, bytes, log, symbols, launch, cached: true, includes })
+        let CacheEntry { cubin_sha256: sha256, absent, log, symbols, launch } = stored;
+        Some(Artifact { cubin, sha256, bytes, log, symbols, launch, cached: true, includes, absent })
     }
 
     /// Stores nvcc's result.
@@ -246,16 +245,19 @@ impl Cache {
         let hash = sha256(&bytes);
         let cubin = self.cubin(&hash);
         fs::rename(compiled.cubin, &cubin).map_err(failed(&cubin))?;
-        let CompilerOutput { log, symbols, launch, .. } = compiled;
-        let absent = absent_headers(&inputs.folders, includes);
-        let stored = CacheEntry { cubin_sha256: hash.clone(), absent, log, symbols, launch };
-        let text = serde_json::to_vec(&stored).map_err(io::Error::from).map_err(failed(&cubin))?;
-        self.write(&self.result(&contents), &text)?;
-        let list: Vec<String> = includes.iter().map(|path| path.display().to_string()).collect();
-        self.write(&self.root.join("includes").join(&inputs.key), list.join("\n").as_bytes())?;
+        let CompilerOutput { absent, log, symbols, launch, .. } = compiled;
+        let is_known = absent.is_some();
+        let stored =
+            CacheEntry { cubin_sha256: hash.clone(), absent: absent.unwrap_or_default(), log, symbols, launch };
+        if is_known {
+            let text = serde_json::to_vec(&stored).map_err(io::Error::from).map_err(failed(&cubin))?;
+            self.write(&self.result(&contents), &text)?;
+            let list: Vec<String> = includes.iter().map(|path| path.display().to_string()).collect();
+            self.write(&self.root.join("includes").join(&inputs.0), list.join("\n").as_bytes())?;
+        }
         let includes = self.include_hashes(includes);
-        let CacheEntry { log, symbols, launch, .. } = stored;
-        Ok(Artifact { cubin, sha256: hash, bytes, log, symbols, launch, cached: false, includes })
+        let CacheEntry { absent, log, symbols, launch, .. } = stored;
+        Ok(Artifact { cubin, sha256: hash, bytes, log, symbols, launch, cached: false, includes, absent })
     }
 
     /// Stores machine code that was read from `path`.
@@ -267,7 +269,8 @@ impl Cache {
         }
         let includes = BTreeMap::from([(path.to_owned(), hash.clone())]);
         let (log, symbols) = (String::new(), EntrySymbols::default());
-        Ok(Artifact { cubin, sha256: hash, bytes, log, symbols, launch: None, cached: false, includes })
+        let absent = BTreeSet::new();
+        Ok(Artifact { cubin, sha256: hash, bytes, log, symbols, launch: None, cached: false, includes, absent })
     }
 
     /// A generated file with this extension, named by its contents.
@@ -306,7 +309,7 @@ impl Cache {
 
     /// The key with the current includes; `None` if one cannot be read.
     fn contents(&self, inputs: &CacheInputs, includes: &[PathBuf]) -> Option<String> {
-        let mut digest = Digest::default().part(&inputs.key);
+        let mut digest = Digest::default().part(&inputs.0);
         for path in includes {
             digest = digest.part(path.as_os_str().as_encoded_bytes()).part(self.file_hash(path)?);
         }
@@ -357,25 +360,6 @@ pub(super) fn prerequisites(rule: &str) -> Vec<PathBuf> {
     files.into_iter().filter(|file| !file.is_empty()).map(PathBuf::from).collect()
 }
 
-/// Folders that a flag may name: `-Ia`, `-I a`, `-isystem=a`, `-Ia,b`.
-fn flag_folders(flag: &str) -> impl Iterator<Item = PathBuf> {
-    let parts = flag.split([',', '=']).map(|part| part.strip_prefix("-I").unwrap_or(part));
-    parts.filter(|part| !part.is_empty() && !part.starts_with('-')).map(PathBuf::from)
-}
-
-/// Where a new file would be found before an included one: under the same name in an earlier folder.
-fn absent_headers(folders: &[PathBuf], includes: &[PathBuf]) -> Vec<PathBuf> {
-    let mut absent = BTreeSet::new();
-    for include in includes {
-        for (at, folder) in folders.iter().enumerate() {
-            let Ok(name) = include.strip_prefix(folder) else { continue };
-            let earlier = folders.iter().take(at).map(|folder| folder.join(name));
-            absent.extend(earlier.filter(|path| path != include && !path.exists()));
-        }
-    }
-    absent.into_iter().collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -389,35 +373,38 @@ mod tests {
         assert_eq!(prerequisites(""), Vec::<PathBuf>::new());
     }
 
-    fn stored(cache: &Cache, inputs: &CacheInputs, header: &Path) -> Result<Artifact, CacheError> {
+    fn stored(
+        cache: &Cache,
+        inputs: &CacheInputs,
+        header: &Path,
+        absent: Option<&[PathBuf]>,
+    ) -> Result<Artifact, CacheError> {
         let cubin = cache.temporary();
         fs::write(&cubin, b"machine code").unwrap();
         let (includes, started, loaded) = (vec![header.to_owned()], SystemTime::now(), BTreeMap::new());
         let (log, symbols) = ("warned".to_owned(), EntrySymbols::default());
-        let compiled = CompilerOutput { cubin: &cubin, includes, loaded, log, symbols, started, launch: None };
+        let absent = absent.map(|paths| paths.iter().cloned().collect());
+        let compiled = CompilerOutput { cubin: &cubin, includes, absent, loaded, log, symbols, started, launch: None };
         cache.store(inputs, compiled)
     }
 
     #[test]
-    fn a_new_header_in_an_earlier_folder_is_a_miss() {
+    fn a_new_header_at_an_absent_path_is_a_miss() {
         let folder = tempfile::tempdir().unwrap();
-        let folders = ["first", "second"].map(|name| folder.path().join(name));
-        for folder in &folders {
-            fs::create_dir(folder).unwrap();
-        }
-        fs::write(folders[1].join("a.h"), "1").unwrap();
-        let inputs = CacheInputs { key: "k".to_owned(), folders: folders.to_vec() };
+        let [header, absent, other] = ["a.h", "first/a.h", "first/b.h"].map(|name| folder.path().join(name));
+        fs::create_dir(folder.path().join("first")).unwrap();
+        fs::write(&header, "1").unwrap();
+        let (inputs, unknown) = (CacheInputs("k".to_owned()), CacheInputs("l".to_owned()));
         std::thread::sleep(std::time::Duration::from_millis(20));
         let cache = Cache::at(&folder.path().join("cache")).unwrap();
-        stored(&cache, &inputs, &folders[1].join("a.h")).unwrap();
-        assert!(cache.lookup(&inputs).is_some());
-        fs::write(folders[0].join("b.h"), "2").unwrap();
+        stored(&cache, &inputs, &header, Some(std::slice::from_ref(&absent))).unwrap();
+        assert!(cache.lookup(&inputs).is_some_and(|artifact| artifact.absent.contains(&absent)));
+        fs::write(other, "2").unwrap();
         assert!(cache.lookup(&inputs).is_some(), "another header");
-        fs::write(folders[0].join("a.h"), "2").unwrap();
+        fs::write(&absent, "2").unwrap();
         assert!(cache.lookup(&inputs).is_none());
-        let named: Vec<PathBuf> =
-            ["-Ia,b", "-isystem=c", "-I", "d", "-O3"].into_iter().flat_map(flag_folders).collect();
-        assert_eq!(named, ["a", "b", "c", "d"].map(PathBuf::from));
+        stored(&cache, &unknown, &header, None).unwrap();
+        assert!(cache.lookup(&unknown).is_none(), "any new header can change it");
     }
 
     #[test]
@@ -425,15 +412,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let header = folder.path().join("a.h");
         fs::write(&header, "1").unwrap();
-        let inputs = CacheInputs { key: "k".to_owned(), folders: Vec::new() };
+        let inputs = CacheInputs("k".to_owned());
         std::thread::sleep(std::time::Duration::from_millis(20));
         let open = || Cache::at(&folder.path().join("cache")).unwrap();
-        let made = stored(&open(), &inputs, &header).unwrap();
+        let made = stored(&open(), &inputs, &header, Some(&[])).unwrap();
         assert_eq!(open().lookup(&inputs), Some(Artifact { cached: true, ..made.clone() }));
 
         fs::write(&made.cubin, b"machine c0de").unwrap();
         assert_eq!(open().lookup(&inputs), None);
-        stored(&open(), &inputs, &header).unwrap();
+        stored(&open(), &inputs, &header, Some(&[])).unwrap();
         assert!(open().lookup(&inputs).is_some());
 
         fs::write(&header, "2").unwrap();
@@ -478,6 +465,7 @@ mod tests {
         let compiled = CompilerOutput {
             cubin: &cubin,
             includes: vec![header.clone()],
+            absent: Some(BTreeSet::new()),
             loaded: BTreeMap::new(),
             log: String::new(),
             symbols: EntrySymbols::default(),
@@ -485,7 +473,7 @@ mod tests {
             launch: None,
         };
         assert!(
-            matches!(cache.store(&CacheInputs { key: "k".to_owned(), folders: Vec::new() }, compiled), Err(CacheError::Changed(path)) if path == header)
+            matches!(cache.store(&CacheInputs("k".to_owned()), compiled), Err(CacheError::Changed(path)) if path == header)
         );
     }
 

@@ -1,5 +1,6 @@
 //! Builds all variants of a plan in parallel; each distinct compilation runs once.
 
+use super::absent_headers::SearchFolders;
 use super::arch::Arch;
 use super::budget::{SharedArray, shared_arrays};
 use super::build_work::{BuildWork, PlannedHost, UnitWork, Units, sorted};
@@ -24,7 +25,7 @@ use ncugate_phase::config::{CodeForm, Phase, Workload, WorkloadReference};
 use ncugate_phase::plan::{Arg, KernelLaunch, KernelPlan, Plan, ShapeProgram};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -88,6 +89,7 @@ pub struct Builder<'a> {
     trouble: OnceLock<Option<String>>,
     /// Files that were read, with their SHA-256.
     read: Mutex<BTreeMap<PathBuf, String>>,
+    absent: Mutex<BTreeSet<PathBuf>>,
 }
 
 /// The result of a compilation: a cubin, or the compiler's message.
@@ -115,6 +117,7 @@ impl<'a> Builder<'a> {
             software: Mutex::default(),
             trouble: OnceLock::new(),
             read: Mutex::default(),
+            absent: Mutex::default(),
         }
     }
 
@@ -279,6 +282,11 @@ impl<'a> Builder<'a> {
         self.read.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }
 
+    /// Paths without a file that the compiler would have read so far instead of another.
+    pub fn absent_files(&self) -> BTreeSet<PathBuf> {
+        self.absent.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
     /// The units in groups that one compiler run serves: units that are not in the cache and differ in template instances
     /// alone. There are as many groups as processors, so that grouping costs no time.
     fn grouped<'k>(&self, units: Units<'k>) -> Result<Vec<Vec<UnitWork<'k>>>, BuildError> {
@@ -351,6 +359,7 @@ impl<'a> Builder<'a> {
                         let linked = CompilerOutput {
                             cubin: &cubin,
                             includes,
+                            absent: Some(BTreeSet::new()),
                             loaded: BTreeMap::new(),
                             log,
                             symbols,
@@ -372,6 +381,7 @@ impl<'a> Builder<'a> {
             log: parts.iter().map(|part| part.log.as_str()).chain([linked.log.as_str()]).collect(),
             cached: linked.cached && parts.iter().all(|part| part.cached),
             includes: parts.iter().flat_map(|part| part.includes.clone()).collect(),
+            absent: parts.iter().flat_map(|part| part.absent.clone()).collect(),
             symbols: first.symbols.clone(),
             ..linked
         }))
@@ -422,9 +432,10 @@ impl<'a> Builder<'a> {
         let (text, rule) = (read(&ptx), read(&rule));
         match printed? {
             Ok(log) => {
-                let includes = self.includes(&rule?)?;
+                let rule = rule?;
+                let (includes, absent) = self.read_by(unit, &rule)?;
                 match self.admits(includes.iter().map(PathBuf::as_path)) {
-                    true => Ok(Ok(PtxModule::of(&text?, &unit.entries, includes, log, started))),
+                    true => Ok(Ok(PtxModule::of(&text?, &unit.entries, (includes, absent), log, started))),
                     false => Ok(Err(WITHHELD.to_owned())),
                 }
             }
@@ -459,10 +470,11 @@ impl<'a> Builder<'a> {
             }
         };
         symbols.0.retain(|entry, symbol| entry != symbol);
-        let (includes, started) = (module.includes.clone(), module.started);
+        let (includes, absent, started) = (module.includes.clone(), module.absent.clone(), module.started);
+        let loaded = BTreeMap::new();
         self.stored(
             &inputs,
-            CompilerOutput { cubin: &cubin, includes, loaded: BTreeMap::new(), log, symbols, started, launch: None },
+            CompilerOutput { cubin: &cubin, includes, absent, loaded, log, symbols, started, launch: None },
         )
     }
 
@@ -472,6 +484,7 @@ impl<'a> Builder<'a> {
         // A generated translation unit is in the cache, and adds no information to the plan.
         let theirs = artifact.includes.iter().filter(|(path, _)| !self.cache.holds(path));
         read.extend(theirs.map(|(path, hash)| (path.clone(), hash.clone())));
+        self.absent.lock().unwrap_or_else(std::sync::PoisonError::into_inner).extend(artifact.absent.iter().cloned());
     }
 
     /// Machine code that was compiled elsewhere, copied into the cache so that it cannot change.
@@ -511,11 +524,12 @@ impl<'a> Builder<'a> {
                 return Ok(Err(self.blamed(self.disclosed(unit, message, includes.ok().as_deref()))?));
             }
         };
-        let includes = self.includes(&includes.map_err(|source| BuildError::Cache { path: rule, source })?)?;
-        let symbols = EntrySymbols::default();
+        let rule = includes.map_err(|source| BuildError::Cache { path: rule, source })?;
+        let (includes, absent) = self.read_by(unit, &rule)?;
+        let (symbols, loaded) = (EntrySymbols::default(), BTreeMap::new());
         self.stored(
             &inputs,
-            CompilerOutput { cubin: &cubin, includes, loaded: BTreeMap::new(), log, symbols, started, launch: None },
+            CompilerOutput { cubin: &cubin, includes, absent, loaded, log, symbols, started, launch: None },
         )
     }
 
@@ -528,6 +542,23 @@ impl<'a> Builder<'a> {
             IncludeScope::Project => nvcc.stands_for(file) && self.is_own(file),
         };
         Ok(prerequisites(rule).into_iter().filter(|file| !is_left_out(file)).collect())
+    }
+
+    /// The files of a make rule that nvcc's version does not stand for, and the headers whose addition would change the
+    /// compilation; `None` if they cannot be known.
+    fn read_by(&self, unit: &CompileUnit, rule: &str) -> Result<(Vec<PathBuf>, Option<BTreeSet<PathBuf>>), BuildError> {
+        let (files, mut includes) = (prerequisites(rule), self.includes(rule)?);
+        if files.is_empty() {
+            return Ok((includes, Some(BTreeSet::new())));
+        }
+        let nvcc = self.nvcc()?;
+        let is_ours = |file: &Path| !nvcc.stands_for(file);
+        let Some(sought) = SearchFolders::of(unit, nvcc).sought(&files, &self.cache.directives, is_ours) else {
+            return Ok((includes, None));
+        };
+        let unread = sought.tested.into_iter().filter(|file| !files.contains(file));
+        includes.extend(unread.collect::<Vec<_>>());
+        Ok((includes, Some(sought.absent)))
     }
 
     fn stored(&self, inputs: &CacheInputs, compiled: CompilerOutput<'_>) -> Result<CompileResult, BuildError> {

@@ -4,6 +4,7 @@
 //! ([`BuildOutcome`](ncugate_model::BuildOutcome)). Errors that end a whole build (no nvcc, an unwritable cache) are a
 //! [`BuildError`]. Nothing is launched here.
 
+mod absent_headers;
 mod arch;
 mod budget;
 mod build_work;

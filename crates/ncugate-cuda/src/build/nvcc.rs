@@ -132,6 +132,11 @@ impl Nvcc {
         Self { headers, ..self.clone() }
     }
 
+    /// Folders of packages whose headers it finds.
+    pub(super) fn header_folders(&self) -> &[PathBuf] {
+        &self.headers.folders
+    }
+
     /// Versions of the packages whose headers it finds.
     pub(super) const fn header_versions(&self) -> &BTreeMap<String, String> {
         &self.headers.versions

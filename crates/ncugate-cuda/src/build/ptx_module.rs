@@ -15,13 +15,21 @@ pub(super) struct PtxModule {
     /// Symbols of all kernels.
     kernels: Vec<String>,
     pub includes: Vec<PathBuf>,
+    /// As in the output of a compiler.
+    pub absent: Option<BTreeSet<PathBuf>>,
     pub log: String,
     pub started: SystemTime,
 }
 
 impl PtxModule {
     /// Reads the table for `entries`, which numbers them by their position, and removes it.
-    pub fn of(ptx: &str, entries: &[String], includes: Vec<PathBuf>, log: String, started: SystemTime) -> Self {
+    pub fn of(
+        ptx: &str,
+        entries: &[String],
+        (includes, absent): (Vec<PathBuf>, Option<BTreeSet<PathBuf>>),
+        log: String,
+        started: SystemTime,
+    ) -> Self {
         let (table, rest): (Vec<&str>, Vec<&str>) = ptx.lines().partition(|line| row(line).is_some());
         let asked = table
             .into_iter()
@@ -33,7 +41,7 @@ impl PtxModule {
         // Debug information refers to the table; then it stays.
         let is_free = !rest.iter().any(|line| line.contains(TABLE));
         let text = if is_free { rest.join("\n") + "\n" } else { ptx.to_owned() };
-        Self { text, asked: asked.collect(), kernels, includes, log, started }
+        Self { text, asked: asked.collect(), kernels, includes, absent, log, started }
     }
 
     /// The symbol of an entry.
@@ -88,7 +96,7 @@ mod tests {
 
     fn module(ptx: &str) -> PtxModule {
         let entries = ["k<scalar>", "plain", "over(float*, int)"].map(str::to_owned);
-        PtxModule::of(ptx, &entries, Vec::new(), String::new(), SystemTime::UNIX_EPOCH)
+        PtxModule::of(ptx, &entries, (Vec::new(), None), String::new(), SystemTime::UNIX_EPOCH)
     }
 
     #[test]

@@ -18,7 +18,7 @@ use ncugate_phase::plan::{
     Arg, KernelCode, KernelLaunch, KernelPlan, LaunchKey, PythonKernel, ScalarValue, ShapeProgram, extents,
 };
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fs;
 use std::io::Read;
@@ -275,6 +275,7 @@ impl Builder<'_> {
         let compiled = CompilerOutput {
             cubin: &missing.request.code,
             includes: files,
+            absent: Some(BTreeSet::new()),
             loaded,
             log: String::new(),
             symbols: EntrySymbols(symbol.into_iter().collect()),
@@ -309,6 +310,7 @@ impl Builder<'_> {
             launch: artifact.launch,
             symbols: artifact.symbols,
             includes: artifact.includes,
+            absent: artifact.absent,
             cached: made.cached && artifact.cached,
             ..made
         }))

@@ -1,6 +1,7 @@
 //! Inputs and expected outputs of hidden seeds, computed during the checks if the host alone can compute the reference.
 
 use super::case_draw::comparable;
+use super::shared_outputs::{SharedFile, file_of, read_or};
 use crate::gpu::ArenaLayout;
 use crate::prove::{
     CaseDraw, CaseInputs, ExpectedOutputError, ReferenceSpec, ShapeSpec, expected_on_host, held_by_outputs, magnitudes,
@@ -28,6 +29,7 @@ pub(super) struct HiddenJob {
     shapes: Vec<ShapeSpec>,
     settings: TimingSettings,
     l2_bytes: u64,
+    shared: Vec<SharedFile>,
 }
 
 impl HiddenJob {
@@ -50,7 +52,12 @@ impl HiddenJob {
             fitting.is_some()
         };
         let shapes = timed.filter(|_| on_host && seeds > 0).filter(fits).cloned().collect();
-        Self { reference: reference.clone(), tolerance, shapes, settings, l2_bytes }
+        Self { reference: reference.clone(), tolerance, shapes, settings, l2_bytes, shared: Vec::new() }
+    }
+
+    /// The same with files that other workers share.
+    pub(super) fn sharing(self, shared: &[SharedFile]) -> Self {
+        Self { shared: shared.to_vec(), ..self }
     }
 }
 
@@ -83,10 +90,11 @@ impl HiddenDraws {
 }
 
 fn made(job: HiddenJob) -> HashMap<ShapeName, HiddenCases> {
-    let HiddenJob { reference, tolerance, shapes, settings, l2_bytes } = job;
+    let HiddenJob { reference, tolerance, shapes, settings, l2_bytes, shared } = job;
     let of_shape = |shape: ShapeSpec| {
         let seeds = seeds(&shape, &settings, l2_bytes);
-        let cases = cases(&shape, seeds, |seed| draw(&reference, &tolerance, &shape, seed));
+        let compute = || cases(&shape, seeds, |seed| draw(&reference, &tolerance, &shape, seed));
+        let cases = read_or(file_of(&shared, &shape), (&reference, &tolerance), (&shape, seeds), compute);
         (shape.name, cases)
     };
     shapes.into_iter().map(of_shape).collect()

@@ -3,6 +3,7 @@
 //! A job also lists the remaining work, so that the worker that replaces a crashed one does the rest.
 
 use super::hidden_draws::HiddenJob;
+use super::shared_outputs::SharedFile;
 use crate::gpu::VariantExtents;
 use crate::prove::{ReferenceServer, ReferenceSpec, ShapeSpec};
 use crate::python_environment::PythonEnvironment;
@@ -44,6 +45,9 @@ pub struct WorkerJob {
     /// Interpreters that have imported the reference and the checks of outputs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub references: Vec<ReferenceServer>,
+    /// Files of expected outputs that other workers of the same stage share.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared: Vec<SharedFile>,
 }
 
 /// The worker's task with each variant.
@@ -184,7 +188,8 @@ impl WorkerJob {
             let mut kernels = self.kernels.iter();
             kernels.any(|kernel| kernel.unverified.is_none() && kernel.shapes.contains(&shape.name))
         };
-        HiddenJob::new(&self.reference, self.tolerance, self.shapes.iter().filter(timed), settings.clone(), l2_bytes)
+        let shapes = self.shapes.iter().filter(timed);
+        HiddenJob::new(&self.reference, self.tolerance, shapes, settings.clone(), l2_bytes).sharing(&self.shared)
     }
 
     /// The functions in a language, by the index of their variant.
@@ -197,6 +202,11 @@ impl WorkerJob {
     /// Whether a variant is a Python function.
     pub fn has_functions(&self) -> bool {
         self.functions(FunctionLanguage::Python).next().is_some()
+    }
+
+    /// Whether the worker runs host code of a variant.
+    pub fn has_host_code(&self) -> bool {
+        self.kernels.iter().any(|kernel| kernel.function.is_some())
     }
 
     pub fn shape(&self, name: &ShapeName) -> Option<&ShapeSpec> {

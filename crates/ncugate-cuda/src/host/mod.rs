@@ -23,6 +23,7 @@ mod probed_buffers;
 mod python;
 mod reference_check;
 mod sanitize_task;
+mod shared_outputs;
 mod supervisor;
 mod tail;
 mod time_task;
@@ -41,6 +42,7 @@ pub use null_test::{NullTestError, mutant_table, null_test};
 pub use phase_job::{JobPurpose, cases, reference_servers};
 pub use prestarted::{ImportTime, Preload, PrestartedWorker};
 pub use reference_check::{ToleranceTrials, check_reference, ill_conditioned};
+pub use shared_outputs::SharedOutputs;
 pub use supervisor::{
     ActivityLibrary, DeviceProbe, HUNG, JobOutcome, MeasureError, SinkError, exclude, find_activity, find_device,
     find_devices, measure,

@@ -127,6 +127,7 @@ impl WorkerJob {
             kernels,
             python: PythonEnvironment::of(&phase.build),
             references: reference_servers(phase),
+            shared: Vec::new(),
         })
     }
 }

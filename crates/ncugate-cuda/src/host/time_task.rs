@@ -3,6 +3,7 @@
 use super::event::{WorkerEvent, WorkerTask};
 use super::fresh_launch::FreshOutputs;
 use super::hidden_draws::{cases, seeds};
+use super::shared_outputs::{file_of, read_or};
 use super::worker::{DeviceLoss, WorkError, Worker};
 use crate::gpu::{BoundProgram, BufferSet, DeviceError, GpuMonitor};
 use crate::prove::{CaseInputs, ExpectedOutputError, ShapeSpec};
@@ -165,11 +166,17 @@ impl Worker<'_> {
         let mut references = self.reference_buffers(shape)?;
         let cases = match self.hidden.remove(&shape.name) {
             Some(cases) => cases,
-            None => cases(shape, seeds(shape, settings, self.device.attributes().l2_bytes), |hidden| {
-                // If the parent is gone, the next essential report fails.
-                let _ = self.reporter.report(&WorkerEvent::Preparing { shape: shape.name.clone(), seed });
-                self.declared(shape, hidden, references.as_mut())
-            }),
+            None => {
+                let (shared, proof) = (self.job.shared.clone(), (self.job.reference.clone(), self.job.tolerance));
+                let seeds = seeds(shape, settings, self.device.attributes().l2_bytes);
+                read_or(file_of(&shared, shape), (&proof.0, &proof.1), (shape, seeds), || {
+                    cases(shape, seeds, |hidden| {
+                        // If the parent is gone, the next essential report fails.
+                        let _ = self.reporter.report(&WorkerEvent::Preparing { shape: shape.name.clone(), seed });
+                        self.declared(shape, hidden, references.as_mut())
+                    })
+                })
+            }
         };
         let cases = cases.map_err(|(hidden, error)| WorkError::reference(&shape.name, hidden, &error))?;
         if let Some(buffers) = references.take() {

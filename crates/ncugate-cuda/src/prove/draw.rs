@@ -80,6 +80,22 @@ impl CaseDraw {
         self
     }
 
+    /// The expected outputs, and the further answers of a reference that takes parameters of variants.
+    pub fn answers(&self) -> impl Iterator<Item = &[ExpectedOutput]> {
+        std::iter::once(self).chain(&self.others).map(|draw| draw.expected.as_slice())
+    }
+
+    /// Error of a plain evaluation, relative to the scale; `None` if no bound uses it.
+    pub const fn plain_error(&self) -> Option<f64> {
+        self.plain_error
+    }
+
+    /// The same with a known error of a plain evaluation.
+    #[must_use]
+    pub fn with_plain_error(self, plain_error: Option<f64>) -> Self {
+        Self { plain_error, ..self }
+    }
+
     /// The draw with the answer of a variant.
     pub fn of(&self, extents: &VariantExtents) -> &Self {
         extents.answer.checked_sub(1).and_then(|at| self.others.get(at)).unwrap_or(self)

@@ -18,6 +18,9 @@ const HEADERS: [&str; 3] = ["cuh", "h", "hpp"];
 /// Extensions of files next to a script that it may import, include or compile.
 const CODE: [&str; 9] = ["py", "sh", "cu", "cuh", "h", "hpp", "c", "cc", "cpp"];
 
+/// Stands for the hash of a path without a file that the compiler would have read instead of another.
+pub const ABSENT: &str = "absent";
+
 /// Maximum size of an input file in bytes: arrays of a reference are the largest.
 const MAX_INPUT: u64 = 4 << 30;
 
@@ -165,6 +168,8 @@ fn compared(root: &Path, recorded: &BTreeMap<String, String>, named: BTreeSet<Pa
         let name = path.display().to_string();
         match (recorded.get(&name), input_sha256(&root.join(&path))) {
             (Some(then), Ok(now)) if *then == now => None,
+            (Some(then), Err(_)) if then == ABSENT && !root.join(&name).is_file() => None,
+            (Some(then), Ok(_)) if then == ABSENT => Some(format!("no '{name}'")),
             (Some(_), Ok(_)) => Some(format!("an older '{name}'")),
             (None, Ok(_)) => Some(format!("no '{name}'")),
             (_, Err(_)) => Some(format!("'{name}', which cannot be read now")),
@@ -263,6 +268,16 @@ pub fn inside(root: &Path, path: &Path) -> PathBuf {
     }
 }
 
+/// The path of an absent file relative to the root, without `..`; `None` outside of it.
+pub fn absent_inside(root: &Path, path: &Path) -> Option<PathBuf> {
+    let (path, root) = (root.join(path), root.canonicalize().ok()?);
+    let there = path.ancestors().find(|folder| folder.exists())?;
+    let rest = path.strip_prefix(there).ok()?;
+    let is_plain = rest.components().all(|part| matches!(part, Component::Normal(_)));
+    let real = there.canonicalize().ok().filter(|_| is_plain)?.join(rest);
+    real.strip_prefix(root).ok().map(Path::to_owned)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -298,6 +313,24 @@ mod tests {
             "'gone.cuh', which cannot be read now",
         ];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_file_that_is_added_at_an_absent_path_is_a_difference() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, path) = (folder.path(), |name: &str| folder.path().join(name));
+        std::fs::create_dir_all(path("inc/a")).unwrap();
+        let inside = |name: &str| absent_inside(root, Path::new(name));
+        assert_eq!(inside("./inc/../inc/a/lib/x.cuh"), Some(PathBuf::from("inc/a/lib/x.cuh")));
+        assert_eq!(inside(path("inc/y.h").to_str().unwrap()), Some(PathBuf::from("inc/y.h")));
+        assert_eq!([inside("../x.h"), inside("/nowhere/x.h"), inside("inc/none/../x.h")], [None, None, None]);
+        let recorded = BTreeMap::from([("inc/a/x.cuh".to_owned(), ABSENT.to_owned())]);
+        assert_eq!(compared(root, &recorded, BTreeSet::new()), [""; 0]);
+        std::fs::create_dir(path("inc/a/x.cuh")).unwrap();
+        assert_eq!(compared(root, &recorded, BTreeSet::new()), [""; 0], "no compiler reads a folder");
+        std::fs::remove_dir(path("inc/a/x.cuh")).unwrap();
+        std::fs::write(path("inc/a/x.cuh"), "").unwrap();
+        assert_eq!(compared(root, &recorded, BTreeSet::new()), ["no 'inc/a/x.cuh'"]);
     }
 
     #[test]

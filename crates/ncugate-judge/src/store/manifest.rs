@@ -181,7 +181,8 @@ pub struct Manifest {
     pub sources: Vec<(String, String)>,
     /// SHA-256 of every input file of the run, by path: sources, files that the compiler read for them, files in
     /// flags, programs and scripts with the code next to them, and references. The toolkit's own headers are
-    /// excluded, because nvcc's version identifies them.
+    /// excluded, because nvcc's version identifies them. `absent` instead of a hash: a path without a file that the
+    /// compiler would have read instead of another.
     pub inputs: BTreeMap<String, String>,
     /// Build, timing and profiling settings by key of the phase file (`bench.rounds`).
     pub settings: BTreeMap<String, String>,

@@ -365,10 +365,19 @@ impl RunWriter {
         self.save_manifest()
     }
 
-    /// Stores the SHA-256 of files that the compiler read for the project at `root`.
-    pub fn compiled_from(&mut self, root: &Path, files: BTreeMap<PathBuf, String>) -> Result<(), StoreError> {
+    /// Stores the SHA-256 of files that the compiler read for the project at `root`, and the paths of the project without a
+    /// file that it would have read instead.
+    pub fn compiled_from(
+        &mut self,
+        root: &Path,
+        files: BTreeMap<PathBuf, String>,
+        absent: BTreeSet<PathBuf>,
+    ) -> Result<(), StoreError> {
         let named = files.into_iter().map(|(path, hash)| (inputs::inside(root, &path).display().to_string(), hash));
         self.manifest.inputs.extend(named);
+        for path in absent.iter().filter_map(|path| inputs::absent_inside(root, path)) {
+            self.manifest.inputs.entry(path.display().to_string()).or_insert_with(|| inputs::ABSENT.to_owned());
+        }
         self.save_manifest()
     }
 

@@ -35,6 +35,37 @@ fn unchanged_sources_are_not_compiled_again() {
     assert!(cached(&one(&nvcc, &cache, "sm_90", f())));
 }
 
+/// Before, the cache knew folders of `-I` alone.
+#[test]
+fn a_header_that_appears_where_the_compiler_looks_first_is_compiled() {
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    for name in ["src", "late", "early"] {
+        fs::create_dir(path(name)).unwrap();
+    }
+    let text = "#include \"value.h\"\n#if __has_include(\"extra.h\")\n#undef VALUE\n#define VALUE 3\n#endif\n\
+                extern \"C\" __global__ void f(int* o) { *o = VALUE; }\n";
+    fs::write(path("src/k.cu"), text).unwrap();
+    fs::write(path("late/value.h"), "#define VALUE 1\n").unwrap();
+    let build = || {
+        let flag = |name: &str| format!("-isystem={}", path(name).display());
+        let unit = KernelPlan { flags: vec![flag("early"), flag("late")], ..kernel(path("src/k.cu"), "f", "p") };
+        let outcome = one(&nvcc, &path("cache"), "sm_90", unit);
+        let BuildOutcome::Built { code_sha256, .. } = &outcome else { panic!("{outcome:?}") };
+        (cached(&outcome), code_sha256.clone())
+    };
+    let first = build();
+    assert_eq!(build(), (true, first.1.clone()));
+    for added in ["early/value.h", "src/extra.h"] {
+        fs::write(path(added), "#define VALUE 2\n").unwrap();
+        let changed = build();
+        assert!(!changed.0 && changed.1 != first.1, "{added}");
+        fs::remove_file(path(added)).unwrap();
+    }
+    assert_eq!(build().1, first.1);
+}
+
 #[test]
 fn equal_code_with_equal_launches_is_shared() {
     at_root();

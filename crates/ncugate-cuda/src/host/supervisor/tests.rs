@@ -35,6 +35,7 @@ fn job() -> WorkerJob {
     };
     WorkerJob {
         references: Vec::new(),
+        shared: Vec::new(),
         python: crate::PythonEnvironment::default(),
         device: 0,
         mode: JobMode::Bench(timing),
