@@ -107,7 +107,11 @@ pub(super) fn compare(processes: &[&IsolatedSamples], profiled: &ProfiledEvaluat
         return unknown(format!("{} measured no empty kernel: its duration confirms no latency", profiled.profiler));
     }
     let all: Vec<f64> = works.iter().flatten().copied().collect();
-    let (Ok(median), Ok([_, lower, _, upper, _])) = (stats::median(&all), stats::five_number_summary(&all)) else {
+    // How far launches of one process are from each other. Each process has to agree with the profiler by itself.
+    let middle = |us: &[f64]| stats::median(us).unwrap_or(f64::NAN);
+    let off = |us: &Vec<f64>| us.iter().map(|each| each - middle(us)).collect::<Vec<f64>>();
+    let off: Vec<f64> = works.iter().flat_map(off).collect();
+    let (Ok(median), Ok([_, lower, _, upper, _])) = (stats::median(&all), stats::five_number_summary(&off)) else {
         return unknown("the launches alone have no median".to_owned());
     };
     let distance = upper - lower;
@@ -115,8 +119,8 @@ pub(super) fn compare(processes: &[&IsolatedSamples], profiled: &ProfiledEvaluat
     if distance > f64::max(WIDEST * median, WIDEST_US * kernels) {
         return Comparison::Unsteady(format!(
             "launches alone take {} to {} µs (quartiles): too unlike each other to be held against the profiler's duration",
-            short(lower),
-            short(upper)
+            short(median + lower),
+            short(median + upper)
         ));
     }
     let work = profiled.us - kernels * profiled.empty_us;
@@ -124,14 +128,13 @@ pub(super) fn compare(processes: &[&IsolatedSamples], profiled: &ProfiledEvaluat
     let durations =
         WorkDurations { isolated_us: median, profiled_us: work, accepted_us: accepted, profiler: profiled.profiler };
     let differs = |process: &&IsolatedSamples, us: &Vec<f64>| {
-        let middle = stats::median(us).unwrap_or(f64::NAN);
-        let (shortest, longest) = at_the_clock_of(profiled, process, middle);
+        let (shortest, longest) = at_the_clock_of(profiled, process, middle(us));
         !(work >= shortest - accepted && work <= longest + accepted)
     };
     match processes.iter().zip(&works).find(|(process, us)| differs(process, us)) {
         None => Comparison::Agree(durations),
         Some((_, us)) => {
-            let isolated_us = stats::median(us).unwrap_or(median);
+            let isolated_us = middle(us);
             let durations = WorkDurations { isolated_us, ..durations };
             Comparison::Differ(durations, mismatch(&durations))
         }
