@@ -1,12 +1,12 @@
 //! The arguments of the command line.
 
 mod agent;
-mod bisect;
 mod cluster;
 mod demo_init;
 mod exchange;
 mod explain;
 mod maintenance;
+mod removed;
 mod show;
 mod show_detail;
 mod subset;
@@ -14,7 +14,6 @@ mod verbosity;
 mod verify_tuning;
 
 pub use agent::{NextArgs, TryArgs};
-pub use bisect::BisectArgs;
 pub use cluster::{ClusterCommand, HyperQueueArgs, MergeArgs, SlurmArgs, SubmitArgs};
 pub use demo_init::{DemoArgs, InitArgs};
 pub use exchange::{
@@ -26,6 +25,7 @@ pub use maintenance::{
     CalibrateArgs, CompleteArgs, CompletionsArgs, LeaderboardCommand, ListArgs, ManArgs, PromoteArgs, SchemaArgs,
     ShowEntryArgs, WorkerArgs,
 };
+pub use removed::replacement;
 pub use show::{LaunchArgs, ShowArgs};
 pub use show_detail::{DetailArgs, RowFormat};
 pub use subset::SubsetArgs;
@@ -98,12 +98,9 @@ pub enum Command {
     /// Convert from and to FlashInfer-Trace, KernelBench and gpu-mode
     #[command(subcommand)]
     Problem(ProblemCommand),
-    /// Run smaller tools: bisection, occupancy, noise, redaction
+    /// Run smaller tools: occupancy, noise, inputs, redaction
     #[command(subcommand)]
     Tools(ToolsCommand),
-    /// Find the commit that made a phase's kernels worse
-    #[command(hide = true)]
-    Bisect(BisectArgs),
     /// Launch kernels for a parent process
     #[command(hide = true)]
     Worker(WorkerArgs),
@@ -140,8 +137,6 @@ pub enum ProblemCommand {
 /// `ncugate tools`
 #[derive(Debug, Subcommand)]
 pub enum ToolsCommand {
-    /// Find the commit that made a phase's kernels worse
-    Bisect(BisectArgs),
     /// Compute how many blocks fit on an SM, and the limiting resource
     Occupancy(OccupancyArgs),
     /// Measure this machine's timing noise by an A/A test

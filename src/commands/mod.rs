@@ -1,7 +1,6 @@
 //! One file per subcommand: parses, calls, prints.
 
 mod attempt;
-mod bisect;
 mod browser;
 mod calibrate;
 mod check;
@@ -107,7 +106,6 @@ fn act(command: &Command, invocation: &Invocation, out: &mut Output) -> Result<O
         Command::Cluster(ClusterCommand::Hq(args)) => cluster::hyper_queue(args, invocation, out),
         Command::Problem(ProblemCommand::Import(command)) => problem_import::import(command, out),
         Command::Problem(ProblemCommand::Export(command)) => problem_export::export(command, today, out),
-        Command::Bisect(args) | Command::Tools(ToolsCommand::Bisect(args)) => bisect::bisect(args, invocation, out),
         Command::Tools(ToolsCommand::Occupancy(args)) => occupancy::occupancy(args, out),
         Command::Tools(ToolsCommand::Calibrate(args)) => calibrate::calibrate(args, invocation, out),
         Command::Tools(ToolsCommand::Profile(args)) => profile::profile(args, out),

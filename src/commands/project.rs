@@ -38,9 +38,6 @@ pub fn settle(command: &mut Command, invocation: &Invocation) -> Result<(), Comm
         Command::Cluster(
             ClusterCommand::Slurm(SlurmArgs { submit, .. }) | ClusterCommand::Hq(HyperQueueArgs { submit, .. }),
         ) => (&submit.config, vec![&mut submit.folders.profiles, &mut submit.folders.reports, &mut submit.jobs]),
-        Command::Bisect(args) | Command::Tools(ToolsCommand::Bisect(args)) => {
-            (&args.config, paths(&mut args.folders, &mut args.saying))
-        }
         Command::Tools(ToolsCommand::VerifyTuning(args)) => {
             (&args.phase, vec![&mut args.folders.profiles, &mut args.folders.reports])
         }
