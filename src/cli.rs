@@ -76,7 +76,7 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Compare two runs or ncu reports: changes, noise, verdicts
     Compare(CompareArgs),
-    /// Export a run or ncu report as CSV, JSON, Parquet, Arrow or trace
+    /// Export a run or ncu report as CSV, JSON, Parquet or Arrow
     Export(ExportArgs),
     /// Write an HTML page of all runs and their history
     History(HistoryArgs),
@@ -526,8 +526,6 @@ pub enum ExportFormat {
     Parquet,
     /// Apache Arrow, an IPC file (Feather)
     Arrow,
-    /// A trace for ui.perfetto.dev with metrics as arguments (of a run: its reports)
-    Perfetto,
     /// A C header with the variant to use at each shape, if the run passes
     DispatchHeader,
     /// The same table as JSON

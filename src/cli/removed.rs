@@ -3,8 +3,10 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// What is typed, and what to use instead.
-const REMOVED: [(&str, &str); 1] =
-    [("bisect", "`git bisect run ncugate run CONFIG --base GOOD --source gpu --bisect-status`")];
+const REMOVED: [(&str, &str); 2] = [
+    ("bisect", "`git bisect run ncugate run CONFIG --base GOOD --source gpu --bisect-status`"),
+    ("perfetto", "`--to json --wide`: a row a launch, in the order of the report"),
+];
 
 /// What replaces the removed command or value that a command line names.
 pub fn replacement(error: &clap::Error) -> Option<&'static str> {
