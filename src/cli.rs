@@ -22,8 +22,8 @@ pub use exchange::{
 };
 pub use explain::{ExplainArgs, OccupancyArgs, Reader};
 pub use maintenance::{
-    CalibrateArgs, CompleteArgs, CompletionsArgs, LeaderboardCommand, ListArgs, ManArgs, PromoteArgs, SchemaArgs,
-    ShowEntryArgs, WorkerArgs,
+    CalibrateArgs, CompletionsArgs, LeaderboardCommand, ListArgs, ManArgs, PromoteArgs, SchemaArgs, ShowEntryArgs,
+    WorkerArgs,
 };
 pub use removed::replacement;
 pub use show::{LaunchArgs, ShowArgs};
@@ -107,9 +107,6 @@ pub enum Command {
     /// Terminate the children of a parent process that was killed
     #[command(hide = true)]
     Guard,
-    /// Print candidates for the last word of a command line
-    #[command(hide = true)]
-    Complete(CompleteArgs),
 }
 
 /// `ncugate agent`

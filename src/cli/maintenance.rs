@@ -106,14 +106,6 @@ pub struct CompletionsArgs {
     pub shell: Shell,
 }
 
-/// `ncugate complete`
-#[derive(Debug, Args)]
-pub struct CompleteArgs {
-    /// The words after the name of the program, the last one incomplete
-    #[arg(last = true)]
-    pub words: Vec<String>,
-}
-
 /// `ncugate tools man`
 #[derive(Debug, Args)]
 pub struct ManArgs {

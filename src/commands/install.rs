@@ -5,7 +5,6 @@ use crate::cli::{Cli, CompletionsArgs, ManArgs, OutputFormat};
 use crate::console::Output;
 use crate::exit::Outcome;
 use clap::CommandFactory as _;
-use clap_complete::Shell;
 use clap_mangen::Man;
 use serde_json::json;
 use std::io::Write;
@@ -20,18 +19,10 @@ fn pages_of(command: &clap::Command, name: &str, pages: &mut Vec<(String, Man)>)
     }
 }
 
-/// Prints the completions of a shell: a script that asks `ncugate complete`, else a list of commands and options.
+/// Prints the completions of a shell: commands, options and their fixed values.
 pub fn completions(args: &CompletionsArgs, out: &mut Output) -> Result<Outcome, CommandError> {
-    let script: Vec<u8> = match args.shell {
-        Shell::Bash => include_str!("../completions/ncugate.bash").into(),
-        Shell::Zsh => include_str!("../completions/ncugate.zsh").into(),
-        Shell::Fish => include_str!("../completions/ncugate.fish").into(),
-        other => {
-            let mut script = Vec::new();
-            clap_complete::generate(other, &mut Cli::command(), "ncugate", &mut script);
-            script
-        }
-    };
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "ncugate", &mut script);
     out.machine().write_all(&script)?;
     Ok(Outcome::Passed)
 }

@@ -6,7 +6,6 @@ mod calibrate;
 mod check;
 mod cluster;
 mod compare;
-mod complete;
 mod conclude;
 mod confinement;
 mod demo;
@@ -119,7 +118,6 @@ fn act(command: &Command, invocation: &Invocation, out: &mut Output) -> Result<O
             process::guard(io::stdin().lock())?;
             Ok(Outcome::Passed)
         }
-        Command::Complete(args) => complete::complete(args, today, out),
         Command::Worker(args) => worker::worker(args),
     }
 }
