@@ -22,8 +22,7 @@ pub use exchange::{
 };
 pub use explain::{ExplainArgs, OccupancyArgs, Reader};
 pub use maintenance::{
-    CalibrateArgs, CompletionsArgs, LeaderboardCommand, ListArgs, ManArgs, PromoteArgs, SchemaArgs, ShowEntryArgs,
-    WorkerArgs,
+    CalibrateArgs, CompletionsArgs, LeaderboardCommand, ListArgs, PromoteArgs, SchemaArgs, ShowEntryArgs, WorkerArgs,
 };
 pub use removed::replacement;
 pub use show::{LaunchArgs, ShowArgs};
@@ -150,8 +149,6 @@ pub enum ToolsCommand {
     Schema(SchemaArgs),
     /// Print shell completions
     Completions(CompletionsArgs),
-    /// Write man pages to a folder
-    Man(ManArgs),
 }
 
 /// The first-level commands in groups, in the order of the help.

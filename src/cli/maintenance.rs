@@ -106,17 +106,6 @@ pub struct CompletionsArgs {
     pub shell: Shell,
 }
 
-/// `ncugate tools man`
-#[derive(Debug, Args)]
-pub struct ManArgs {
-    /// Folder to write
-    #[arg(value_name = "DIR")]
-    pub folder: PathBuf,
-    /// Format of standard output
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
-    pub format: OutputFormat,
-}
-
 /// `ncugate worker`
 #[derive(Debug, Args)]
 pub struct WorkerArgs {

@@ -6,6 +6,7 @@ mod calibrate;
 mod check;
 mod cluster;
 mod compare;
+mod completions;
 mod conclude;
 mod confinement;
 mod demo;
@@ -18,7 +19,6 @@ mod gate;
 mod history;
 mod init;
 mod inputs;
-mod install;
 mod leaderboard;
 mod library;
 mod list;
@@ -112,8 +112,7 @@ fn act(command: &Command, invocation: &Invocation, out: &mut Output) -> Result<O
         Command::Tools(ToolsCommand::Redact(args)) => redact::redact(args, out),
         Command::Tools(ToolsCommand::VerifyTuning(args)) => verify_tuning::verify_tuning(args, invocation, out),
         Command::Tools(ToolsCommand::Schema(args)) => schema::schema(args, out),
-        Command::Tools(ToolsCommand::Completions(args)) => install::completions(args, out),
-        Command::Tools(ToolsCommand::Man(args)) => install::man(args, out),
+        Command::Tools(ToolsCommand::Completions(args)) => completions::completions(args, out),
         Command::Guard => {
             process::guard(io::stdin().lock())?;
             Ok(Outcome::Passed)
