@@ -14,7 +14,7 @@ mod verbosity;
 mod verify_tuning;
 
 pub use agent::{NextArgs, TryArgs};
-pub use cluster::{ClusterCommand, HyperQueueArgs, MergeArgs, SlurmArgs, SubmitArgs};
+pub use cluster::{ClusterCommand, MergeArgs, SlurmArgs, SubmitArgs};
 pub use demo_init::{DemoArgs, InitArgs};
 pub use exchange::{
     ExportCommand, ExportFastPArgs, ExportFlashInferArgs, ExportKernelBenchArgs, GivenTensors, ImportCommand,
@@ -91,7 +91,7 @@ pub enum Command {
     /// Try a source, suggest the next change, or serve an agent
     #[command(subcommand)]
     Agent(AgentCommand),
-    /// Measure a phase on Slurm or HyperQueue, or merge its shards
+    /// Measure a phase on Slurm, or merge its shards
     #[command(subcommand)]
     Cluster(ClusterCommand),
     /// Convert from and to FlashInfer-Trace, KernelBench and gpu-mode

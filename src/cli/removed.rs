@@ -3,8 +3,9 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// What is typed, and what to use instead.
-const REMOVED: [(&str, &str); 4] = [
+const REMOVED: [(&str, &str); 5] = [
     ("bisect", "`git bisect run ncugate run CONFIG --base GOOD --source gpu --bisect-status`"),
+    ("hq", "`ncugate run CONFIG --shard I/N` as the tasks of an array, then `ncugate cluster merge`"),
     ("man", "`ncugate help COMMAND`, or docs/commands.md"),
     ("complete", "the new script of `ncugate tools completions SHELL`"),
     ("perfetto", "`--to json --wide`: a row a launch, in the order of the report"),

@@ -1,15 +1,15 @@
-//! `ncugate cluster slurm` and `ncugate cluster hq`: a phase on a cluster.
+//! `ncugate cluster slurm`: a phase on a cluster.
 
 use super::project::open_phase;
 use super::run::refuse_reports;
 use super::{CommandError, print, signal, verbosity};
-use crate::cli::{HyperQueueArgs, OutputFormat, SlurmArgs, SubmitArgs};
+use crate::cli::{OutputFormat, SlurmArgs, SubmitArgs};
 use crate::console::Output;
 use crate::exit::Outcome;
 use crate::invocation::Invocation;
 use ncugate_campaign::manifest;
 use ncugate_cuda::build::Arch;
-use ncugate_exchange::submit::{Follower, Scheduler, SchedulerKind, SubmissionOutcome, SubmitFolder, Work, script};
+use ncugate_exchange::submit::{Follower, Scheduler, SubmissionOutcome, SubmitFolder, Work, script};
 use ncugate_judge::store::Fingerprint;
 use ncugate_model::digest::sha256;
 use ncugate_phase::config::Phase;
@@ -25,27 +25,10 @@ pub fn slurm(args: &SlurmArgs, invocation: &Invocation, out: &mut Output) -> Res
     given.try_for_each(|option| one_line(option))?;
     let gres = format!("--gres={}:1", args.gres.kind);
     let scheduler = Scheduler {
-        kind: SchedulerKind::Slurm,
         at_once: args.gres.count.saturating_mul(args.nodes),
         options: args.options.clone(),
         gpu_options: [gres].into_iter().chain(args.time.iter().map(|time| format!("--time={time}"))).collect(),
         cpu_options: args.cpu_options.clone(),
-    };
-    submit(scheduler, &args.submit, invocation, out)
-}
-
-/// Submits and follows a phase on HyperQueue.
-pub fn hyper_queue(args: &HyperQueueArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
-    let Some(at_once) = args.submit.shards else {
-        let what = "the number of HyperQueue's GPUs is unknown: give --shards N";
-        return Err(CommandError::Usage(what.to_owned()));
-    };
-    let scheduler = Scheduler {
-        kind: SchedulerKind::HyperQueue,
-        at_once,
-        options: args.options.clone(),
-        gpu_options: vec![format!("--resource={}=1", args.resource)],
-        cpu_options: Vec::new(),
     };
     submit(scheduler, &args.submit, invocation, out)
 }
@@ -82,7 +65,7 @@ fn submit(
     let jobs = follower.begin()?;
     let is_text = args.format == OutputFormat::Text;
     if is_text {
-        writeln!(out, "submitted to {}: {}", scheduler.name(), folder.path().display())?;
+        writeln!(out, "submitted to Slurm: {}", folder.path().display())?;
     }
     let followed = if args.detach { None } else { Some(follower.follow(jobs)?) };
     // The follower accepts no other status as a verdict.
@@ -96,8 +79,7 @@ fn submit(
         }
         _ => {
             let said = followed.as_ref().map(|followed| &followed.output);
-            let (engine, folder) = (scheduler.name(), folder.path());
-            let found = json!({ "engine": engine, "folder": folder, "outcome": outcome.words(), "said": said });
+            let found = json!({ "engine": "Slurm", "folder": folder.path(), "outcome": outcome.words(), "said": said });
             print::json(&found, out)?;
         }
     }

@@ -102,7 +102,6 @@ fn act(command: &Command, invocation: &Invocation, out: &mut Output) -> Result<O
         Command::Agent(AgentCommand::Serve) => mcp::mcp(io::BufReader::new(io::stdin()), out),
         Command::Cluster(ClusterCommand::Merge(args)) => merge::merge(args, invocation, out),
         Command::Cluster(ClusterCommand::Slurm(args)) => cluster::slurm(args, invocation, out),
-        Command::Cluster(ClusterCommand::Hq(args)) => cluster::hyper_queue(args, invocation, out),
         Command::Problem(ProblemCommand::Import(command)) => problem_import::import(command, out),
         Command::Problem(ProblemCommand::Export(command)) => problem_export::export(command, today, out),
         Command::Tools(ToolsCommand::Occupancy(args)) => occupancy::occupancy(args, out),
