@@ -16,9 +16,6 @@ pub struct TryArgs {
     /// Idea of the attempt, for the history
     #[arg(long, value_name = "TEXT")]
     pub idea: Option<String>,
-    /// Attempt that this one changes [default: the best so far]
-    #[arg(long, value_name = "N")]
-    pub parent: Option<usize>,
     /// Parameter that differs from the best so far (repeatable)
     #[arg(long = "param", value_name = "NAME=VALUE")]
     pub params: Vec<String>,

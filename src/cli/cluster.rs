@@ -41,9 +41,6 @@ pub struct SubmitArgs {
     /// Time between two queries of Slurm
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub interval: u64,
-    /// Folder of scripts, outputs and shards, on a disk that all nodes share
-    #[arg(long, value_name = "DIR", default_value = "jobs")]
-    pub jobs: PathBuf,
     /// Folders
     #[command(flatten)]
     pub folders: FolderArgs,

@@ -19,6 +19,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf, absolute};
 use std::time::Duration;
 
+/// The folder of scripts, outputs and shards in the root of the project, on a disk that all nodes share.
+const JOBS: &str = "jobs";
+
 /// Submits and follows a phase on Slurm; returns the outcome of its judgement.
 pub fn slurm(args: &SlurmArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let mut given = args.options.iter().chain(&args.cpu_options).chain(&args.time);
@@ -46,7 +49,7 @@ fn submit(
     refuse(&phase)?;
     let shards = args.shards.unwrap_or(scheduler.at_once);
     let work = work(args, &phase, config, shards)?;
-    let jobs = absolute(&args.jobs)?;
+    let jobs = absolute(JOBS)?;
     let key = key(&phase, &plan, shards);
     if args.dry_run {
         return dry_run(&scheduler, &work, &SubmitFolder::name(&jobs, &phase.name, &key), args.format, out);
@@ -111,7 +114,7 @@ fn work(args: &SubmitArgs, phase: &Phase, config: PathBuf, shards: u32) -> Resul
     let cache = std::env::var_os("NCUGATE_CACHE").map(PathBuf::from).or_else(|| phase.build.cache.clone());
     let cache = match cache {
         Some(cache) => absolute(cache)?,
-        None => absolute(&args.jobs)?.join("cache"),
+        None => absolute(JOBS)?.join("cache"),
     };
     Ok(Work {
         phase: phase.name.clone(),

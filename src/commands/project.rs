@@ -34,7 +34,7 @@ pub fn settle(command: &mut Command, invocation: &Invocation) -> Result<(), Comm
             (&args.config, paths(&mut args.folders, &mut args.saying).into_iter().chain(named).collect())
         }
         Command::Cluster(ClusterCommand::Slurm(SlurmArgs { submit, .. })) => {
-            (&submit.config, vec![&mut submit.folders.profiles, &mut submit.folders.reports, &mut submit.jobs])
+            (&submit.config, vec![&mut submit.folders.profiles, &mut submit.folders.reports])
         }
         Command::Tools(ToolsCommand::VerifyTuning(args)) => {
             (&args.phase, vec![&mut args.folders.profiles, &mut args.folders.reports])
@@ -60,7 +60,7 @@ fn settle_paths(config: &Path, paths: Vec<&mut PathBuf>, here: &Path) -> Result<
         return Ok(());
     }
     for path in paths.into_iter().filter(|path| path.is_relative()) {
-        let of_root = ["profiles", "reports", "jobs"].map(Path::new).contains(&path.as_path());
+        let of_root = ["profiles", "reports"].map(Path::new).contains(&path.as_path());
         *path = if of_root { root.join(&path) } else { here.join(&path) };
     }
     Ok(())
