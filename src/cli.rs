@@ -13,7 +13,7 @@ mod subset;
 mod verbosity;
 mod verify_tuning;
 
-pub use agent::{NextArgs, TryArgs};
+pub use agent::{CallArgs, NextArgs, TryArgs};
 pub use cluster::{ClusterCommand, MergeArgs, SlurmArgs, SubmitArgs};
 pub use demo_init::{DemoArgs, InitArgs};
 pub use exchange::{
@@ -88,7 +88,7 @@ pub enum Command {
     Leaderboard(LeaderboardCommand),
     /// Check GPU, driver, nvcc, ncu and permissions, and suggest fixes
     Doctor(DoctorArgs),
-    /// Try a source, suggest the next change, or serve an agent
+    /// Try a source, suggest the next change, or call an agent's tools
     #[command(subcommand)]
     Agent(AgentCommand),
     /// Measure a phase on Slurm, or merge its shards
@@ -115,8 +115,10 @@ pub enum AgentCommand {
     Try(TryArgs),
     /// Suggest the next change after a run, as one line of JSON
     Next(NextArgs),
-    /// Serve these and other commands over the Model Context Protocol
-    Serve,
+    /// List the tools of an agent with their arguments, as JSON
+    Tools,
+    /// Call one of these tools; print its result as JSON
+    Call(CallArgs),
 }
 
 /// `ncugate problem`
@@ -378,7 +380,7 @@ pub struct CheckArgs {
     /// List the wrong answers that the tolerance accepts
     #[arg(long)]
     pub mutants: bool,
-    /// Refuse a phase that names a program or a file outside its project, as `agent serve` does
+    /// Refuse a phase that names a program or a file outside its project, as `agent call` does
     #[arg(long, hide = true)]
     pub confined: bool,
 }

@@ -37,3 +37,11 @@ pub struct NextArgs {
     #[arg(long, value_name = "DIR", default_value = "profiles")]
     pub profiles: PathBuf,
 }
+
+/// `ncugate agent call`
+#[derive(Debug, Args)]
+pub struct CallArgs {
+    /// Tool of `agent tools`; its arguments are a JSON object on standard input
+    #[arg(value_name = "TOOL")]
+    pub tool: String,
+}

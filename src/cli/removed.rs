@@ -3,11 +3,12 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// The command (of a flag), what is typed, and what to use instead.
-const REMOVED: [(&str, &str, &str); 10] = [
+const REMOVED: [(&str, &str, &str); 11] = [
     ("", "bisect", "`git bisect run ncugate run CONFIG --base GOOD --source gpu --bisect-status`"),
     ("", "perfetto", "`--to json --wide`: a row a launch, in the order of the report"),
     ("", "complete", "the new script of `ncugate tools completions SHELL`"),
     ("", "man", "`ncugate help COMMAND`, or docs/commands.md"),
+    ("", "serve", "`ncugate-mcp`, of `pip install 'ncugate[mcp]'`"),
     ("", "hq", "`ncugate run CONFIG --shard I/N` as the tasks of an array, then `ncugate cluster merge`"),
     ("cluster slurm", "--jobs", "the folder `jobs` of the project; it can be a link to another disk"),
     ("agent try", "--parent", "no flag: every attempt changes the best so far"),

@@ -3,6 +3,7 @@
 mod attempt;
 mod browser;
 mod calibrate;
+mod call;
 mod check;
 mod cluster;
 mod compare;
@@ -22,7 +23,6 @@ mod inputs;
 mod leaderboard;
 mod library;
 mod list;
-mod mcp;
 mod measure;
 mod merge;
 mod next;
@@ -99,7 +99,8 @@ fn act(command: &Command, invocation: &Invocation, out: &mut Output) -> Result<O
         Command::Doctor(args) => doctor::doctor(args, out),
         Command::Agent(AgentCommand::Try(args)) => attempt::attempt(args, invocation, out),
         Command::Agent(AgentCommand::Next(args)) => next::next_steps(args, today, out),
-        Command::Agent(AgentCommand::Serve) => mcp::mcp(io::BufReader::new(io::stdin()), out),
+        Command::Agent(AgentCommand::Tools) => call::tools(out),
+        Command::Agent(AgentCommand::Call(args)) => call::call(args, out),
         Command::Cluster(ClusterCommand::Merge(args)) => merge::merge(args, invocation, out),
         Command::Cluster(ClusterCommand::Slurm(args)) => cluster::slurm(args, invocation, out),
         Command::Problem(ProblemCommand::Import(command)) => problem_import::import(command, out),

@@ -125,6 +125,7 @@ fn a_removed_command_or_value_names_what_replaces_it() {
         (&["tools", "bisect", "v1.0", "main", "phase.toml"], "--bisect-status"),
         (&["export", "latest", "--to", "perfetto"], "--to json --wide"),
         (&["cluster", "hq", "phase.toml"], "--shard I/N"),
+        (&["agent", "serve"], "ncugate-mcp"),
         (&["tools", "man", "man"], "ncugate help COMMAND"),
         (&["complete", "--", "r"], "tools completions SHELL"),
         (&["cluster", "slurm", "phase.toml", "--jobs", "elsewhere"], "the folder `jobs` of the project"),
