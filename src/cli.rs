@@ -1,21 +1,20 @@
 //! The arguments of the command line.
 
 mod agent;
-mod bisect;
 mod cluster;
 mod demo_init;
 mod exchange;
 mod explain;
 mod maintenance;
+mod removed;
 mod show;
 mod show_detail;
 mod subset;
 mod verbosity;
 mod verify_tuning;
 
-pub use agent::{NextArgs, TryArgs};
-pub use bisect::BisectArgs;
-pub use cluster::{ClusterCommand, HyperQueueArgs, MergeArgs, SlurmArgs, SubmitArgs};
+pub use agent::{CallArgs, NextArgs, TryArgs};
+pub use cluster::{ClusterCommand, MergeArgs, SlurmArgs, SubmitArgs};
 pub use demo_init::{DemoArgs, InitArgs};
 pub use exchange::{
     ExportCommand, ExportFastPArgs, ExportFlashInferArgs, ExportKernelBenchArgs, GivenTensors, ImportCommand,
@@ -23,9 +22,9 @@ pub use exchange::{
 };
 pub use explain::{ExplainArgs, OccupancyArgs, Reader};
 pub use maintenance::{
-    CalibrateArgs, CompleteArgs, CompletionsArgs, LeaderboardCommand, ListArgs, ManArgs, PromoteArgs, SchemaArgs,
-    ShowEntryArgs, WorkerArgs,
+    CalibrateArgs, CompletionsArgs, LeaderboardCommand, ListArgs, PromoteArgs, SchemaArgs, ShowEntryArgs, WorkerArgs,
 };
+pub use removed::replacement;
 pub use show::{LaunchArgs, ShowArgs};
 pub use show_detail::{DetailArgs, RowFormat};
 pub use subset::SubsetArgs;
@@ -76,7 +75,7 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Compare two runs or ncu reports: changes, noise, verdicts
     Compare(CompareArgs),
-    /// Export a run or ncu report as CSV, JSON, Parquet, Arrow or trace
+    /// Export a run or ncu report as CSV, JSON, Parquet or Arrow
     Export(ExportArgs),
     /// Write an HTML page of all runs and their history
     History(HistoryArgs),
@@ -89,30 +88,24 @@ pub enum Command {
     Leaderboard(LeaderboardCommand),
     /// Check GPU, driver, nvcc, ncu and permissions, and suggest fixes
     Doctor(DoctorArgs),
-    /// Try a source, suggest the next change, or serve an agent
+    /// Try a source, suggest the next change, or call an agent's tools
     #[command(subcommand)]
     Agent(AgentCommand),
-    /// Measure a phase on Slurm or HyperQueue, or merge its shards
+    /// Measure a phase on Slurm, or merge its shards
     #[command(subcommand)]
     Cluster(ClusterCommand),
     /// Convert from and to FlashInfer-Trace, KernelBench and gpu-mode
     #[command(subcommand)]
     Problem(ProblemCommand),
-    /// Run smaller tools: bisection, occupancy, noise, redaction
+    /// Run smaller tools: occupancy, noise, inputs, redaction
     #[command(subcommand)]
     Tools(ToolsCommand),
-    /// Find the commit that made a phase's kernels worse
-    #[command(hide = true)]
-    Bisect(BisectArgs),
     /// Launch kernels for a parent process
     #[command(hide = true)]
     Worker(WorkerArgs),
     /// Terminate the children of a parent process that was killed
     #[command(hide = true)]
     Guard,
-    /// Print candidates for the last word of a command line
-    #[command(hide = true)]
-    Complete(CompleteArgs),
 }
 
 /// `ncugate agent`
@@ -122,8 +115,10 @@ pub enum AgentCommand {
     Try(TryArgs),
     /// Suggest the next change after a run, as one line of JSON
     Next(NextArgs),
-    /// Serve these and other commands over the Model Context Protocol
-    Serve,
+    /// List the tools of an agent with their arguments, as JSON
+    Tools,
+    /// Call one of these tools; print its result as JSON
+    Call(CallArgs),
 }
 
 /// `ncugate problem`
@@ -140,8 +135,6 @@ pub enum ProblemCommand {
 /// `ncugate tools`
 #[derive(Debug, Subcommand)]
 pub enum ToolsCommand {
-    /// Find the commit that made a phase's kernels worse
-    Bisect(BisectArgs),
     /// Compute how many blocks fit on an SM, and the limiting resource
     Occupancy(OccupancyArgs),
     /// Measure this machine's timing noise by an A/A test
@@ -158,8 +151,6 @@ pub enum ToolsCommand {
     Schema(SchemaArgs),
     /// Print shell completions
     Completions(CompletionsArgs),
-    /// Write man pages to a folder
-    Man(ManArgs),
 }
 
 /// The first-level commands in groups, in the order of the help.
@@ -389,7 +380,7 @@ pub struct CheckArgs {
     /// List the wrong answers that the tolerance accepts
     #[arg(long)]
     pub mutants: bool,
-    /// Refuse a phase that names a program or a file outside its project, as `agent serve` does
+    /// Refuse a phase that names a program or a file outside its project, as `agent call` does
     #[arg(long, hide = true)]
     pub confined: bool,
 }
@@ -534,8 +525,6 @@ pub enum ExportFormat {
     Parquet,
     /// Apache Arrow, an IPC file (Feather)
     Arrow,
-    /// A trace for ui.perfetto.dev with metrics as arguments (of a run: its reports)
-    Perfetto,
     /// A C header with the variant to use at each shape, if the run passes
     DispatchHeader,
     /// The same table as JSON

@@ -16,9 +16,6 @@ pub struct TryArgs {
     /// Idea of the attempt, for the history
     #[arg(long, value_name = "TEXT")]
     pub idea: Option<String>,
-    /// Attempt that this one changes [default: the best so far]
-    #[arg(long, value_name = "N")]
-    pub parent: Option<usize>,
     /// Parameter that differs from the best so far (repeatable)
     #[arg(long = "param", value_name = "NAME=VALUE")]
     pub params: Vec<String>,
@@ -39,4 +36,12 @@ pub struct NextArgs {
     /// Folder of runs
     #[arg(long, value_name = "DIR", default_value = "profiles")]
     pub profiles: PathBuf,
+}
+
+/// `ncugate agent call`
+#[derive(Debug, Args)]
+pub struct CallArgs {
+    /// Tool of `agent tools`; its arguments are a JSON object on standard input
+    #[arg(value_name = "TOOL")]
+    pub tool: String,
 }

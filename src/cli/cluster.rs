@@ -10,13 +10,11 @@ use std::path::PathBuf;
 pub enum ClusterCommand {
     /// Measure a phase as a Slurm job array of shards, then merge and judge it
     Slurm(SlurmArgs),
-    /// Measure a phase as HyperQueue tasks, then merge and judge it
-    Hq(HyperQueueArgs),
     /// Merge the shards of a phase into a run, which `run` confirms and judges
     Merge(MergeArgs),
 }
 
-/// Options of every engine.
+/// Options of a submission.
 #[derive(Debug, Args)]
 pub struct SubmitArgs {
     /// Phase file, on a disk that all nodes share
@@ -40,12 +38,9 @@ pub struct SubmitArgs {
     /// Number of times to resubmit a stage whose tasks fail or are lost
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub retries: u32,
-    /// Time between two queries of the engine
+    /// Time between two queries of Slurm
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub interval: u64,
-    /// Folder of scripts, outputs and shards, on a disk that all nodes share
-    #[arg(long, value_name = "DIR", default_value = "jobs")]
-    pub jobs: PathBuf,
     /// Folders
     #[command(flatten)]
     pub folders: FolderArgs,
@@ -57,7 +52,7 @@ pub struct SubmitArgs {
 /// `ncugate cluster slurm`
 #[derive(Debug, Args)]
 pub struct SlurmArgs {
-    /// Options of every engine
+    /// Options of a submission
     #[command(flatten)]
     pub submit: SubmitArgs,
     /// Number of nodes that measure at the same time
@@ -75,20 +70,6 @@ pub struct SlurmArgs {
     /// Option of sbatch for jobs without a GPU (repeatable)
     #[arg(long = "cpu-option", value_name = "OPTION", allow_hyphen_values = true)]
     pub cpu_options: Vec<String>,
-}
-
-/// `ncugate cluster hq`
-#[derive(Debug, Args)]
-pub struct HyperQueueArgs {
-    /// Options of every engine
-    #[command(flatten)]
-    pub submit: SubmitArgs,
-    /// Resource of HyperQueue of which each task uses one
-    #[arg(long, value_name = "NAME", default_value = "gpus/nvidia")]
-    pub resource: String,
-    /// Option of hq submit (repeatable)
-    #[arg(long = "option", value_name = "OPTION", allow_hyphen_values = true)]
-    pub options: Vec<String>,
 }
 
 /// `ncugate cluster merge`

@@ -64,15 +64,6 @@ pub struct OccupancyArgs {
     /// Threads per block
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub block: u32,
-    /// Named barriers per block
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(..=16))]
-    pub barriers: u32,
-    /// Blocks per cluster
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16))]
-    pub cluster: u32,
-    /// Number of SMs, for the number of clusters
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub sms: Option<u32>,
     /// Request oversized shared memory (compute capability 10.7)
     #[arg(long)]
     pub oversized: bool,

@@ -106,25 +106,6 @@ pub struct CompletionsArgs {
     pub shell: Shell,
 }
 
-/// `ncugate complete`
-#[derive(Debug, Args)]
-pub struct CompleteArgs {
-    /// The words after the name of the program, the last one incomplete
-    #[arg(last = true)]
-    pub words: Vec<String>,
-}
-
-/// `ncugate tools man`
-#[derive(Debug, Args)]
-pub struct ManArgs {
-    /// Folder to write
-    #[arg(value_name = "DIR")]
-    pub folder: PathBuf,
-    /// Format of standard output
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
-    pub format: OutputFormat,
-}
-
 /// `ncugate worker`
 #[derive(Debug, Args)]
 pub struct WorkerArgs {

@@ -33,10 +33,7 @@ pub fn attempt(args: &TryArgs, invocation: &Invocation, out: &mut Output) -> Res
     let mut history = AttemptHistory::open(&args.folders.profiles, &phase.name)?;
     let usual = usual_params(&phase);
     let elite = history.elite()?;
-    let parent = args.parent.or(elite.as_ref().map(|(attempt, _)| *attempt));
-    if let Some(parent) = args.parent.filter(|parent| *parent >= history.attempts.len()) {
-        return Err(CommandError::Usage(format!("--parent {parent} is not an attempt of this phase")));
-    }
+    let parent = elite.as_ref().map(|(attempt, _)| *attempt);
     let elite = elite.map_or(AttemptSource { file: None, include: None, params: usual }, |(_, source)| source);
     let source =
         AttemptSource { file: Some(args.source.clone()), include: None, params: params(&elite.params, &args.params)? };

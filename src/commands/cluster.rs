@@ -1,15 +1,15 @@
-//! `ncugate cluster slurm` and `ncugate cluster hq`: a phase on a cluster.
+//! `ncugate cluster slurm`: a phase on a cluster.
 
 use super::project::open_phase;
 use super::run::refuse_reports;
 use super::{CommandError, print, signal, verbosity};
-use crate::cli::{HyperQueueArgs, OutputFormat, SlurmArgs, SubmitArgs};
+use crate::cli::{OutputFormat, SlurmArgs, SubmitArgs};
 use crate::console::Output;
 use crate::exit::Outcome;
 use crate::invocation::Invocation;
 use ncugate_campaign::manifest;
 use ncugate_cuda::build::Arch;
-use ncugate_exchange::submit::{Follower, Scheduler, SchedulerKind, SubmissionOutcome, SubmitFolder, Work, script};
+use ncugate_exchange::submit::{Follower, Scheduler, SubmissionOutcome, SubmitFolder, Work, script};
 use ncugate_judge::store::Fingerprint;
 use ncugate_model::digest::sha256;
 use ncugate_phase::config::Phase;
@@ -19,33 +19,19 @@ use std::io::Write;
 use std::path::{Path, PathBuf, absolute};
 use std::time::Duration;
 
+/// The folder of scripts, outputs and shards in the root of the project, on a disk that all nodes share.
+const JOBS: &str = "jobs";
+
 /// Submits and follows a phase on Slurm; returns the outcome of its judgement.
 pub fn slurm(args: &SlurmArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let mut given = args.options.iter().chain(&args.cpu_options).chain(&args.time);
     given.try_for_each(|option| one_line(option))?;
     let gres = format!("--gres={}:1", args.gres.kind);
     let scheduler = Scheduler {
-        kind: SchedulerKind::Slurm,
         at_once: args.gres.count.saturating_mul(args.nodes),
         options: args.options.clone(),
         gpu_options: [gres].into_iter().chain(args.time.iter().map(|time| format!("--time={time}"))).collect(),
         cpu_options: args.cpu_options.clone(),
-    };
-    submit(scheduler, &args.submit, invocation, out)
-}
-
-/// Submits and follows a phase on HyperQueue.
-pub fn hyper_queue(args: &HyperQueueArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
-    let Some(at_once) = args.submit.shards else {
-        let what = "the number of HyperQueue's GPUs is unknown: give --shards N";
-        return Err(CommandError::Usage(what.to_owned()));
-    };
-    let scheduler = Scheduler {
-        kind: SchedulerKind::HyperQueue,
-        at_once,
-        options: args.options.clone(),
-        gpu_options: vec![format!("--resource={}=1", args.resource)],
-        cpu_options: Vec::new(),
     };
     submit(scheduler, &args.submit, invocation, out)
 }
@@ -63,7 +49,7 @@ fn submit(
     refuse(&phase)?;
     let shards = args.shards.unwrap_or(scheduler.at_once);
     let work = work(args, &phase, config, shards)?;
-    let jobs = absolute(&args.jobs)?;
+    let jobs = absolute(JOBS)?;
     let key = key(&phase, &plan, shards);
     if args.dry_run {
         return dry_run(&scheduler, &work, &SubmitFolder::name(&jobs, &phase.name, &key), args.format, out);
@@ -82,7 +68,7 @@ fn submit(
     let jobs = follower.begin()?;
     let is_text = args.format == OutputFormat::Text;
     if is_text {
-        writeln!(out, "submitted to {}: {}", scheduler.name(), folder.path().display())?;
+        writeln!(out, "submitted to Slurm: {}", folder.path().display())?;
     }
     let followed = if args.detach { None } else { Some(follower.follow(jobs)?) };
     // The follower accepts no other status as a verdict.
@@ -96,8 +82,7 @@ fn submit(
         }
         _ => {
             let said = followed.as_ref().map(|followed| &followed.output);
-            let (engine, folder) = (scheduler.name(), folder.path());
-            let found = json!({ "engine": engine, "folder": folder, "outcome": outcome.words(), "said": said });
+            let found = json!({ "engine": "Slurm", "folder": folder.path(), "outcome": outcome.words(), "said": said });
             print::json(&found, out)?;
         }
     }
@@ -129,7 +114,7 @@ fn work(args: &SubmitArgs, phase: &Phase, config: PathBuf, shards: u32) -> Resul
     let cache = std::env::var_os("NCUGATE_CACHE").map(PathBuf::from).or_else(|| phase.build.cache.clone());
     let cache = match cache {
         Some(cache) => absolute(cache)?,
-        None => absolute(&args.jobs)?.join("cache"),
+        None => absolute(JOBS)?.join("cache"),
     };
     Ok(Work {
         phase: phase.name.clone(),

@@ -1,4 +1,4 @@
-//! Restrictions of `check --confined`, for phases that an agent chose (`agent serve`): `check` runs no program that the phase names, and
+//! Restrictions of `check --confined`, for phases that an agent chose (`agent call`): `check` runs no program that the phase names, and
 //! opens no file outside the project.
 
 use super::CommandError;

@@ -1,11 +1,12 @@
 //! Errors of commands, how they are printed, and their exit statuses.
 
 use super::verbosity;
+use crate::cli::replacement;
 use crate::console::warn;
 use crate::exit::Outcome;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use ncugate_campaign::search::{AttemptError, ChosenError, SearchError};
-use ncugate_campaign::{BaseError, BisectError, CalibrationError, CampaignError, LiveError, ProgramProfileError};
+use ncugate_campaign::{BaseError, CalibrationError, CampaignError, LiveError, ProgramProfileError};
 use ncugate_cuda::build::BuildError;
 use ncugate_cuda::host::{InputArraysError, MeasureError, NullTestError, WorkError};
 use ncugate_exchange::submit::SubmitError;
@@ -125,9 +126,6 @@ pub enum CommandError {
     /// The base cannot be measured.
     #[error(transparent)]
     Base(#[from] BaseError),
-    /// Commits cannot be bisected.
-    #[error(transparent)]
-    Bisect(BisectError),
     /// A measurement ended early, and its records cannot be judged.
     #[error(transparent)]
     Unjudged(LiveError),
@@ -164,16 +162,6 @@ impl From<LiveError> for CommandError {
             LiveError::Judge(error) => error.into(),
             LiveError::Store(error) => Self::Store(error),
             unjudged @ LiveError::Unjudged { .. } => Self::Unjudged(unjudged),
-        }
-    }
-}
-
-impl From<BisectError> for CommandError {
-    fn from(error: BisectError) -> Self {
-        match error {
-            BisectError::Base(error) => Self::Base(error),
-            BisectError::Live(error) => error.into(),
-            other => Self::Bisect(other),
         }
     }
 }
@@ -230,11 +218,7 @@ impl CommandError {
             }
             Self::Import(_) => Outcome::Usage,
             Self::Base(BaseError::NoRepository { .. } | BaseError::NoCommit { .. }) => Outcome::Usage,
-            Self::Bisect(BisectError::NoCommit { .. } | BisectError::NotAncestor { .. } | BisectError::Phase(_)) => {
-                Outcome::Usage
-            }
             Self::Campaign(_)
-            | Self::Bisect(_)
             | Self::Judge(_)
             | Self::Store(_)
             | Self::Merge(_)
@@ -292,6 +276,9 @@ pub fn report_usage(error: &clap::Error) -> Outcome {
     let mut text = if verbosity::colours_errors() { text.ansi().to_string() } else { text.to_string() };
     if let Some(variant) = variant_of_explain(error) {
         text = format!("{}\nhint: `--variant {variant}` explains that variant", text.trim_end());
+    }
+    if let Some(instead) = replacement(error) {
+        text = format!("{}\nhint: it was removed; use {instead}", text.trim_end());
     }
     warn(text.trim_end());
     Outcome::Usage

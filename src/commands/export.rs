@@ -19,8 +19,6 @@ use ncugate_report::{RunSource, assemble};
 use std::io::{IsTerminal, Write, stdout};
 use std::path::{Path, PathBuf};
 
-const NOT_FOR_TERMINALS: &str = "this format is not for a terminal; name a file with --output";
-
 /// Writes the file. Of a dispatch table the status is the verdict of its run.
 pub fn export(args: &ExportArgs, today: Date, out: &mut Output) -> Result<Outcome, CommandError> {
     let run = match args.paths.as_slice() {
@@ -32,12 +30,12 @@ pub fn export(args: &ExportArgs, today: Date, out: &mut Output) -> Result<Outcom
         ExportFormat::Json => TableFormat::Json,
         ExportFormat::Parquet => TableFormat::Parquet,
         ExportFormat::Arrow => TableFormat::Arrow,
-        ExportFormat::Perfetto => return trace(run.as_deref(), args, out),
         ExportFormat::DispatchHeader => return dispatch_table(run, args, DispatchFormat::Header, today, out),
         ExportFormat::DispatchJson => return dispatch_table(run, args, DispatchFormat::Json, today, out),
     };
     if args.output.is_none() && matches!(format, TableFormat::Parquet | TableFormat::Arrow) && stdout().is_terminal() {
-        return Err(CommandError::Usage(NOT_FOR_TERMINALS.to_owned()));
+        let what = "this format is not for a terminal; name a file with --output";
+        return Err(CommandError::Usage(what.to_owned()));
     }
     match run {
         Some(folder) if args.wide => metrics(&reports_of(&folder), args, format, out)?,
@@ -73,21 +71,6 @@ fn table(
             Ok(out.machine().write_all(&bytes)?)
         }
     }
-}
-
-/// Writes a trace of the launches of reports, or of all reports of a run.
-fn trace(run: Option<&Path>, args: &ExportArgs, out: &mut Output) -> Result<Outcome, CommandError> {
-    if args.wide {
-        return Err(CommandError::Usage("--wide is for tables".to_owned()));
-    }
-    if args.output.is_none() && stdout().is_terminal() {
-        return Err(CommandError::Usage(NOT_FOR_TERMINALS.to_owned()));
-    }
-    let shown = ShowContent::Trace { output: args.output.clone().unwrap_or_else(|| PathBuf::from("-")) };
-    let paths = run.map_or_else(|| args.paths.clone(), |folder| reports_of(folder).to_vec());
-    let request = request(&paths, &args.launches, &args.metrics, shown);
-    show::show(&request, &mut out.machine())?;
-    Ok(Outcome::Passed)
 }
 
 /// The reports of a run, as a glob.

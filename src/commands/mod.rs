@@ -1,13 +1,13 @@
 //! One file per subcommand: parses, calls, prints.
 
 mod attempt;
-mod bisect;
 mod browser;
 mod calibrate;
+mod call;
 mod check;
 mod cluster;
 mod compare;
-mod complete;
+mod completions;
 mod conclude;
 mod confinement;
 mod demo;
@@ -20,11 +20,9 @@ mod gate;
 mod history;
 mod init;
 mod inputs;
-mod install;
 mod leaderboard;
 mod library;
 mod list;
-mod mcp;
 mod measure;
 mod merge;
 mod next;
@@ -101,13 +99,12 @@ fn act(command: &Command, invocation: &Invocation, out: &mut Output) -> Result<O
         Command::Doctor(args) => doctor::doctor(args, out),
         Command::Agent(AgentCommand::Try(args)) => attempt::attempt(args, invocation, out),
         Command::Agent(AgentCommand::Next(args)) => next::next_steps(args, today, out),
-        Command::Agent(AgentCommand::Serve) => mcp::mcp(io::BufReader::new(io::stdin()), out),
+        Command::Agent(AgentCommand::Tools) => call::tools(out),
+        Command::Agent(AgentCommand::Call(args)) => call::call(args, out),
         Command::Cluster(ClusterCommand::Merge(args)) => merge::merge(args, invocation, out),
         Command::Cluster(ClusterCommand::Slurm(args)) => cluster::slurm(args, invocation, out),
-        Command::Cluster(ClusterCommand::Hq(args)) => cluster::hyper_queue(args, invocation, out),
         Command::Problem(ProblemCommand::Import(command)) => problem_import::import(command, out),
         Command::Problem(ProblemCommand::Export(command)) => problem_export::export(command, today, out),
-        Command::Bisect(args) | Command::Tools(ToolsCommand::Bisect(args)) => bisect::bisect(args, invocation, out),
         Command::Tools(ToolsCommand::Occupancy(args)) => occupancy::occupancy(args, out),
         Command::Tools(ToolsCommand::Calibrate(args)) => calibrate::calibrate(args, invocation, out),
         Command::Tools(ToolsCommand::Profile(args)) => profile::profile(args, out),
@@ -115,13 +112,11 @@ fn act(command: &Command, invocation: &Invocation, out: &mut Output) -> Result<O
         Command::Tools(ToolsCommand::Redact(args)) => redact::redact(args, out),
         Command::Tools(ToolsCommand::VerifyTuning(args)) => verify_tuning::verify_tuning(args, invocation, out),
         Command::Tools(ToolsCommand::Schema(args)) => schema::schema(args, out),
-        Command::Tools(ToolsCommand::Completions(args)) => install::completions(args, out),
-        Command::Tools(ToolsCommand::Man(args)) => install::man(args, out),
+        Command::Tools(ToolsCommand::Completions(args)) => completions::completions(args, out),
         Command::Guard => {
             process::guard(io::stdin().lock())?;
             Ok(Outcome::Passed)
         }
-        Command::Complete(args) => complete::complete(args, today, out),
         Command::Worker(args) => worker::worker(args),
     }
 }

@@ -6,7 +6,7 @@ use crate::console::Output;
 use crate::exit::Outcome;
 use ncugate_model::ComputeCapability;
 use ncugate_model::occupancy::{Chip, Demand};
-use ncugate_report::occupancy_table::{ClusterRequest, occupancy_answer, occupancy_text};
+use ncugate_report::occupancy_table::{occupancy_answer, occupancy_text};
 use std::io::Write;
 
 /// Prints the occupancy for the given resources.
@@ -26,9 +26,10 @@ pub fn occupancy(args: &OccupancyArgs, out: &mut Output) -> Result<Outcome, Comm
         static_shared: args.smem,
         dynamic_shared: 0,
         threads: args.block,
-        barriers: args.barriers,
+        // `__syncthreads`
+        barriers: 1,
     };
-    let answer = occupancy_answer(&chip, &demand, ClusterRequest { blocks: args.cluster, sms: args.sms });
+    let answer = occupancy_answer(&chip, &demand);
     match args.format {
         OutputFormat::Text => write!(out, "{}", occupancy_text(&chip, &answer))?,
         OutputFormat::Json => {

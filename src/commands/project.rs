@@ -2,9 +2,7 @@
 
 use super::CommandError;
 use super::run_name::{FileKind, is_path};
-use crate::cli::{
-    AgentCommand, ClusterCommand, Command, FolderArgs, HyperQueueArgs, OutputArgs, RunArgs, SlurmArgs, ToolsCommand,
-};
+use crate::cli::{AgentCommand, ClusterCommand, Command, FolderArgs, OutputArgs, RunArgs, SlurmArgs, ToolsCommand};
 use crate::invocation::Invocation;
 use ncugate_phase::config::{self, Phase, Project};
 use std::path::{Path, PathBuf};
@@ -35,11 +33,8 @@ pub fn settle(command: &mut Command, invocation: &Invocation) -> Result<(), Comm
             let named = args.paths.iter_mut().filter(|path| is_path(path));
             (&args.config, paths(&mut args.folders, &mut args.saying).into_iter().chain(named).collect())
         }
-        Command::Cluster(
-            ClusterCommand::Slurm(SlurmArgs { submit, .. }) | ClusterCommand::Hq(HyperQueueArgs { submit, .. }),
-        ) => (&submit.config, vec![&mut submit.folders.profiles, &mut submit.folders.reports, &mut submit.jobs]),
-        Command::Bisect(args) | Command::Tools(ToolsCommand::Bisect(args)) => {
-            (&args.config, paths(&mut args.folders, &mut args.saying))
+        Command::Cluster(ClusterCommand::Slurm(SlurmArgs { submit, .. })) => {
+            (&submit.config, vec![&mut submit.folders.profiles, &mut submit.folders.reports])
         }
         Command::Tools(ToolsCommand::VerifyTuning(args)) => {
             (&args.phase, vec![&mut args.folders.profiles, &mut args.folders.reports])
@@ -65,7 +60,7 @@ fn settle_paths(config: &Path, paths: Vec<&mut PathBuf>, here: &Path) -> Result<
         return Ok(());
     }
     for path in paths.into_iter().filter(|path| path.is_relative()) {
-        let of_root = ["profiles", "reports", "jobs"].map(Path::new).contains(&path.as_path());
+        let of_root = ["profiles", "reports"].map(Path::new).contains(&path.as_path());
         *path = if of_root { root.join(&path) } else { here.join(&path) };
     }
     Ok(())

@@ -84,7 +84,7 @@ impl Repository {
     }
 }
 
-pub fn words(text: &str) -> String {
+fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

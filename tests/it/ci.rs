@@ -427,3 +427,57 @@ fn the_action_fetches_its_release_or_builds_from_source() {
     let (built, _) = installed(&place, &version);
     assert!(built.status == Some(0) && built.stdout.contains("built"), "no such release: {built:?}");
 }
+
+/// A tree with one crate, and its limits.
+fn counted(limits: Option<&str>, arguments: &[&str]) -> (Place, Finished) {
+    let place = Place::new();
+    place.write("src/lib.rs", "//! A crate.\n\nmod tests;\n/* a\ncomment */\npub fn f() {} // f\n");
+    let crates = [
+        ("crates/one/src/lib.rs", "#[cfg(test)]\nmod tests;\npub struct Wheel;\n"),
+        ("crates/one/src/tests.rs", "fn test() {}\n"),
+        ("crates/one/src/tests/every.toml", "[test]\n"),
+        ("crates/one/src/rules.toml", "# rules\n[rule]\nname = \"a\"\n\n"),
+        (
+            "crates/one/src/host.py",
+            "\"\"\"A module.\"\"\"\n\nimport os  # for a path\n\n\ndef f():\n    \"\"\"A function.\"\"\"\n    # none\n    return os\n",
+        ),
+        ("templates/page.html", "{# a page #}\n<!-- a\ncomment -->\n<p></p>\n"),
+        ("templates/page.css", "/* a page */\np {\n}\n"),
+        ("templates/page.js", "// a page\nlet a = 1;\n"),
+        ("python/ncugate/__init__.py", "a = 1\n"),
+        (".ci/run", ""),
+    ];
+    for (path, text) in crates {
+        place.write(path, text);
+    }
+    if let Some(limits) = limits {
+        place.write(".ci/lines", limits);
+    }
+    let mut command = Program::new(root().join(".ci/count"));
+    let finished = Finished::of(command.args(arguments).arg(place.path()));
+    (place, finished)
+}
+
+#[test]
+fn a_crate_with_more_lines_than_its_number_fails() {
+    if !is_here("python3") {
+        return;
+    }
+    let (place, written) = counted(None, &["--write"]);
+    assert_eq!(written.status, Some(0), "{written:?}");
+    let lines = std::fs::read_to_string(place.path().join(".ci/lines")).unwrap();
+    let rows: Vec<Vec<&str>> =
+        lines.lines().filter(|line| !line.starts_with('#')).map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows, [["ncugate", "2"], ["ncugate-report", "4"], ["one", "6"], ["python", "1"]]);
+    assert_eq!(counted(Some(&lines), &[]).1.status, Some(0));
+    for (limits, said) in [
+        (lines.replace("6", "5"), "one: 6 lines, 5 are allowed"),
+        (lines.replace("python", "other"), "python: is in the tree only"),
+        (lines.clone() + "gone 9\n", "gone: is in .ci/lines only"),
+    ] {
+        let (_, failed) = counted(Some(&limits), &[]);
+        assert!(failed.status == Some(1) && failed.stderr.contains(said), "{failed:?}");
+    }
+    let (_, unknown) = counted(None, &[]);
+    assert!(unknown.status == Some(1) && unknown.stderr.contains(".ci/lines is missing"), "{unknown:?}");
+}

@@ -148,6 +148,17 @@ impl Place {
         Finished::of(&mut self.ncugate(args))
     }
 
+    /// The program as an agent calls a tool.
+    pub fn agent_call(&self, tool: &str, arguments: &serde_json::Value) -> Program {
+        let mut command = self.ncugate(&["agent", "call", tool]);
+        command.write_stdin(arguments.to_string());
+        command
+    }
+
+    pub fn call(&self, tool: &str, arguments: &serde_json::Value) -> Finished {
+        Finished::of(&mut self.agent_call(tool, arguments))
+    }
+
     /// Runs it at the root of the repository and writes reports to this folder.
     pub fn run_at_root(&self, args: &[&str]) -> Finished {
         let reports = self.folder.path().join("reports");

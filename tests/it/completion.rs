@@ -10,34 +10,28 @@ fn script(place: &Place, shell: &str) -> PathBuf {
     place.write(&format!("ncugate.{shell}"), &printed.stdout)
 }
 
-/// Runs the function of bash on a line as readline does, at the root of the repository; gives the inserted words.
-fn completed(line: &str) -> Vec<String> {
+/// Calls the function of bash for the last word as readline does; gives the inserted words.
+fn completed(words: &[&str]) -> Vec<String> {
     let place = Place::new();
     let script = script(&place, "bash");
+    let [.., before, last] = words else { panic!("{words:?}") };
     let program = format!(
-        "source '{}'; COMP_LINE='{line}'; COMP_POINT=${{#COMP_LINE}}; COMP_WORDS=('{}'); _ncugate; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+        "source '{}'; COMP_WORDS=({}); COMP_CWORD={}; _ncugate ncugate '{last}' '{before}'; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
         script.display(),
-        binary().display()
+        words.join(" "),
+        words.len() - 1,
     );
-    let finished = Finished::of(Program::new("bash").args(["--norc", "-c", &program]).current_dir(root()));
+    let finished = Finished::of(Program::new("bash").args(["--norc", "-c", &program]));
     assert!(finished.status == Some(0) && finished.stderr.is_empty(), "{finished:?}");
     finished.stdout.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 
 #[test]
-fn bash_completes_commands_phases_runs_metrics_and_variants() {
-    assert_eq!(completed("ncugate exp"), ["explain", "export"]);
-    assert_eq!(completed("ncugate run configs/sdpa"), ["configs/sdpa_fast.toml", "configs/sdpa_fast_causal.toml"]);
-    assert_eq!(completed("ncugate show lat"), ["latest"]);
-    assert_eq!(completed("ncugate page soft"), ["softmax"]);
-    assert_eq!(completed("ncugate show r.ncu-rep --metric achieved"), ["achieved_occupancy"]);
-    assert_eq!(completed("ncugate explain inversion --variant bank"), ["bank_conflicts"]);
-    // readline replaces what follows the last `=`
-    let variants = completed("ncugate explain softmax --variant THREADS=128,ROWS_PER_BLOCK=1");
-    assert_eq!(variants, ["1,VEC=1", "1,VEC=4"]);
-    assert_eq!(completed("ncugate export softmax --to=disp"), ["dispatch-header", "dispatch-json"]);
-    assert!(completed("ncugate ").contains(&"demo".to_owned()));
-    assert!(completed("ncugate show no/such/fi").is_empty(), "bash completes files by itself");
+fn bash_completes_commands_options_and_fixed_values() {
+    assert_eq!(completed(&["ncugate", "exp"]), ["explain", "export"]);
+    assert_eq!(completed(&["ncugate", "tools", "occ"]), ["occupancy"]);
+    assert_eq!(completed(&["ncugate", "run", "configs/softmax.toml", "--sou"]), ["--source"]);
+    assert_eq!(completed(&["ncugate", "export", "softmax", "--to", "disp"]), ["dispatch-header", "dispatch-json"]);
 }
 
 /// A terminal, a prompt and the Tab key. `script` of util-linux gives bash a terminal.
@@ -47,7 +41,7 @@ fn bash_completes_at_a_prompt() {
     let script = script(&place, "bash");
     let folder = binary().parent().unwrap().display();
     let typed = format!(
-        "PS1='$ '; PATH={folder}:$PATH; source '{}'\nncugate show lat\t\u{1}echo typed: \nexit\n",
+        "PS1='$ '; PATH={folder}:$PATH; source '{}'\nncugate leader\t\u{1}echo typed: \nexit\n",
         script.display()
     );
     let mut terminal = Program::new("script");
@@ -57,7 +51,7 @@ fn bash_completes_at_a_prompt() {
         return;
     }
     let finished = Finished::of(terminal.write_stdin(typed));
-    assert!(finished.stdout.contains("typed: ncugate show latest"), "{finished:?}");
+    assert!(finished.stdout.contains("typed: ncugate leaderboard"), "{finished:?}");
 }
 
 #[test]

@@ -305,10 +305,6 @@ fn settings_of_git_run_nothing_where_git_is_needed() {
     let manifest: serde_json::Value = serde_json::from_str(&fs::read_to_string(manifest).unwrap()).unwrap();
     let dirty = |manifest: &serde_json::Value| manifest["git"]["dirty"].clone();
     assert_eq!(dirty(&manifest), false, "the files are those of the commit, though newer: {manifest}");
-    let mut command = repository.place.ncugate(&["bisect", "HEAD~1", "HEAD", "phase.toml", "--format", "json"]);
-    let bisected = Finished::of(command.envs(repository.variables.clone()).timeout(Duration::from_secs(200)));
-    assert_eq!(trap.sprung(), "", "{bisected:?}");
-    assert!(bisected.stdout.contains("slower (A, "), "{bisected:?}");
 }
 
 /// Ways of a source to read or to claim a file, with `@` in place of its path.

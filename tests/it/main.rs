@@ -48,7 +48,6 @@ mod occupancies;
 mod pages;
 mod passes;
 mod paths;
-mod perfetto;
 mod phrases;
 mod plugin;
 mod poison;

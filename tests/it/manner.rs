@@ -54,7 +54,6 @@ fn commands_that_write_list_their_files_as_json() {
     let small = place.write("small.toml", &small).display().to_string();
     let inputs = json(&place, &["tools", "inputs", &small, "-o", &at("inputs"), "--format", "json"]);
     assert!(inputs["arrays"].as_u64().unwrap() > 1, "{inputs}");
-    assert!(json(&place, &["tools", "man", &at("man"), "--format", "json"])["files"].as_array().unwrap().len() > 10);
     let slurm = json(&place, &["cluster", "slurm", "configs/softmax.toml", "--dry-run", "--format", "json"]);
     assert!(slurm["scripts"][0]["text"].as_str().unwrap().contains("#SBATCH"), "{slurm}");
     let table = json(&place, &["export", run, "--to", "json"]);
@@ -116,4 +115,29 @@ fn quiet_prints_only_the_verdict_and_colours_follow_the_option() {
     place.write("wrong.toml", "[phase]\nname = 3\n");
     let wrong = place.run(&["--color", "always", "check", "wrong.toml"]);
     assert!(wrong.status == Some(2) && wrong.stderr.contains('\u{1b}'), "{wrong:?}");
+}
+
+#[test]
+fn a_removed_command_or_value_names_what_replaces_it() {
+    let place = Place::new();
+    for (args, instead) in [
+        (&["bisect", "v1.0", "main", "phase.toml"][..], "git bisect run ncugate run CONFIG"),
+        (&["tools", "bisect", "v1.0", "main", "phase.toml"], "--bisect-status"),
+        (&["export", "latest", "--to", "perfetto"], "--to json --wide"),
+        (&["cluster", "hq", "phase.toml"], "--shard I/N"),
+        (&["agent", "serve"], "ncugate-mcp"),
+        (&["tools", "man", "man"], "ncugate help COMMAND"),
+        (&["complete", "--", "r"], "tools completions SHELL"),
+        (&["cluster", "slurm", "phase.toml", "--jobs", "elsewhere"], "the folder `jobs` of the project"),
+        (&["agent", "try", "phase.toml", "--source", "a.cu", "--parent", "1"], "the best so far"),
+        (&["tools", "occupancy", "--cc", "9.0", "--cluster", "2"], "ncugate check CONFIG"),
+    ] {
+        let finished = place.run(args);
+        assert_eq!(finished.status, Some(2), "{finished:?}");
+        assert!(finished.stderr.contains("it was removed; use ") && finished.stderr.contains(instead), "{finished:?}");
+    }
+    for args in [&["bisection"][..], &["run", "phase.toml", "--jobs", "1"]] {
+        let unknown = place.run(args);
+        assert!(unknown.status == Some(2) && !unknown.stderr.contains("removed"), "{unknown:?}");
+    }
 }

@@ -193,7 +193,7 @@ fn a_report_is_not_replaced_by_its_own_page_or_table() {
         &["page", "x.ncu-rep", "-o", "x.ncu-rep"][..],
         &["page", "x.ncu-rep", "x.ncu-rep", "-o", "./x.ncu-rep"],
         &["export", "x.ncu-rep", "--to", "csv", "-o", "x.ncu-rep"],
-        &["export", "*.ncu-rep", "--to", "perfetto", "-o", "x.ncu-rep"],
+        &["export", "*.ncu-rep", "--to", "json", "-o", "x.ncu-rep"],
     ] {
         let finished = place.run(args);
         assert_eq!(finished.status, Some(2), "{finished:?}");

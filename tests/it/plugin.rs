@@ -1,6 +1,6 @@
 //! The plugin of an agent: its manifests, its skill and its server agree with the program.
 
-use crate::command::{Place, Program, binary, root};
+use crate::command::{Place, root};
 use serde_json::Value;
 
 fn manifest(name: &str) -> Value {
@@ -17,13 +17,12 @@ fn a_marketplace_finds_the_plugin_its_skill_and_its_server() {
     assert!(source.join(".claude-plugin/plugin.json").is_file() && market["owner"]["name"].is_string());
 
     let server = &plugin["mcpServers"]["ncugate"];
-    assert_eq!(server["command"].as_str(), binary().file_name().unwrap().to_str());
-    let args: Vec<&str> = server["args"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
-    let place = Place::new();
-    let mut command: Program = place.ncugate(&args);
-    let served = command.write_stdin("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n").output().unwrap();
-    let answer: Value = serde_json::from_slice(&served.stdout).unwrap();
-    let tools = answer["result"]["tools"].as_array().unwrap();
+    let project = std::fs::read_to_string(root().join("python/pyproject.toml")).unwrap();
+    let project: toml::Table = project.parse().unwrap();
+    let command = server["command"].as_str().unwrap();
+    assert!(project["project"]["scripts"].as_table().unwrap().contains_key(command), "{command}");
+    let tools: Value = serde_json::from_str(&Place::new().run(&["agent", "tools"]).stdout).unwrap();
+    let tools = tools.as_array().unwrap();
 
     let skill = std::fs::read_to_string(source.join("skills/ncugate/SKILL.md")).unwrap();
     let (head, body) = skill.strip_prefix("---\n").unwrap().split_once("\n---\n").unwrap();

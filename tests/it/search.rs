@@ -1,4 +1,4 @@
-//! `ncugate agent next`, `try` and `serve` through the real binary.
+//! `ncugate agent next`, `try` and `call` through the real binary.
 
 use crate::command::{Place, binary, is_here, root};
 use crate::live::machine_that_counts;
@@ -58,31 +58,26 @@ fn a_candidate_without_a_gpu_is_a_matter_of_the_environment_and_not_of_the_histo
 }
 
 #[test]
-fn an_agent_is_served_over_standard_input_and_output() {
+fn an_agent_calls_a_tool_by_standard_input_and_output() {
     let place = Place::new();
     place.copy("profiles/softmax/h200");
-    let messages = concat!(
-        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}"#,
-        "\n",
-        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
-        "\n",
-        r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"next","arguments":{"run":"profiles/softmax/h200"}}}"#,
-        "\n",
-        r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"next","arguments":{"run":"nowhere"}}}"#,
-        "\n",
-    );
-    let run = crate::command::Finished::of(place.ncugate(&["agent", "serve"]).write_stdin(messages));
-    assert_eq!(run.status, Some(0), "{}", run.stderr);
-    let answers: Vec<serde_json::Value> = run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(answers.len(), 3, "{}", run.stdout);
-    assert_eq!(answers[1].pointer("/result/isError"), Some(&false.into()), "{}", answers[1]);
-    let text = answers[1].pointer("/result/content/0/text").unwrap().as_str().unwrap();
+    let next = |run: &str| place.call("next", &serde_json::json!({ "run": run }));
+    let advised = next("profiles/softmax/h200");
+    let answer: serde_json::Value = serde_json::from_str(&advised.stdout).unwrap();
+    assert_eq!((advised.status, &answer["isError"]), (Some(0), &false.into()), "{advised:?}");
+    let text = answer.pointer("/content/0/text").unwrap().as_str().unwrap();
     assert!(serde_json::from_str::<serde_json::Value>(text).unwrap()["verdict"].is_string());
-    assert_eq!(answers[2].pointer("/result/isError"), Some(&true.into()));
+    let failed = next("nowhere");
+    let answer: serde_json::Value = serde_json::from_str(&failed.stdout).unwrap();
+    assert_eq!((failed.status, &answer["isError"]), (Some(2), &true.into()), "{failed:?}");
+    for (tool, arguments) in [("next", "[]"), ("next", ""), ("next", "{\"run\": 1}"), ("worker", "{}")] {
+        let refused = crate::command::Finished::of(place.ncugate(&["agent", "call", tool]).write_stdin(arguments));
+        assert!(refused.status == Some(2) && refused.stdout.is_empty(), "{refused:?}");
+    }
 }
 
 #[test]
-fn an_agent_measures_tries_and_reads_over_the_protocol() {
+fn an_agent_measures_tries_and_reads_by_calls() {
     let (place, mut variables) = machine_that_counts(&["copy_honest"], "rounds = 60");
     let phase = std::fs::read_to_string(place.path().join("phase.toml")).unwrap();
     let (head, tail) = phase.split_once("[[variant]]").unwrap();
@@ -104,21 +99,22 @@ fn an_agent_measures_tries_and_reads_over_the_protocol() {
         ["show", { "path": "counted.ncu-rep" }],
         ["run", { "config": "none.toml" }],
     ]);
-    let message = |(id, call): (usize, &serde_json::Value)| {
-        let params = serde_json::json!({ "name": call[0], "arguments": call[1] });
-        format!("{}\n", serde_json::json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }))
-    };
-    let messages: String = calls.as_array().unwrap().iter().enumerate().map(message).collect();
-    let mut command = place.ncugate(&["agent", "serve"]);
-    command.envs(variables).write_stdin(messages).timeout(Duration::from_secs(100));
-    let served = crate::command::Finished::of(&mut command);
-    let results: Vec<serde_json::Value> = served
-        .stdout
-        .lines()
-        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["result"]["structuredContent"].take())
+    let results: Vec<serde_json::Value> = calls
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|call| {
+            let mut command = place.agent_call(call[0].as_str().unwrap(), &call[1]);
+            let called =
+                crate::command::Finished::of(command.envs(variables.clone()).timeout(Duration::from_secs(100)));
+            let mut result: serde_json::Value =
+                serde_json::from_str(&called.stdout).unwrap_or_else(|error| panic!("{error}: {called:?}"));
+            assert_eq!(result["structuredContent"]["status"], called.status.unwrap(), "{called:?}");
+            result["structuredContent"].take()
+        })
         .collect();
     let [run, tried, shown, explained, metric, compared, report, refused] = results.as_slice() else {
-        panic!("{served:?}")
+        panic!("{results:?}")
     };
     assert_eq!((&run["status"], &run["answer"]["verdict"]), (&0.into(), &"pass".into()), "{run}");
     let selected = run["answer"]["selected"].as_str().unwrap();
@@ -208,7 +204,7 @@ fn the_scripted_agent_makes_a_kernel_faster_in_two_calls() {
     command.current_dir(place.path()).envs(variables).timeout(Duration::from_secs(100));
     let finished = crate::command::Finished::of(&mut command);
     assert_eq!(finished.status, Some(0), "{finished:?}");
-    assert!(finished.stdout.contains("2 calls, 3 requests"), "{}", finished.stdout);
+    assert!(finished.stdout.contains("2 calls; "), "{}", finished.stdout);
 }
 
 #[test]
@@ -287,40 +283,9 @@ fn a_search_is_run_from_its_phase_and_its_winner_is_confirmed() {
     );
 }
 
-/// A server for an agent, with its standard input and output.
-struct Server {
-    child: std::process::Child,
-    lines: std::io::Lines<std::io::BufReader<std::process::ChildStdout>>,
-}
-
-impl Server {
-    fn start(place: &Place, path: &str) -> Self {
-        let mut command = std::process::Command::new(binary());
-        command.args(["agent", "serve"]).current_dir(place.path()).env("PATH", path).env_remove("CUDA_HOME");
-        command.env("NCUGATE_CACHE", place.path().join("cache")).env("CUDA_VISIBLE_DEVICES", "");
-        command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
-        Self { child, lines }
-    }
-
-    fn say(&mut self, message: &serde_json::Value) {
-        use std::io::Write as _;
-        writeln!(self.child.stdin.as_mut().unwrap(), "{message}").unwrap();
-    }
-
-    fn check(&mut self, id: u32, config: &str) {
-        let params = serde_json::json!({"name": "check", "arguments": {"config": config}});
-        self.say(&serde_json::json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}));
-    }
-
-    fn answer(&mut self) -> serde_json::Value {
-        serde_json::from_str(&self.lines.next().unwrap().unwrap()).unwrap()
-    }
-}
-
+/// A server of the protocol ends a cancelled call by a signal.
 #[test]
-fn an_agent_is_answered_while_a_call_works_and_a_cancelled_call_ends() {
+fn a_call_that_is_ended_leaves_no_compiler() {
     let place = Place::new();
     let seconds = "40.0404";
     let nvcc = format!(
@@ -332,20 +297,17 @@ fn an_agent_is_answered_while_a_call_works_and_a_cancelled_call_ends() {
     let variant = "[[variant]]\nname = \"copy\"\nparams = { THREADS = 128 }\n";
     place.write("phase.toml", &format!("{}{variant}{gate}", include_str!("../data/copy.toml")));
     let path = format!("{}:{}", place.path().join("bin").display(), std::env::var("PATH").unwrap());
-    let mut server = Server::start(&place, &path);
-    server.check(1, "phase.toml");
+    let mut command = std::process::Command::new(binary());
+    command.args(["agent", "call", "check"]).current_dir(place.path()).env("PATH", path).env_remove("CUDA_HOME");
+    command.env("NCUGATE_CACHE", place.path().join("cache")).env("CUDA_VISIBLE_DEVICES", "");
+    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null());
+    let mut child = command.spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"{\"config\": \"phase.toml\"}").unwrap();
     crate::command::wait_for("nvcc was started", || place.path().join("started").exists());
-    server.check(2, "phase.toml");
-    server.say(&serde_json::json!({"jsonrpc": "2.0", "id": 3, "method": "ping"}));
-    assert_eq!(server.answer()["id"], 3, "while a call works");
-    let cancel = |id: u32| serde_json::json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});
-    server.say(&cancel(2));
-    server.say(&cancel(1));
+    let pid = nix::unistd::Pid::from_raw(child.id().cast_signed());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
     crate::command::wait_for("the call is ended", || !crate::safety::runs(seconds));
-    server.say(&serde_json::json!({"jsonrpc": "2.0", "id": 4, "method": "ping"}));
-    assert_eq!(server.answer()["id"], 4, "neither call is answered");
-    drop(server.child.stdin.take());
-    assert!(server.lines.next().is_none() && server.child.wait().unwrap().success());
+    assert!(!child.wait().unwrap().success());
 }
 
 #[test]
@@ -380,20 +342,24 @@ fn an_agent_runs_no_program_by_a_check_and_leaves_its_folder_by_none() {
         assert_ne!(text, phase, "{name}");
         place.write(&format!("{name}.toml"), &text);
         let path = format!("{}:{}", place.path().display(), std::env::var("PATH").unwrap());
-        let mut server = Server::start(&place, &path);
-        server.check(1, &format!("{name}.toml"));
-        let answer = server.answer();
-        let result = &answer["result"]["structuredContent"];
+        let check = |config: &str| {
+            let arguments = serde_json::json!({ "config": config });
+            let mut command = place.agent_call("check", &arguments);
+            crate::command::Finished::of(command.env("PATH", &path).env_remove("CUDA_HOME"))
+        };
+        let checked = check(&format!("{name}.toml"));
+        let answer: serde_json::Value =
+            serde_json::from_str(&checked.stdout).unwrap_or_else(|error| panic!("{error}: {checked:?}"));
+        let result = &answer["structuredContent"];
         assert_eq!(result["status"], 2, "{name}: {answer}");
         assert!(result["stderr"].as_str().unwrap().contains(said), "{name}: {answer}");
         for elsewhere in ["link/phase.toml", outside.path().join("phase.toml").to_str().unwrap(), "../phase.toml"] {
-            server.check(2, elsewhere);
-            let refused = server.answer();
-            let said = refused["error"]["message"].as_str().unwrap();
-            assert!(said.contains("is outside the working directory"), "{elsewhere}: {refused}");
+            let refused = check(elsewhere);
+            assert!(
+                refused.status == Some(2) && refused.stderr.contains("is outside the working directory"),
+                "{elsewhere}: {refused:?}"
+            );
         }
-        drop(server.child.stdin.take());
-        assert!(server.child.wait().unwrap().success());
         assert!(!place.path().join("EXECUTED").exists(), "{name}");
     }
 }
@@ -405,10 +371,8 @@ fn an_agent_reads_no_run_that_a_name_leads_out_to() {
     std::fs::create_dir(outside.path().join("softmax")).unwrap();
     let (kept, moved) = (place.path().join("profiles/softmax/h200"), outside.path().join("softmax/h200"));
     let next = |run: &str| {
-        let message = format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"next","arguments":{{"run":"{run}"}}}}}}"#
-        );
-        crate::command::Finished::of(place.ncugate(&["agent", "serve"]).write_stdin(message + "\n")).stdout
+        let called = place.call("next", &serde_json::json!({ "run": run }));
+        called.stdout + &called.stderr
     };
     assert!(next("softmax").contains("findings"), "a run in the folder of runs has a name");
     assert!(std::process::Command::new("cp").arg("-r").args([&kept, &moved]).status().unwrap().success());

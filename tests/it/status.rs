@@ -160,6 +160,27 @@ fn status_4_when_a_required_gate_is_inconclusive() {
     assert_eq!(gate(&place, &folder, &uncounted).status, Some(4), "a gate on unprofiled counters does not pass");
 }
 
+/// `git bisect run` takes 1 to 127 but 125 as bad: noise must not name a commit.
+#[test]
+fn noise_skips_a_commit_that_git_bisects() {
+    let place = Place::new();
+    for path in ["kernels/softmax", "profiles/softmax/h200", "configs/softmax.toml"] {
+        place.copy(path);
+    }
+    let text = std::fs::read_to_string(place.path().join("configs/softmax.toml")).unwrap();
+    let text = text.replace("shapes = [\"narrow\", \"wide\"]", "shapes = [\"wide\"]");
+    let other = "[[gate]]\nname = \"narrow\"\nrequire = \"latency_p50 <= 9 * baseline.latency_p50\"\nshapes = [\"narrow\"]\nlevel = \"advisory\"\n";
+    // the recording has 0.7438 times the median of its baseline, and resolves 0.004
+    for (limit, status, skipped) in [("1.02", 0, 0), ("0.7", 1, 1), ("0.7444", 4, 125)] {
+        let moved = text.replace("1.02 * baseline", &format!("{limit} * baseline"));
+        place.write("configs/softmax.toml", &format!("{moved}{other}"));
+        let args = ["run", "configs/softmax.toml", "--source", "recorded", "--bisect-status"];
+        let [usual, bisecting] = [place.run(&args[..4]), place.run(&args)];
+        assert_eq!((usual.status, bisecting.status), (Some(status), Some(skipped)), "{limit}: {bisecting:?}");
+        assert_eq!(bisecting.stdout.contains("noise: needs more rounds"), skipped == 125, "{bisecting:?}");
+    }
+}
+
 /// Appends records, which override earlier ones.
 fn append(file: &Path, records: &[impl Serialize]) {
     let lines: String = records.iter().map(|record| serde_json::to_string(record).unwrap() + "\n").collect();

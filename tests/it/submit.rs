@@ -1,4 +1,4 @@
-//! A phase on a cluster: doubles of Slurm and HyperQueue run the scripts on the double of the driver.
+//! A phase on a cluster: a double of Slurm runs the scripts on the double of the driver.
 
 use crate::command::{Finished, Place, root, wait_for};
 use crate::concurrent::{ended, folders, manifest, start};
@@ -16,11 +16,9 @@ const SUBMIT: [&str; 9] = ["cluster", "slurm", "phase.toml", "--shards", "3", "-
 fn cluster() -> (Place, Variables) {
     let (place, mut variables) =
         machine_of_kernels(&["copy_honest", "copy_slow", "copy_wrong", "copy_a"], "rounds = 5");
-    for (double, names) in [("slurm", &["sbatch", "squeue", "scancel"][..]), ("hq", &["hq"])] {
-        for name in names {
-            let text = fs::read_to_string(root().join("tests/doubles").join(double)).unwrap();
-            place.write_program(&format!("bin/{name}"), &text);
-        }
+    let double = fs::read_to_string(root().join("tests/doubles/slurm")).unwrap();
+    for name in ["sbatch", "squeue", "scancel"] {
+        place.write_program(&format!("bin/{name}"), &double);
     }
     let queue = place.write("queue/.keep", "").parent().unwrap().display().to_string();
     variables.push(("NCUGATE_DOUBLE_JOBS", queue));
@@ -135,18 +133,4 @@ fn an_interrupt_cancels_the_jobs_and_the_same_command_goes_on() {
     fs::remove_file(place.path().join("queue/break-1")).unwrap();
     let submitted = run(&place, &variables, &SUBMIT);
     assert_eq!((submitted.status, submissions(&place).len()), (Some(4), 1), "{submitted:?}");
-}
-
-#[test]
-fn an_engine_without_dependencies_is_given_one_stage_after_the_other() {
-    let (place, variables) = cluster();
-    place.write("queue/lose-1", "");
-    let submitted = run(&place, &variables, &["cluster", "hq", "phase.toml", "--shards", "2", "--interval", "1"]);
-    assert_eq!(submitted.status, Some(4), "{submitted:?}");
-    assert!(
-        submitted.stdout.contains("proven correct") && submitted.stderr.contains("submitting again"),
-        "{submitted:?}"
-    );
-    let without = run(&place, &variables, &["cluster", "hq", "phase.toml"]);
-    assert_eq!(without.status, Some(2), "{without:?}");
 }

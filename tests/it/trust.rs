@@ -254,23 +254,14 @@ fn an_agent_gets_failures_and_unjudged_rules() {
     fs::remove_file(place.path().join(run).join("deep_profiles.jsonl.zst")).unwrap();
     crate::stored::reseal(&place.path().join(run));
     let calls = [("check", json!({ "config": "phase.toml" })), ("next", json!({ "run": run }))];
-    let messages: String = calls
-        .into_iter()
-        .map(|(name, arguments)| {
-            let params = json!({ "name": name, "arguments": arguments });
-            format!("{}\n", json!({ "jsonrpc": "2.0", "id": name, "method": "tools/call", "params": params }))
-        })
-        .collect();
-    let mut command = place.ncugate(&["agent", "serve"]);
-    let served = Finished::of(command.envs(variables).write_stdin(messages).timeout(Duration::from_secs(60)));
-    let answers: Vec<Value> = served.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(answers.len(), 2, "{served:?}");
-    // answers arrive in the order in which calls end
-    let of = |name: &str| &answers.iter().find(|answer| answer["id"] == name).unwrap_or_else(|| panic!("{served:?}"))["result"];
-    let checked = of("check");
+    let [checked, next] = calls.map(|(name, arguments)| {
+        let mut command = place.agent_call(name, &arguments);
+        let called = Finished::of(command.envs(variables.clone()).timeout(Duration::from_secs(60)));
+        serde_json::from_str::<Value>(&called.stdout).unwrap_or_else(|error| panic!("{error}: {called:?}"))
+    });
     assert_eq!((&checked["isError"], &checked["structuredContent"]["status"]), (&json!(false), &json!(1)), "{checked}");
     assert!(checked["content"].to_string().contains("status 1: fail"), "{checked}");
-    let next: Value = serde_json::from_str(of("next").pointer("/content/0/text").unwrap().as_str().unwrap()).unwrap();
+    let next: Value = serde_json::from_str(next.pointer("/content/0/text").unwrap().as_str().unwrap()).unwrap();
     let diagnosis = &next["diagnosis"];
     assert!(diagnosis["outcome"] == "not_judged" && diagnosis["not_asked"].as_u64() > Some(20), "{next}");
     assert!(diagnosis["of"].as_u64() > Some(40), "{next}");

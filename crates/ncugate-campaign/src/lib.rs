@@ -9,7 +9,6 @@ mod aa_test;
 mod absent_files;
 mod activity;
 mod base;
-mod bisect;
 mod confirmation;
 mod counter_collection;
 mod counter_probe;
@@ -40,10 +39,6 @@ pub use aa_test::{CalibrationError, calibrate};
 pub use absent_files::{absent_aids, absent_programs, prove_files};
 pub use activity::cupti;
 pub use base::{BaseCheckout, BaseError, difference, with_base};
-pub use bisect::{
-    BisectError, BisectSettings, BisectStep, Bisection, CommitRange, Midpoint, ParentChoice, StepVerdict, commit_title,
-    parent_of, unbuilt,
-};
 pub use confirmation::{Confirmation, ConfirmationPass, TimedCases};
 pub use counter_probe::count_once;
 pub use cubins::cubins;
@@ -59,5 +54,5 @@ pub use program_profile::{ProgramProfile, ProgramProfileError};
 pub use progress::{NoProgress, Progress};
 pub use reference_cubin::{ReferenceCubin, reference_cubin};
 pub use stages::Campaign;
-pub use static_check::{build_for, reference_problem, target};
+pub use static_check::{build_for, reference_problem, target, unbuilt};
 pub use tools::{RunGpu, Tools, device, gpu};

@@ -63,6 +63,18 @@ pub fn build_for(
     builder.including(scope).with_python_of(phase)?.build(plan, &|_| {}, &mut sink)
 }
 
+/// Why none of the candidates can be launched, if so. Such a commit is neither good nor bad.
+pub fn unbuilt(records: &[&BuildRecord]) -> Option<String> {
+    let reason = |record: &&BuildRecord| match &record.outcome {
+        BuildOutcome::Failed { message } => {
+            Some(format!("does not build: {}", message.lines().next().unwrap_or_default()))
+        }
+        BuildOutcome::Refused { reasons, .. } => Some(format!("cannot be launched: {}", reasons.join("; "))),
+        BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => None,
+    };
+    records.iter().map(reason).collect::<Option<Vec<_>>>()?.into_iter().next()
+}
+
 /// Why the reference entry cannot be built or launched; `None` if it can, or if the phase has no reference entry.
 ///
 /// # Errors

@@ -20,9 +20,6 @@ pub struct OccupancyAnswer {
     pub limited_by: Vec<&'static str>,
     /// Changes that let more blocks fit.
     pub next_steps: Vec<NextStep>,
-    /// Most concurrent clusters, if blocks are in clusters and the number of multiprocessors is known. An upper bound,
-    /// since a cluster must lie within one GPC.
-    pub clusters_at_most: Option<u32>,
     /// Resident warps over registers per thread.
     pub over_registers: Vec<CurveStep>,
     /// Resident warps over bytes of shared memory per block.
@@ -31,18 +28,9 @@ pub struct OccupancyAnswer {
     pub over_block_size: Vec<CurveStep>,
 }
 
-/// Blocks per cluster, and the multiprocessors of the GPU if known.
-#[derive(Debug, Clone, Copy)]
-pub struct ClusterRequest {
-    /// Blocks per cluster; 1 for no clusters.
-    pub blocks: u32,
-    pub sms: Option<u32>,
-}
-
 /// The occupancy for these demands on that chip.
-pub fn occupancy_answer(chip: &Chip, demand: &Demand, cluster: ClusterRequest) -> OccupancyAnswer {
+pub fn occupancy_answer(chip: &Chip, demand: &Demand) -> OccupancyAnswer {
     let Occupancy { blocks_per_sm, percent, limits, limiters } = theoretical(chip, demand, None);
-    let clusters = (cluster.blocks > 1).then(|| Some(blocks_per_sm * cluster.sms? / cluster.blocks)).flatten();
     OccupancyAnswer {
         blocks_per_sm,
         warps_per_sm: blocks_per_sm * demand.threads.div_ceil(ncugate_model::occupancy::WARP),
@@ -56,7 +44,6 @@ pub fn occupancy_answer(chip: &Chip, demand: &Demand, cluster: ClusterRequest) -
         ],
         limited_by: limiters.into_iter().map(Limiter::name).collect(),
         next_steps: next_steps(chip, demand),
-        clusters_at_most: clusters,
         over_registers: curve(chip, demand, Limiter::Registers),
         over_shared_memory: curve(chip, demand, Limiter::Shared),
         over_block_size: curve(chip, demand, Limiter::Warps),
@@ -73,13 +60,6 @@ pub fn occupancy_text(chip: &Chip, answer: &OccupancyAnswer) -> String {
     );
     let limits: Vec<String> = answer.limits.iter().map(|(name, blocks)| format!("{name} {blocks}")).collect();
     let _ = writeln!(out, "limits in blocks: {}; bound by {}", limits.join(", "), answer.limited_by.join(" and "));
-    if let Some(clusters) = answer.clusters_at_most {
-        let _ = writeln!(
-            out,
-            "at most {} at a time; each has to lie within one GPC, so it can be fewer",
-            counted(clusters as usize, "cluster")
-        );
-    }
     for step in &answer.next_steps {
         let blocks = counted(step.blocks as usize, "block");
         let _ = writeln!(out, "next: {} from {} to {}: {blocks}", step.resource, step.from, step.to);

@@ -1,7 +1,7 @@
 //! Follows a submission to its end: submits the next stage, and resubmits lost jobs.
 
 use super::folder::{StageJobs, SubmitFolder};
-use super::scheduler::{LiveJobs, Scheduler, SchedulerKind};
+use super::scheduler::{LiveJobs, Scheduler};
 use super::{ClusterJob, SubmissionStage, SubmitError, Work};
 use ncugate_campaign::Progress;
 use ncugate_model::number::counted;
@@ -37,7 +37,7 @@ pub struct Follower<'a> {
 }
 
 impl Follower<'_> {
-    /// Submits all pending stages, or only the next one if jobs cannot wait for each other.
+    /// Submits all pending stages.
     ///
     /// # Errors
     /// The scheduler refuses, or a script cannot be written.
@@ -129,7 +129,7 @@ impl Follower<'_> {
         }
     }
 
-    /// Submits a stage, and the following ones if they can wait for it.
+    /// Submits a stage, and the following ones, which wait for it.
     fn submit(&self, jobs: &mut StageJobs, from: SubmissionStage, alive: &LiveJobs) -> Result<(), SubmitError> {
         let old = jobs.split_off(&from);
         let left: Vec<ClusterJob> = old.into_values().filter(|job| alive.contains_key(job)).collect();
@@ -141,13 +141,10 @@ impl Follower<'_> {
             let is_array = stage == SubmissionStage::Measure;
             let shards = if is_array { self.folder.missing(self.work.shards) } else { Vec::new() };
             self.folder.write_script(stage, self.work, self.scheduler)?;
-            let job = self.scheduler.submit(stage, self.work, self.folder.path(), &shards, after)?;
+            let job = self.scheduler.submit(stage, self.folder.path(), &shards, after)?;
             jobs.insert(stage, job);
             // Submitted jobs are stored before anything else can fail.
             self.folder.keep_jobs(jobs)?;
-            if self.scheduler.kind == SchedulerKind::HyperQueue {
-                break;
-            }
             after = Some(job);
         }
         Ok(())

@@ -10,7 +10,7 @@ mod script;
 
 pub use folder::SubmitFolder;
 pub use follow::{Follower, SubmissionOutcome};
-pub use scheduler::{Gres, Scheduler, SchedulerKind};
+pub use scheduler::{Gres, Scheduler};
 pub use script::script;
 
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,7 @@
-//! Slurm (`sbatch`, `squeue`, `scancel`) and HyperQueue (`hq`). Slurm's accounting database is not used, because many
-//! clusters run without it.
+//! Slurm (`sbatch`, `squeue`, `scancel`). Its accounting database is not used, because many clusters run without it.
 
 use super::{ClusterJob, SubmissionStage, SubmitError, Work};
 use ncugate_model::process::{self, ProcessExit};
-use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -18,18 +16,10 @@ const NOTICE: u32 = 60;
 /// Jobs that have not ended, with their states in words.
 pub type LiveJobs = BTreeMap<ClusterJob, String>;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SchedulerKind {
-    Slurm,
-    /// Its jobs cannot wait for each other: each stage is submitted after the previous one has ended.
-    HyperQueue,
-}
-
-/// A scheduler with the options for its jobs.
+/// Slurm with the options for its jobs.
 #[derive(Debug, Clone)]
 pub struct Scheduler {
-    pub kind: SchedulerKind,
-    /// Limit on concurrent tasks of an array; HyperQueue runs one per GPU.
+    /// Limit on concurrent tasks of an array.
     pub at_once: u32,
     /// Options of every job.
     pub options: Vec<String>,
@@ -67,35 +57,7 @@ impl FromStr for Gres {
     }
 }
 
-/// A job in the output of `hq job list`.
-#[derive(Debug, Deserialize)]
-struct JobListing {
-    id: u64,
-    task_stats: TaskStats,
-}
-
-#[derive(Debug, Deserialize)]
-struct TaskStats {
-    running: u64,
-    waiting: u64,
-}
-
 impl Scheduler {
-    pub const fn name(&self) -> &'static str {
-        match self.kind {
-            SchedulerKind::Slurm => "Slurm",
-            SchedulerKind::HyperQueue => "HyperQueue",
-        }
-    }
-
-    /// The shell variables with the number of a job, and with the number of a task in its array.
-    pub(super) const fn variables(&self) -> (&'static str, &'static str) {
-        match self.kind {
-            SchedulerKind::Slurm => ("SLURM_JOB_ID", "SLURM_ARRAY_TASK_ID"),
-            SchedulerKind::HyperQueue => ("HQ_JOB_ID", "HQ_TASK_ID"),
-        }
-    }
-
     fn options(&self, stage: SubmissionStage) -> impl Iterator<Item = &String> {
         let own = if stage.on_gpu() { &self.gpu_options } else { &self.cpu_options };
         own.iter().chain(&self.options)
@@ -103,9 +65,6 @@ impl Scheduler {
 
     /// The script lines that Slurm reads.
     pub(super) fn directives(&self, stage: SubmissionStage, work: &Work, folder: &Path) -> Vec<String> {
-        if self.kind == SchedulerKind::HyperQueue {
-            return Vec::new();
-        }
         let output = if stage == SubmissionStage::Measure { "%A-%a" } else { "%j" };
         let output = folder.join("logs").join(format!("{stage}-{output}.txt"));
         let own = [
@@ -121,44 +80,26 @@ impl Scheduler {
         own.iter().chain(self.options(stage)).map(|option| format!("#SBATCH {option}")).collect()
     }
 
-    /// Submits the script of a stage, as an array if there are shards. Under Slurm it starts after the success of
-    /// `after`.
+    /// Submits the script of a stage, as an array if there are shards. It starts after the success of `after`.
     ///
     /// # Errors
     /// The scheduler refuses.
     pub(super) fn submit(
         &self,
         stage: SubmissionStage,
-        work: &Work,
         folder: &Path,
         shards: &[u32],
         after: Option<ClusterJob>,
     ) -> Result<ClusterJob, SubmitError> {
         let script = folder.join(format!("{stage}.sh"));
-        let array = (!shards.is_empty()).then(|| format!("--array={}", ranges(shards)));
-        let mut command;
-        match self.kind {
-            SchedulerKind::Slurm => {
-                command = Command::new("sbatch");
-                command.arg("--parsable").args(after.map(|after| format!("--dependency=afterok:{after}")));
-                command.args(array.map(|array| format!("{array}%{}", self.at_once)));
-            }
-            SchedulerKind::HyperQueue => {
-                let output = if array.is_some() { "%{JOB_ID}-%{TASK_ID}" } else { "%{JOB_ID}" };
-                let output = folder.join("logs").join(format!("{stage}-{output}.txt"));
-                command = Command::new("hq");
-                command.args(["--output-mode=quiet", "submit"]);
-                command.arg(format!("--name=ncugate-{}-{stage}", work.phase));
-                command.arg(format!("--stderr={}", output.display()));
-                command.arg(format!("--stdout={}", output.with_extension("out.txt").display()));
-                command.args(array).args(self.options(stage)).args(["--", "/bin/sh"]);
-            }
-        }
+        let array = (!shards.is_empty()).then(|| format!("--array={}%{}", ranges(shards), self.at_once));
+        let mut command = Command::new("sbatch");
+        command.arg("--parsable").args(after.map(|after| format!("--dependency=afterok:{after}"))).args(array);
         let said = query(command.arg(script))?;
         // `id`; in a Slurm federation `id;cluster`.
         let id = said.trim().split(';').next().and_then(|id| id.parse().ok());
         id.map(ClusterJob).ok_or_else(|| SubmitError::Scheduler {
-            command: self.name().to_owned(),
+            command: "sbatch".to_owned(),
             reason: format!("it printed no job number: {}", said.trim()),
         })
     }
@@ -168,33 +109,13 @@ impl Scheduler {
     /// # Errors
     /// The scheduler does not answer.
     pub(super) fn alive(&self) -> Result<LiveJobs, SubmitError> {
-        match self.kind {
-            SchedulerKind::Slurm => {
-                let said = query(Command::new("squeue").args(["--me", "--noheader", "--format=%F|%T|%r"]))?;
-                Ok(queue(&said))
-            }
-            SchedulerKind::HyperQueue => {
-                let list = ["--output-mode=json", "job", "list", "--filter=running,waiting"];
-                let said = query(Command::new("hq").args(list))?;
-                let jobs: Vec<JobListing> = serde_json::from_str(&said).map_err(|error| SubmitError::Scheduler {
-                    command: "hq job list".to_owned(),
-                    reason: error.to_string(),
-                })?;
-                let state = |stats: &TaskStats| format!("{} running, {} waiting", stats.running, stats.waiting);
-                Ok(jobs.iter().map(|job| (ClusterJob(job.id), state(&job.task_stats))).collect())
-            }
-        }
+        Ok(queue(&query(Command::new("squeue").args(["--me", "--noheader", "--format=%F|%T|%r"]))?))
     }
 
     /// # Errors
     /// The scheduler refuses.
     pub(super) fn cancel(&self, jobs: &[ClusterJob]) -> Result<(), SubmitError> {
-        let jobs: Vec<String> = jobs.iter().map(ClusterJob::to_string).collect();
-        let said = match self.kind {
-            SchedulerKind::Slurm => query(Command::new("scancel").args(jobs)),
-            SchedulerKind::HyperQueue => query(Command::new("hq").args(["job", "cancel", &jobs.join(",")])),
-        };
-        said.map(drop)
+        query(Command::new("scancel").args(jobs.iter().map(ClusterJob::to_string))).map(drop)
     }
 }
 

@@ -17,8 +17,7 @@ pub fn script(
     let Work { phase, config, root, program, shards, arch, cache, profiles, reports } = work;
     let (program, config, reports) = (path(program)?, path(config)?, path(reports)?);
     let (runs, profiles) = (path(&folder.join("shards"))?, path(profiles)?);
-    let (job, task) = scheduler.variables();
-    let ended = format!("{}\"${{{job}}}\"", path(&folder.join("status").join(format!("{stage}.")))?);
+    let ended = format!("{}\"${{SLURM_JOB_ID}}\"", path(&folder.join("status").join(format!("{stage}.")))?);
     // The rename makes the status file appear atomically.
     let keep = format!("echo \"$status\" > {ended}.new && mv {ended}.new {ended}");
     let mut text = String::from("#!/bin/sh\n");
@@ -34,11 +33,11 @@ pub fn script(
             quoted(arch.as_deref().unwrap_or_default()),
         ),
         SubmissionStage::Measure => format!(
-            "shard=${{{task}}}\ndone={done}\"$shard\"\n[ -s \"$done\" ] && exit 0\n\
+            "shard=${{SLURM_ARRAY_TASK_ID}}\ndone={done}\"$shard\"\n[ -s \"$done\" ] && exit 0\n\
              waited {program} run {config} --source gpu --shard \"$shard/{shards}\" --profiles {runs}/\"$shard\" --reports {reports}\n\
              # 4: measured, and nothing judged.\n\
              [ \"$status\" -eq 4 ] || exit \"$status\"\n\
-             echo \"$status\" > \"$done.${{{job}}}\" && mv \"$done.${{{job}}}\" \"$done\"\n",
+             echo \"$status\" > \"$done.${{SLURM_JOB_ID}}\" && mv \"$done.${{SLURM_JOB_ID}}\" \"$done\"\n",
             done = path(&folder.join("done").join("shard-"))?,
         ),
         SubmissionStage::Merge => format!(
@@ -46,7 +45,7 @@ pub fn script(
             quoted(phase),
         ),
         SubmissionStage::Judge => format!(
-            "waited {program} run {config} --source gpu --profiles {profiles} --reports {reports} > {said}\"${{{job}}}\"\n{keep}\nexit \"$status\"\n",
+            "waited {program} run {config} --source gpu --profiles {profiles} --reports {reports} > {said}\"${{SLURM_JOB_ID}}\"\n{keep}\nexit \"$status\"\n",
             said = path(&folder.join("said."))?,
         ),
     };

@@ -191,29 +191,6 @@ impl Run {
     }
 }
 
-/// Names of the variants and shapes of a run.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PlannedNames {
-    pub variants: BTreeSet<String>,
-    pub shapes: BTreeSet<String>,
-}
-
-impl PlannedNames {
-    /// Reads the plan of a run, for suggestions only: no measurement is read, and no seal is verified.
-    ///
-    /// # Errors
-    /// A file is missing or damaged.
-    pub fn read(folder: &Path) -> Result<Self, StoreError> {
-        let plan: Plan = required(folder, "plan.json")?.1;
-        let workload: serde_json::Value = required(folder, "workload.json")?.1;
-        let shapes = workload["shapes"].as_array().into_iter().flatten();
-        Ok(Self {
-            variants: plan.variants.iter().map(|variant| variant.id.to_string()).collect(),
-            shapes: shapes.filter_map(|shape| Some(shape["name"].as_str()?.to_owned())).collect(),
-        })
-    }
-}
-
 /// A run that is being written.
 #[derive(Debug)]
 pub struct RunWriter {

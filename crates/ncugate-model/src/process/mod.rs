@@ -333,17 +333,6 @@ impl PipedChild {
         Ok(Self { child, stdout, stderr })
     }
 
-    /// Like [`Self::finish`], but ends the child once `stop` is true and returns none.
-    pub fn finish_unless(mut self, stop: &AtomicBool) -> io::Result<Option<ProcessOutput>> {
-        while self.child.poll()?.is_none() {
-            if stop.load(Ordering::Relaxed) {
-                return Ok(None);
-            }
-            self.child.sleep(LOOK);
-        }
-        self.finish().map(Some)
-    }
-
     /// Waits until it ends. A descendant that left its group and holds a pipe is not waited for.
     pub fn finish(mut self) -> io::Result<ProcessOutput> {
         let ending = self.child.wait()?;

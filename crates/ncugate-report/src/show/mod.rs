@@ -4,7 +4,6 @@ mod input;
 mod launch_detail;
 mod launch_list;
 mod metric_choice;
-mod perfetto;
 mod sheet;
 mod table;
 
@@ -51,8 +50,6 @@ pub enum ShowContent {
         /// Destination; `-` is standard output.
         output: PathBuf,
     },
-    /// A trace for Perfetto, with their metrics as arguments; `-` is standard output.
-    Trace { output: PathBuf },
 }
 
 /// Reports to show, and the view of them.
@@ -227,7 +224,7 @@ fn source_files(report: &ncu_rep::Report, launch: u32) -> Vec<SourceFile<'_>> {
 
 fn show_all(request: &ShowRequest, out: &mut Pipe<'_>) -> Result<(), ShowError> {
     let inputs = input::open(&request.reports)?;
-    if let ShowContent::Export { output, .. } | ShowContent::Trace { output } = &request.shown
+    if let ShowContent::Export { output, .. } = &request.shown
         && inputs.iter().any(|input| disk::is_same_file(Path::new(&input.name), output))
     {
         return Err(ShowError::OutputIsInput { path: output.clone() });
@@ -280,12 +277,6 @@ fn show_all(request: &ShowRequest, out: &mut Pipe<'_>) -> Result<(), ShowError> 
                 return Ok(export.write(*format, out)?);
             }
             write_file(output, |file| Ok(export.write(*format, file)?))
-        }
-        ShowContent::Trace { output } if output == Path::new("-") => {
-            Ok(perfetto::write(&matching, metrics.columns(), out)?)
-        }
-        ShowContent::Trace { output } => {
-            write_file(output, |file| Ok(perfetto::write(&matching, metrics.columns(), file)?))
         }
     }
 }

@@ -1,0 +1,32 @@
+//! Removed commands, flags and values, with what replaces them.
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+/// The command (of a flag), what is typed, and what to use instead.
+const REMOVED: [(&str, &str, &str); 11] = [
+    ("", "bisect", "`git bisect run ncugate run CONFIG --base GOOD --source gpu --bisect-status`"),
+    ("", "perfetto", "`--to json --wide`: a row a launch, in the order of the report"),
+    ("", "complete", "the new script of `ncugate tools completions SHELL`"),
+    ("", "man", "`ncugate help COMMAND`, or docs/commands.md"),
+    ("", "serve", "`ncugate-mcp`, of `pip install 'ncugate[mcp]'`"),
+    ("", "hq", "`ncugate run CONFIG --shard I/N` as the tasks of an array, then `ncugate cluster merge`"),
+    ("cluster slurm", "--jobs", "the folder `jobs` of the project; it can be a link to another disk"),
+    ("agent try", "--parent", "no flag: every attempt changes the best so far"),
+    ("tools occupancy", "--barriers", "`ncugate check CONFIG`, which reads them from the built kernel"),
+    ("tools occupancy", "--cluster", "`ncugate check CONFIG`, which reads it from the phase"),
+    ("tools occupancy", "--sms", "`ncugate check CONFIG --sms N`"),
+];
+
+/// What replaces the removed command, flag or value that a command line names.
+pub fn replacement(error: &clap::Error) -> Option<&'static str> {
+    let kind = match error.kind() {
+        ErrorKind::InvalidSubcommand => ContextKind::InvalidSubcommand,
+        ErrorKind::InvalidValue => ContextKind::InvalidValue,
+        ErrorKind::UnknownArgument => ContextKind::InvalidArg,
+        _ => return None,
+    };
+    let Some(ContextValue::String(typed)) = error.get(kind) else { return None };
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+    let is_it = |(command, name, _): &&(&str, &str, &str)| name == typed && usage.contains(command);
+    REMOVED.iter().find(is_it).map(|(_, _, instead)| *instead)
+}
