@@ -45,7 +45,9 @@ pub fn apply(law: Law, builtin: Option<&BoundBuiltin>, shape: &ShapeSpec, seed: 
         }
         (_, Some(BoundBuiltin::Softmax(_))) => {}
         (_, Some(BoundBuiltin::Gemm(_) | BoundBuiltin::Reduce(_) | BoundBuiltin::Copy(_)) | None) => {
-            for index in (0..values.len()).filter(|&index| free(index)) {
+            // Only a built-in reference is known to accept any integers.
+            let applies = |index: usize| free(index) && (builtin.is_some() || shape.buffers[index].dtype.has_nan());
+            for index in (0..values.len()).filter(|&index| applies(index)) {
                 elements(law, seed, &mut values[index]);
             }
         }
