@@ -20,7 +20,7 @@ pub enum ReplacedPart {
 }
 
 impl ReplacedPart {
-    /// The parts of an input that have a draw of their own, smallest first. The elements of an index or a mask are
+    /// The parts of an input that can be drawn separately, smallest first. The elements of an index or a mask are
     /// independent; a part of a permutation or of sorted keys would not be one.
     pub const fn of(init: &Init) -> &'static [Self] {
         match init {
