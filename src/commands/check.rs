@@ -115,6 +115,11 @@ fn prove_tolerance(
         writeln!(out, "  note: {note}")?;
         found.notes.push(note);
     }
+    for sentence in trials.unread {
+        let note = format!("weakened checks: {sentence}");
+        writeln!(out, "  {note}")?;
+        found.notes.push(note);
+    }
     if let Some(reason) = ill_conditioned(phase, plan)? {
         let note = format!("`run` is inconclusive {reason}");
         writeln!(out, "  note: {note}")?;

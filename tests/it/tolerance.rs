@@ -180,6 +180,76 @@ fn a_tolerance_that_accepts_wrong_answers_is_refused_by_run_wherever_it_does() {
     }
 }
 
+/// A product of matrices for the phase of the copy; `INIT` is that of the first.
+const PRODUCT: [(&str, &str); 6] = [
+    (REFERENCE, "reference = \"gemm\""),
+    (SHAPES, "only = { M = 32, N = 64, K = 16 }"),
+    (
+        "x = { dtype = \"f16\", shape = [\"S\"], init = \"normal\" }",
+        "a = { dtype = \"f32\", shape = [\"M\", \"K\"], init = INIT }\nb = { dtype = \"f16\", shape = [\"K\", \"N\"] }",
+    ),
+    ("y = { dtype = \"f16\", shape = [\"S\"]", "c = { dtype = \"f32\", shape = [\"M\", \"N\"]"),
+    ("S // THREADS", "M * N // THREADS"),
+    ("args = [\"x\", \"y\"]", "args = [\"a\", \"c\"]"),
+];
+
+#[test]
+fn an_input_on_which_no_answer_depends_is_refused_and_a_constant_is_listed() {
+    let product = |init: &'static str| {
+        let mut changes = PRODUCT.to_vec();
+        changes.push(("INIT", init));
+        run_and_checked(&changes)
+    };
+    // Every element of `a` is about 2, so that 2 times the sums of the columns of `b` are right for any of its draws.
+    let (run, checked, place) = product("{ normal = { mean = 2, std = 1e-5 } }");
+    for finished in [&run, &checked] {
+        assert_eq!(finished.status, Some(2), "{finished:?}");
+        let said = finished.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains("the answer does not depend on input `a`"), "{said}");
+    }
+    assert!(!place.path().join("profiles/copy").exists(), "refused before anything is built: {run:?}");
+    let (_, checked, _) = product("{ normal = { mean = 2, std = 1 } }");
+    assert!(checked.status == Some(0) && !checked.stdout.contains("does not depend"), "{checked:?}");
+    let (_, checked, _) = product("{ constant = 2 }");
+    let said = "`a` has the same values in every draw (`init`), so a kernel need not read it";
+    assert!(checked.status == Some(0) && checked.stdout.contains(said), "{checked:?}");
+}
+
+/// Copies x to y, but fails for inputs of which fewer than 100 are negative: those under the law `shifted`.
+const POSITIVE: &str = r#"
+negative=$(tail -c 16384 "$1/inputs/x.npy" | od -An -v -w8 -tf8 | awk '$1 < 0 { n++ } END { print n + 0 }')
+[ "$negative" -ge 100 ] && cp "$1/inputs/x.npy" "$1/outputs/y.npy"
+"#;
+
+#[test]
+fn a_program_is_asked_for_further_laws_and_a_law_that_it_does_not_take_is_listed() {
+    let run = |kernel: &str, script: &str| {
+        let (place, variables) = machine_that_counts(&[kernel], "rounds = 6");
+        place.write("ref.sh", script);
+        let phase = std::fs::read_to_string(place.path().join("phase.toml")).unwrap();
+        let phase = phase.replace(REFERENCE, &format!("reference = {PROGRAM}")).replace("laws = [\"declared\"]\n", "");
+        place.write("phase.toml", &phase);
+        let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+        let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+        let folder = std::fs::read_dir(place.path().join("profiles/copy")).unwrap().next().unwrap().unwrap().path();
+        let checks = std::fs::read_to_string(folder.join("checks.jsonl")).unwrap();
+        (finished, checks)
+    };
+    let copied = "cp \"$1/inputs/x.npy\" \"$1/outputs/y.npy\"\n";
+    // This kernel is right on the declared inputs of both seeds.
+    let (narrow, checks) = run("copy_narrow", copied);
+    assert_eq!(narrow.status, Some(1), "{narrow:?}");
+    assert!(checks.lines().all(|line| line.contains("\"wrong\"")), "{checks}");
+    let (honest, checks) = run("copy_honest", copied);
+    assert_eq!(honest.status, Some(0), "{honest:?}");
+    assert!(!honest.stdout.contains("law"), "{honest:?}");
+    assert!(checks.lines().all(|line| line.contains("\"correct\"")), "{checks}");
+    let (partial, _) = run("copy_honest", POSITIVE);
+    assert_eq!(partial.status, Some(0), "{partial:?}");
+    let said = partial.stdout.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+    assert!(said.contains("weakened checks: inputs under the law `shifted` are not checked at shape 'only'"), "{said}");
+}
+
 #[test]
 fn a_refused_tolerance_comes_with_the_largest_that_is_not() {
     let place = Place::new();

@@ -287,6 +287,7 @@ impl Campaign<'_> {
                 self.writer.latency(&record)?;
             }
             WorkerEvent::References { seconds } => totals.references_s += seconds,
+            WorkerEvent::Weakened { reason } => self.writer.warn(&format!("weakened checks: {reason}"))?,
             WorkerEvent::Uses { variant, software } => self.writer.used(&variant, software)?,
             WorkerEvent::Device(_)
             | WorkerEvent::Traced { .. }

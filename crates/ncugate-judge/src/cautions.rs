@@ -13,8 +13,10 @@ use crate::frame::required_metrics::timed_shapes;
 use crate::store::inputs::own_tools;
 use jiff::civil::Date;
 use ncugate_model::number::{counted, short};
-use ncugate_model::{Level, NanRule, OnInconclusive, Scope, ShapeName, Verdict, glob};
-use ncugate_phase::config::{BASE, BoundOf, Gate, Laws, OwnBound, Phase, RowOrder, Suppression, WorkloadReference};
+use ncugate_model::{Law, Level, NanRule, OnInconclusive, Role, Scope, ShapeName, Verdict, glob};
+use ncugate_phase::config::{
+    BASE, BoundOf, Gate, Init, Laws, OwnBound, Phase, RowOrder, Suppression, Workload, WorkloadReference,
+};
 use ncugate_phase::plan::{Plan, Variant};
 
 /// Phases with fewer seeds are listed: each draw of the inputs is one chance to find a wrong result.
@@ -124,8 +126,16 @@ pub fn weakened_checks(phase: &Phase, plan: &Plan) -> Option<String> {
             let names: Vec<String> = laws.iter().map(|law| format!("\"{law}\"")).collect();
             Some(format!("inputs have only the laws {} (`laws`)", names.join(", ")))
         }
-        Laws::Suited(_) => None,
+        Laws::Suited(laws) => laws_left_out(workload, laws),
     };
+    let constant = workload
+        .buffers
+        .iter()
+        .filter(|buffer| buffer.role == Role::Input && buffer.init.as_ref().is_some_and(Init::is_fixed));
+    let constant: Vec<String> = constant.map(|buffer| format!("`{}`", buffer.name)).collect();
+    let constant = (!constant.is_empty()).then(|| {
+        format!("{} has the same values in every draw (`init`), so a kernel need not read it", constant.join(", "))
+    });
     let share = workload.tolerance.allclose.map(|bound| bound.mismatches).filter(|share| *share > 0.0);
     let whose = |bound: &OwnBound| match &bound.of {
         BoundOf::Output(name) => format!("output {name}"),
@@ -165,6 +175,7 @@ pub fn weakened_checks(phase: &Phase, plan: &Plan) -> Option<String> {
     let parts: Vec<String> = parts
         .into_iter()
         .flatten()
+        .chain(constant)
         .chain(params)
         .chain(parts_of_outputs)
         .chain(in_any_order)
@@ -174,6 +185,23 @@ pub fn weakened_checks(phase: &Phase, plan: &Plan) -> Option<String> {
         .chain(narrowed(phase, plan))
         .collect();
     (!parts.is_empty()).then(|| format!("weakened checks: {}", parts.join("; ")))
+}
+
+/// The elementwise laws that are not applied to a reference which is not built in, and why.
+fn laws_left_out(workload: &Workload, laws: &[Law]) -> Option<String> {
+    let reason = match &workload.reference {
+        WorkloadReference::Builtin { .. } | WorkloadReference::Absent => return None,
+        WorkloadReference::Npy { .. } => {
+            return Some("the reference is a file: no laws are applied, and no inputs are replaced".to_owned());
+        }
+        WorkloadReference::Entry { .. } | WorkloadReference::Program(_) if laws.len() == 1 => {
+            "no floating-point input has a normal `init`"
+        }
+        WorkloadReference::Entry { .. } | WorkloadReference::Program(_) => "an output holds integers",
+    };
+    let elementwise = [Law::Large, Law::Outlier, Law::Shifted, Law::Ties].into_iter();
+    let absent: Vec<String> = elementwise.filter(|law| !laws.contains(law)).map(|law| format!("\"{law}\"")).collect();
+    (!absent.is_empty()).then(|| format!("the laws {} are not applied: {reason} (`laws`)", absent.join(", ")))
 }
 
 /// A caution if only a duration confirms the judged latencies: no bytes, no operations.
@@ -325,6 +353,19 @@ mod tests {
         for words in ["of y only [0:1] counts (`compare`)", "rows of y are in any order (`order`)"] {
             assert!(part.contains(words), "{words}: {part}");
         }
+        let constant = weak("init = \"normal\"", "init = { constant = 1 }");
+        assert!(constant.contains("`x` has the same values in every draw (`init`)"), "{constant}");
+        let file = weak("reference = \"copy\"", "reference = { npy = \"y.npy\" }");
+        assert!(file.contains("the reference is a file: no laws are applied, and no inputs are replaced"), "{file}");
+        let called = |from: &str, to: &str| {
+            let text = |text: &str| text.replace("\"copy\"\ntol", "{ command = [\"ref\"] }\ntol").replace(from, to);
+            checks(&phase(text)).unwrap_or_default()
+        };
+        assert_eq!(called("", ""), "", "all elementwise laws are applied");
+        let integers = called("f16\", shape = [\"S\"], role", "i32\", shape = [\"S\"], role");
+        assert!(integers.contains("the laws \"shifted\", \"ties\" are not applied: an output holds"), "{integers}");
+        let ranged = called("\"normal\"", "{ uniform = { low = 0, high = 1 } }");
+        assert!(ranged.contains("are not applied: no floating-point input has a normal `init`"), "{ranged}");
         let check = "tolerance = { check = \"check.py:right\" }";
         let judged = weak("tolerance = { max_abs = 2e-3 }", check);
         assert!(judged.contains("`check.py:right` alone judges y (`check`)"), "{judged}");

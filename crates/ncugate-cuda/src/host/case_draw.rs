@@ -59,6 +59,15 @@ impl TriedDraw<'_> {
             || buffers.any(|buffer| buffer.init.as_ref().is_some_and(Init::is_of_seed_files))
     }
 
+    /// Seeds at which an answer that the tolerance accepts is tried again.
+    pub(super) fn further_seeds(&self) -> Vec<u64> {
+        let Self { seed, known, .. } = *self;
+        match self.is_of_files() {
+            true => known.iter().copied().filter(|known| *known != seed).collect(),
+            false => (1..=FURTHER_SEEDS).map(|number| seed.wrapping_add(number.wrapping_mul(SEED_STEP))).collect(),
+        }
+    }
+
     /// Tries the tolerance on the null answers that follow from the draw alone and, if the phase has no other seed, on the
     /// expected outputs of a seed outside the phase. Returns the number of rejected answers.
     ///
@@ -116,7 +125,7 @@ impl TriedDraw<'_> {
         other: &[ExpectedOutput],
         mut at_seed: impl FnMut(u64) -> Result<CaseDraw, ExpectedOutputError>,
     ) -> Result<u32, ExpectedOutputError> {
-        let Self { proof: (_, tolerance), shape, seed, draw, known } = *self;
+        let Self { proof: (_, tolerance), shape, draw, .. } = *self;
         let (mut accepted, mut rejected) = (Vec::new(), 0);
         let said = draw.said_to_all(&nulls, other, shape, tolerance);
         for (null, said) in nulls.into_iter().zip(said) {
@@ -127,12 +136,8 @@ impl TriedDraw<'_> {
             }
         }
         let tried = rejected + accepted.len() as u32;
-        let further: Vec<u64> = match self.is_of_files() {
-            true => known.iter().copied().filter(|known| *known != seed).collect(),
-            false => (1..=FURTHER_SEEDS).map(|number| seed.wrapping_add(number.wrapping_mul(SEED_STEP))).collect(),
-        };
         let mut draws = Vec::new();
-        for further in further {
+        for further in self.further_seeds() {
             if accepted.is_empty() {
                 break;
             }

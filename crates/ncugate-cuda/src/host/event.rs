@@ -37,6 +37,10 @@ pub enum WorkerEvent {
     References {
         seconds: f64,
     },
+    /// A limit of the checks, which the first screen lists.
+    Weakened {
+        reason: String,
+    },
     /// Every correctness case has ended. Timing starts after the parent has closed the worker's standard input.
     Proven,
     /// Timing of a variant at a shape ended.

@@ -88,22 +88,30 @@ pub struct CheckCase {
 
 /// The laws of every case. A case that is not listed has declared inputs only.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct CaseLaws(Vec<(CheckCase, Vec<Law>)>);
+pub struct CaseLaws {
+    cases: Vec<(CheckCase, Vec<Law>)>,
+    /// Whether the phase gives none, so that a law is left out at a shape where the reference has no right answer to it.
+    are_suited: bool,
+}
 
 impl CaseLaws {
     /// The laws of a workload's cases.
     pub fn new(workload: &Workload) -> Self {
         let cases = workload.shapes.iter().flat_map(|s| workload.seeds.iter().map(|seed| (s.name.clone(), *seed)));
-        Self(
-            cases
-                .map(|(shape, seed)| (CheckCase { shape: shape.clone(), seed }, workload.laws_of(&shape, seed)))
-                .collect(),
-        )
+        let laws = cases.map(|(shape, seed)| {
+            let laws = workload.laws_of(&shape, seed);
+            (CheckCase { shape, seed }, laws)
+        });
+        Self { cases: laws.collect(), are_suited: workload.laws.are_suited() }
+    }
+
+    pub const fn are_suited(&self) -> bool {
+        self.are_suited
     }
 
     /// The laws of a case, at least one.
     pub fn of(&self, shape: &ShapeName, seed: u64) -> Vec<Law> {
-        let case = self.0.iter().find(|(case, laws)| &case.shape == shape && case.seed == seed && !laws.is_empty());
+        let case = self.cases.iter().find(|(case, laws)| &case.shape == shape && case.seed == seed && !laws.is_empty());
         case.map_or_else(|| vec![Law::Declared], |(_, laws)| laws.clone())
     }
 }

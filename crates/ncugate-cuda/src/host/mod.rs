@@ -28,6 +28,7 @@ mod supervisor;
 mod tail;
 mod time_task;
 mod trace_task;
+mod unread_inputs;
 mod worker;
 mod worker_command;
 mod worker_process;

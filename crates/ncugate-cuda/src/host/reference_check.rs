@@ -20,12 +20,14 @@ const MOST_ELEMENTS: usize = 1 << 24;
 const MOST_CALLS: usize = 4;
 
 /// The trials of a phase's tolerance on wrong answers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToleranceTrials {
     /// Wrong answers that it rejected.
     pub rejected: u32,
     /// Whether they include those of the smallest shape, so that no null test is needed.
     pub is_smallest_tried: bool,
+    /// A sentence for each input that a kernel need not read completely.
+    pub unread: Vec<String>,
 }
 
 /// Fits a built-in reference to every shape, reads every file, and calls a program. Tries the tolerance on wrong answers at
@@ -46,7 +48,7 @@ pub fn check_reference(phase: &Phase, plan: &Plan) -> Result<ToleranceTrials, Nu
             let mut left = MOST_WORK;
             quick.retain(|(work, spec)| {
                 left -= work;
-                left >= 0.0 && elements(spec) <= MOST_ELEMENTS
+                left >= 0.0 && spec.elements() <= MOST_ELEMENTS
             });
             let trials = tried_at_all(phase, &reference, &quick.into_iter().map(|(_, spec)| spec).collect::<Vec<_>>())?;
             // The null test knows more wrong answers of a built-in reference.
@@ -72,7 +74,7 @@ pub fn check_reference(phase: &Phase, plan: &Plan) -> Result<ToleranceTrials, Nu
             }
             let (program, python) = (program.clone(), PythonEnvironment::of(&phase.build));
             let reference = ReferenceSpec::Program { program, python, answers };
-            let small: Vec<&ShapeSpec> = specs.iter().filter(|spec| elements(spec) <= MOST_ELEMENTS).collect();
+            let small: Vec<&ShapeSpec> = specs.iter().filter(|spec| spec.elements() <= MOST_ELEMENTS).collect();
             tried_at_all(phase, &reference, &small)
         }
         WorkloadReference::Entry { .. } | WorkloadReference::Absent => Ok(ToleranceTrials::default()),
@@ -103,7 +105,7 @@ pub fn ill_conditioned(phase: &Phase, plan: &Plan) -> Result<Option<String>, Nul
         },
         WorkloadReference::Npy { .. } | WorkloadReference::Entry { .. } | WorkloadReference::Absent => return Ok(None),
     };
-    let is_small = elements(&spec) <= MOST_ELEMENTS;
+    let is_small = spec.elements() <= MOST_ELEMENTS;
     let params = phase.workload.reference_params().len();
     if !is_small || answers.iter().any(|values| values.len() < params) {
         return Ok(None);
@@ -120,10 +122,6 @@ pub fn ill_conditioned(phase: &Phase, plan: &Plan) -> Result<Option<String>, Nul
     Ok(tolerance.conditioning(&differences).map(|reason| format!("at shape `{}`, seed {seed}: {reason}", spec.name)))
 }
 
-fn elements(spec: &ShapeSpec) -> usize {
-    spec.buffers.iter().map(|buffer| buffer.elements()).sum()
-}
-
 /// Tries the tolerance at shapes. If it accepts wrong answers at several, the error has the smallest of the proposed
 /// tolerances.
 fn tried_at_all(
@@ -132,12 +130,15 @@ fn tried_at_all(
     specs: &[&ShapeSpec],
 ) -> Result<ToleranceTrials, NullTestError> {
     let smallest = phase.workload.smallest_shape().map(|shape| &shape.name);
+    let fewest = specs.iter().min_by_key(|spec| spec.elements()).map(|spec| &spec.name);
     let mut trials = ToleranceTrials::default();
     let mut lowest: Option<(f64, NullTestError)> = None;
     for together in in_parallel(specs) {
         trials.is_smallest_tried |= together.iter().any(|spec| Some(&spec.name) == smallest);
-        let tried: Vec<_> = together.par_iter().map(|spec| tried(phase, reference, spec)).collect();
-        trials.rejected += tried.iter().flatten().sum::<u32>();
+        let tried: Vec<_> =
+            together.par_iter().map(|spec| tried(phase, reference, spec, Some(&spec.name) == fewest)).collect();
+        trials.rejected += tried.iter().flatten().map(|(rejected, _)| rejected).sum::<u32>();
+        trials.unread.extend(tried.iter().flatten().flat_map(|(_, unread)| unread.iter().cloned()));
         for error in tried.into_iter().filter_map(Result::err) {
             let NullTestError::Reference { source: ExpectedOutputError::ProvesNothing { lower, .. }, .. } = &error
             else {
@@ -160,7 +161,7 @@ fn in_parallel<'s>(specs: &[&'s ShapeSpec]) -> Vec<Vec<&'s ShapeSpec>> {
         match groups.last_mut() {
             Some(last)
                 if last.len() < MOST_CALLS
-                    && last.iter().map(|spec| elements(spec)).sum::<usize>() + elements(spec) <= MOST_ELEMENTS =>
+                    && last.iter().map(|spec| spec.elements()).sum::<usize>() + spec.elements() <= MOST_ELEMENTS =>
             {
                 last.push(spec);
             }
@@ -170,14 +171,24 @@ fn in_parallel<'s>(specs: &[&'s ShapeSpec]) -> Vec<Vec<&'s ShapeSpec>> {
     groups
 }
 
-/// Tries the tolerance on wrong answers to the declared inputs of the first seed. Returns how many it rejected.
-fn tried(phase: &Phase, reference: &ReferenceSpec, spec: &ShapeSpec) -> Result<u32, NullTestError> {
+/// Tries the tolerance on wrong answers to the declared inputs of the first seed. Returns how many it rejected and, at the
+/// shape with the fewest elements, a sentence for each input that a kernel need not read completely.
+fn tried(
+    phase: &Phase,
+    reference: &ReferenceSpec,
+    spec: &ShapeSpec,
+    is_fewest: bool,
+) -> Result<(u32, Vec<String>), NullTestError> {
     let known = phase.workload.seeds.as_slice();
     let seed = known.first().copied().unwrap_or(0);
     let failed = |source| NullTestError::Reference { shape: spec.name.clone(), source };
     let draw = answered(phase, reference, spec, seed).map_err(failed)?;
     let tried = TriedDraw { proof: (reference, &phase.workload.tolerance), shape: spec, seed, draw: &draw, known };
-    tried.reject_nulls(|further| answered(phase, reference, spec, further)).map_err(failed)
+    let rejected = tried.reject_nulls(|further| answered(phase, reference, spec, further)).map_err(failed)?;
+    let answer =
+        |seed, inputs: &CaseInputs| Ok(expected_on_host(reference, spec, seed, &inputs.values)?.unwrap_or_default());
+    let unread = if is_fewest { tried.unread_inputs(answer).map_err(failed)? } else { Vec::new() };
+    Ok((rejected, unread))
 }
 
 /// The expected output for the declared inputs of a seed.

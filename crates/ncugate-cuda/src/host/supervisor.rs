@@ -349,6 +349,7 @@ impl Supervisor<'_> {
             | WorkerEvent::Activity { .. }
             | WorkerEvent::Preparing { .. }
             | WorkerEvent::References { .. }
+            | WorkerEvent::Weakened { .. }
             | WorkerEvent::Sanitized { .. }
             | WorkerEvent::Launched { .. } => {}
             WorkerEvent::Uses { .. } | WorkerEvent::Proven => events.importing = false,

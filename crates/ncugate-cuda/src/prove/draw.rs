@@ -13,6 +13,9 @@ use ncugate_model::Dtype;
 use ncugate_model::{CheckOutcome, Defect, Differences, Law, ReferenceShift, Tolerance, WrongElement};
 use std::sync::OnceLock;
 
+/// Factor between the largest value of an output's type and the outputs that a law of the default may cause.
+const HEADROOM: f64 = 8.0;
+
 /// The largest finite magnitude of each expected output.
 pub fn magnitudes(expected: &[ExpectedOutput]) -> Vec<f64> {
     expected.iter().map(|output| FiniteValues::of(&output.values).largest).collect()
@@ -144,6 +147,17 @@ impl CaseDraw {
         let Poison(poison) = Poison::draw(shape, &self.expected, PoisonKey::random());
         let both = inputs.bytes.into_iter().zip(poison);
         both.map(|(input, poison)| if poison.is_empty() { input } else { poison }).collect()
+    }
+
+    /// Whether a law makes outputs infinite or almost so, compared with the draw of the declared inputs: honest partial
+    /// results overflow there too.
+    pub fn exceeds(&self, declared: &Self, shape: &ShapeSpec) -> bool {
+        let outputs = self.expected.iter().zip(&declared.expected).zip(self.largest.iter().zip(&declared.largest));
+        outputs.into_iter().any(|((output, usual), (largest, usual_largest))| {
+            let dtype = shape.buffers[output.buffer].dtype;
+            FiniteValues::of(&output.values).count < FiniteValues::of(&usual.values).count
+                || largest > usual_largest && *largest > element::largest(dtype) / HEADROOM
+        })
     }
 
     /// The error scale of the output at that index.
@@ -381,6 +395,16 @@ mod tests {
         assert_eq!(result.differences.max_abs, 0.00625);
         let small = draw(Law::Constant, &[0.125, 0.0], 10.0);
         assert_eq!(small.compare(&shape, &output(&[0.25, 0.0]), &TOLERANCE).differences.max_abs, 0.125);
+    }
+
+    #[test]
+    fn answers_that_almost_overflow_under_a_law_alone_exceed_the_declared_ones() {
+        let shape = shape(vec![buffer("y", Dtype::F16, &[2], Role::Output)]);
+        let declared = draw(Law::Declared, &[9000.0, f64::INFINITY], 9000.0);
+        let exceeds = |values: &[f64]| draw(Law::Shifted, values, 9000.0).exceeds(&declared, &shape);
+        assert!(!exceeds(&[8.0, 1.0]) && !exceeds(&[9000.0, f64::INFINITY]), "as large as the declared ones");
+        assert!(exceeds(&[9001.0, 1.0]), "a partial result may be eight times as large");
+        assert!(exceeds(&[f64::INFINITY, f64::INFINITY]), "and no further one is infinite");
     }
 
     #[test]

@@ -109,6 +109,11 @@ pub enum ExpectedOutputError {
         /// The tolerance that rejects the null answers of this shape, if one does.
         lower: Option<LowerTolerance>,
     },
+    /// The tolerance accepts the expected outputs for another content of a drawn input.
+    #[error(
+        "the answer does not depend on input `{buffer}`: the tolerance accepts the expected outputs for another draw of it, so a kernel that never reads it would pass; lower the tolerance, or choose an `init` with which `{buffer}` matters more"
+    )]
+    Unread { buffer: String },
     /// A function that judges outputs refuses the expected ones.
     #[error("`{check}` refuses the expected outputs: {reason}")]
     Unaccepted { check: String, reason: String },
@@ -132,7 +137,11 @@ impl ExpectedOutputError {
     pub const fn is_of_tolerance(&self) -> bool {
         matches!(
             self,
-            Self::Unmoved { .. } | Self::ProvesNothing { .. } | Self::MostlyNonfinite { .. } | Self::Unaccepted { .. }
+            Self::Unmoved { .. }
+                | Self::ProvesNothing { .. }
+                | Self::Unread { .. }
+                | Self::MostlyNonfinite { .. }
+                | Self::Unaccepted { .. }
         )
     }
 }

@@ -63,7 +63,7 @@ impl CaseInputs {
 fn declared(shape: &ShapeSpec, seed: u64) -> Result<Vec<Vec<f64>>, InputError> {
     let of_buffer = |buffer: &BufferSpec| {
         let Some(init) = &buffer.init else { return Ok(Vec::new()) };
-        let drawn = fill::values(init, seed, &format!("{}@{}", buffer.name, shape.name), &buffer.extents);
+        let drawn = fill::values(init, seed, &shape.drawn_name(&buffer.name), &buffer.extents);
         drawn.map_or_else(|| from_file(init, buffer, shape, seed), Ok)
     };
     shape.buffers.iter().map(of_buffer).collect()

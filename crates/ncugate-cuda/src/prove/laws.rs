@@ -45,7 +45,9 @@ pub fn apply(law: Law, builtin: Option<&BoundBuiltin>, shape: &ShapeSpec, seed: 
         }
         (_, Some(BoundBuiltin::Softmax(_))) => {}
         (_, Some(BoundBuiltin::Gemm(_) | BoundBuiltin::Reduce(_) | BoundBuiltin::Copy(_)) | None) => {
-            for index in (0..values.len()).filter(|&index| free(index)) {
+            // Only a built-in reference is known to accept any integers.
+            let applies = |index: usize| free(index) && (builtin.is_some() || shape.buffers[index].dtype.has_nan());
+            for index in (0..values.len()).filter(|&index| applies(index)) {
                 elements(law, seed, &mut values[index]);
             }
         }
@@ -160,7 +162,7 @@ fn power(exponent: i32) -> f64 {
 }
 
 /// A pseudorandom number from a seed and an index (SplitMix64; Steele, Lea and Flood 2014).
-fn mix(seed: u64, index: u64) -> u64 {
+pub(super) fn mix(seed: u64, index: u64) -> u64 {
     let mut z = seed.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -22,6 +22,7 @@ mod partial;
 mod poison;
 mod reference;
 mod reference_time;
+mod replaced_input;
 mod shape;
 mod structured;
 
@@ -40,4 +41,5 @@ pub use null_answer::{NullOutcome, PlacedNull};
 pub use outputs::{PlacedOutput, compare_outputs};
 pub use reference::{Builtin, ReferenceError, ReferenceServer, adopt, dismiss, npy_bytes, serve};
 pub use reference_time::reference_time;
+pub use replaced_input::ReplacedPart;
 pub use shape::{ShapeCheck, ShapeSpec};

@@ -168,6 +168,26 @@ impl CaseDraw {
         }
     }
 
+    /// The tolerance's outcome for right answers to changed inputs, held by the outputs: rejected if those of any
+    /// output are.
+    pub fn said_to_answers(&self, answers: &[ExpectedOutput], shape: &ShapeSpec, tolerance: &Tolerance) -> NullOutcome {
+        let of_output = |(at, output): (usize, &ExpectedOutput)| {
+            let answer = answers.iter().find(|answer| answer.buffer == output.buffer);
+            answer.map_or(NullOutcome::Rejected, |answer| self.said_to_values(&answer.values, at, shape, tolerance))
+        };
+        let said: Vec<NullOutcome> = self.expected.iter().enumerate().map(of_output).collect();
+        if said.contains(&NullOutcome::Rejected) {
+            return NullOutcome::Rejected;
+        }
+        if !said.contains(&NullOutcome::Accepted) {
+            return NullOutcome::Right;
+        }
+        match self.refusals(shape, &[answers.to_vec()]).into_iter().flatten().next() {
+            Some(_) => NullOutcome::Rejected,
+            None => NullOutcome::Accepted,
+        }
+    }
+
     /// Whether the first values of another seed's only output suffice to reject it as an answer.
     pub fn rejects_start(&self, other: ExpectedOutput, shape: &ShapeSpec, tolerance: &Tolerance) -> bool {
         let (null, count) = ((0, NullAnswer::OtherSeed), other.values.len());

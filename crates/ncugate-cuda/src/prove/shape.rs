@@ -52,6 +52,16 @@ impl ShapeSpec {
         self.dims.iter().map(|(name, extent)| (name.clone(), Value::Int(*extent))).collect()
     }
 
+    /// Number of elements in its buffers.
+    pub fn elements(&self) -> usize {
+        self.buffers.iter().map(crate::gpu::BufferSpec::elements).sum()
+    }
+
+    /// The name under which the values of a buffer are drawn.
+    pub(super) fn drawn_name(&self, buffer: &str) -> String {
+        format!("{buffer}@{}", self.name)
+    }
+
     /// Names available in the path of a buffer's file: dimensions, `shape`, `seed` and `buffer`.
     pub fn file_names(&self, seed: u64, buffer: &str) -> Names {
         let own = [

@@ -279,7 +279,8 @@ impl Laws {
         }
     }
 
-    const fn are_suited(&self) -> bool {
+    /// Whether the phase gives none.
+    pub const fn are_suited(&self) -> bool {
         matches!(self, Self::Suited(_))
     }
 }
@@ -396,10 +397,15 @@ impl Workload {
     /// The laws of a correctness case.
     ///
     /// At the smallest shape the laws are distributed over the seeds. At every other one the first seed has the first
-    /// law, and each other seed one of the rest in turn, so that a larger shape costs one launch per seed.
+    /// law, and each other seed one of the rest in turn, so that a larger shape costs one launch per seed. The default
+    /// laws of a reference that is not built in are distributed at every shape, besides the declared inputs of every seed.
     pub fn laws_of(&self, shape: &ShapeName, seed: u64) -> Vec<Law> {
         let laws = self.laws.all();
         let place = self.seeds.iter().position(|s| *s == seed).unwrap_or(0);
+        if self.laws.are_suited() && !matches!(self.reference, WorkloadReference::Builtin { .. }) {
+            let further = laws.iter().skip(1).skip(place).step_by(self.seeds.len().max(1));
+            return laws.iter().take(1).chain(further).copied().collect();
+        }
         if self.smallest_shape().is_some_and(|smallest| &smallest.name == shape) {
             return laws.iter().copied().skip(place).step_by(self.seeds.len().max(1)).collect();
         }

@@ -6,10 +6,15 @@ use super::workload::shapes_with;
 use crate::config::builtin::{BOOLS, BUILTINS, BuiltinSignature};
 use crate::config::keys::{LAWS, REFERENCE, WORKLOAD};
 use crate::config::reader::{Item, PlacedValue, Table};
-use crate::config::{Buffer, Init, ProgramKind, ReferenceProgram, Shape, WorkloadReference};
+use crate::config::{Buffer, BufferType, Init, ProgramKind, ReferenceProgram, Shape, WorkloadReference};
 use ncugate_model::Law;
 use ncugate_model::Role;
 use ncugate_model::expr::{Expr, Value};
+
+/// The default laws for a reference that can be called and is not built in.
+const ELEMENTS: &[Law] = &[Law::Declared, Law::Large, Law::Outlier, Law::Shifted, Law::Ties];
+/// Those for integer outputs: shifted numbers of few bits are often equal.
+const WITHOUT_TIES: &[Law] = &[Law::Declared, Law::Large, Law::Outlier];
 
 /// Reads `workload.reference`; `params` are all parameters of variants.
 pub fn reference(item: &Item<'_>, dims: &NameScope, shapes: &[Shape], params: &[String]) -> Option<WorkloadReference> {
@@ -155,18 +160,28 @@ pub fn check_buffers(table: &Table<'_>, reference: &WorkloadReference, buffers: 
     }
 }
 
-/// The default laws of inputs: those that suit a built-in reference. Otherwise, and if every input is fixed by its
-/// `init`, only the declared inputs.
+/// The default laws of inputs: those that suit a built-in reference, and those of single elements if another reference
+/// can be called. With files, and if every input is fixed by its `init`, only the declared inputs.
 pub fn suited_laws(reference: &WorkloadReference, buffers: &[Buffer]) -> Vec<Law> {
-    let free = |buffer: &Buffer| buffer.role.is_read() && matches!(buffer.init, None | Some(Init::Normal { .. }));
-    let takes = match reference {
-        WorkloadReference::Builtin { name, .. } => BUILTINS.iter().find(|takes| takes.name == name),
-        WorkloadReference::Entry { .. }
+    let is_free = |buffer: &Buffer| buffer.role.is_read() && matches!(buffer.init, None | Some(Init::Normal { .. }));
+    let holds_integers = |buffer: &Buffer| matches!(&buffer.dtype, BufferType::Fixed(dtype) if !dtype.has_nan());
+    let laws = match reference {
+        WorkloadReference::Builtin { name, .. } if buffers.iter().any(is_free) => {
+            BUILTINS.iter().find(|takes| takes.name == name).map_or(&[Law::Declared][..], |takes| takes.laws)
+        }
+        WorkloadReference::Entry { .. } | WorkloadReference::Program(_)
+            if buffers.iter().any(|buffer| is_free(buffer) && !holds_integers(buffer)) =>
+        {
+            // The place of one of several equal elements has several right answers.
+            let counts = buffers.iter().any(|buffer| buffer.role.is_compared() && holds_integers(buffer));
+            if counts { WITHOUT_TIES } else { ELEMENTS }
+        }
+        WorkloadReference::Builtin { .. }
+        | WorkloadReference::Entry { .. }
         | WorkloadReference::Npy { .. }
         | WorkloadReference::Program(_)
-        | WorkloadReference::Absent => None,
+        | WorkloadReference::Absent => &[Law::Declared],
     };
-    let laws = takes.filter(|_| buffers.iter().any(free)).map_or(&[Law::Declared][..], |takes| takes.laws);
     laws.to_vec()
 }
 
@@ -186,4 +201,32 @@ pub fn laws(item: &Item<'_>, reference: Option<&WorkloadReference>) -> Vec<Law> 
         );
     }
     laws
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::{Workload, parse};
+    use ncugate_model::{Law, ShapeName};
+    use std::path::Path;
+
+    fn workload(reference: &str, more: &str) -> Workload {
+        let text = include_str!("../../../../../tests/data/copy.toml");
+        let text = text.replace("\"copy\"\ntol", &format!("{reference}\n{more}tol"));
+        let text = text.replace("only = { S = 2048 }", "only = { S = 2048 }\nwide = { S = 4096 }");
+        parse(Path::new("copy.toml"), &format!("{text}[sweep]\nTHREADS = [64]\n")).unwrap().workload
+    }
+
+    #[test]
+    fn a_reference_that_can_be_called_has_all_elementwise_laws_at_every_shape_besides_the_declared_inputs() {
+        let command = workload("{ command = [\"ref\"] }", "");
+        for shape in ["only", "wide"] {
+            let of = |seed| command.laws_of(&ShapeName(shape.into()), seed);
+            assert_eq!(of(0), [Law::Declared, Law::Large, Law::Shifted], "{shape}");
+            assert_eq!(of(1), [Law::Declared, Law::Outlier, Law::Ties], "{shape}");
+        }
+        let given = workload("{ command = [\"ref\"] }", "laws = [\"declared\", \"zeros\"]\n");
+        assert_eq!(given.laws_of(&ShapeName("wide".into()), 1), [Law::Zeros], "as the phase says");
+        let files = workload("{ npy = \"y.npy\" }", "");
+        assert_eq!(files.laws_of(&ShapeName("wide".into()), 1), [Law::Declared]);
+    }
 }
