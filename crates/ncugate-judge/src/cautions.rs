@@ -134,7 +134,11 @@ pub fn weakened_checks(phase: &Phase, plan: &Plan) -> Option<String> {
         .filter(|buffer| buffer.role == Role::Input && buffer.init.as_ref().is_some_and(Init::is_fixed));
     let constant: Vec<String> = constant.map(|buffer| format!("`{}`", buffer.name)).collect();
     let constant = (!constant.is_empty()).then(|| {
-        format!("{} has the same values in every draw (`init`), so a kernel need not read it", constant.join(", "))
+        let (have, them) = if constant.len() == 1 { ("has", "it") } else { ("have", "them") };
+        format!(
+            "{} {have} the same values in every draw (`init`), so a kernel need not read {them}",
+            constant.join(", ")
+        )
     });
     let share = workload.tolerance.allclose.map(|bound| bound.mismatches).filter(|share| *share > 0.0);
     let whose = |bound: &OwnBound| match &bound.of {
