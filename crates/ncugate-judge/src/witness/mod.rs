@@ -26,7 +26,7 @@ use ncugate_model::{
 };
 use ncugate_phase::config::{Phase, Shape};
 use ncugate_phase::plan::{Method, Plan, Variant, VariantRole};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 pub use chip::{ChipFacts, dense_half_operations};
@@ -213,6 +213,7 @@ struct SampleLaunches<'a> {
     /// The same for the confirmation.
     anew: HashMap<(&'a VariantId, &'a ShapeName), (u32, Option<&'a Audit>)>,
     shares: HashMap<&'a VariantId, &'a VariantId>,
+    failed: HashSet<(&'a VariantId, &'a ShapeName)>,
 }
 
 impl<'a> SampleLaunches<'a> {
@@ -223,12 +224,20 @@ impl<'a> SampleLaunches<'a> {
             }
             LatencyOutcome::Cheats { .. } | LatencyOutcome::Wrong { .. } | LatencyOutcome::Failed { .. } => None,
         };
+        let is_failed = |record: &&'a LatencyRecord| matches!(record.outcome, LatencyOutcome::Failed { .. });
         let shared = |build: &'a BuildRecord| Some((&build.variant, build.shares.as_ref()?));
         Self {
             of: run.latencies.iter().filter_map(timed).collect(),
             anew: run.confirmations.iter().filter_map(|record| timed(&record.timed)).collect(),
             shares: run.builds.iter().filter_map(shared).collect(),
+            failed: run.latencies.iter().filter(is_failed).map(|record| (&record.variant, &record.shape)).collect(),
         }
+    }
+
+    /// Whether timing it failed.
+    fn failed(&self, variant: &VariantId, shape: &ShapeName) -> bool {
+        let measured_as = self.shares.get(variant).copied().unwrap_or(variant);
+        self.failed.contains(&(measured_as, shape))
     }
 
     /// Launches per sample. An unknown number counts as 1, which gives the widest allowance.
@@ -267,6 +276,10 @@ impl WitnessInput<'_> {
         let unwitnessed = |reason: &str| Agreement::Unwitnessed(reason.into()).into();
         let latency = match self.latencies.read(&variant.id, &shape.name, &id::LATENCY_P50) {
             Cell::Value(latency) => latency,
+            // A kernel that fails only while it is timed has counters that nothing was held against.
+            Cell::Missing(reason) if launches.failed(&variant.id, &shape.name) => {
+                return Agreement::Doubtful(reason).into();
+            }
             Cell::Missing(reason) => return unwitnessed(&reason),
         };
         match (&variant.method, variant.standing) {
