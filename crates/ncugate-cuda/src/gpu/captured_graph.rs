@@ -8,7 +8,7 @@ use cudarc::driver::{result, sys};
 #[derive(Debug)]
 pub(super) struct CapturedGraph(pub(super) sys::CUgraph);
 
-/// A node of a captured graph as an executable graph of its own.
+/// A node of a captured graph as an executable graph.
 #[derive(Debug)]
 pub struct GraphStep {
     pub graph: ExecutableGraph,

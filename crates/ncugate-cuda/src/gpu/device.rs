@@ -295,7 +295,7 @@ impl CudaDevice {
         self.captured(body, CapturedGraph::executable)
     }
 
-    /// The nodes of a graph of all launches in `body`, each as a graph of its own.
+    /// The nodes of a graph of all launches in `body`, each as a separate graph.
     ///
     /// # Errors
     /// As [`Self::capture`].

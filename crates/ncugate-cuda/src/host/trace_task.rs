@@ -1,4 +1,4 @@
-//! Launches for a profiler: each variant's kernels inside an NVTX range with its name, an empty kernel in a range of its own,
+//! Launches for a profiler: each variant's kernels inside an NVTX range with its name, an empty kernel in another range,
 //! and no other launch at all.
 
 use super::event::{WorkerEvent, WorkerTask};

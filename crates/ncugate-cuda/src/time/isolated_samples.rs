@@ -18,7 +18,7 @@ const SLOW_US: f64 = 10_000.0;
 /// Kernels of an evaluation up to which it is timed on several sets of buffers, whose addresses differ.
 const FEW: usize = 16;
 
-/// The kernels of an evaluation, each in a graph of its own, on some sets of buffers.
+/// The kernels of an evaluation, each in a separate graph, on some sets of buffers.
 #[derive(Debug)]
 pub struct IsolatedLaunches {
     /// The steps on each set.

@@ -260,7 +260,7 @@ impl CaseCounters {
 }
 
 /// The shortest duration in the range of empty launches. No variant has a part in that range: its kernels are launched in
-/// ranges of their own.
+/// other ranges.
 fn empty_ns(frames: &LaunchFrames, names: &IndexSet<&str>, launches: &[Counters]) -> Result<Option<f64>, PolarsError> {
     let Some(duration) = names.get_index_of(DURATION) else { return Ok(None) };
     let ranges = frames.launches.column(NVTX)?.str()?.iter().zip(launches);

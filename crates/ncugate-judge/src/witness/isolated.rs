@@ -18,8 +18,9 @@ use std::fmt;
 const LEAST: usize = 5;
 /// Resolution of CUDA events in microseconds (CUDA driver API, `cuEventElapsedTime`), for each kernel.
 const RESOLUTION_US: f64 = 0.5;
-/// Largest quartile distance of evaluations that confirm anything, as a share of their median. ncu measures one launch, and
-/// those of a kernel of few blocks differ by this much from their median.
+/// Largest quartile distance of evaluations that confirm anything, as a share of their median. It is granted to every kernel,
+/// because ncu measures one launch: a product in two parts differed from its launches alone by 7 % each time on an H200
+/// (`tests/gpu/honest.sh`).
 const WIDEST: f64 = 0.05;
 /// The same in microseconds, for each kernel.
 const WIDEST_US: f64 = 1.0;
@@ -40,13 +41,13 @@ pub(super) struct ProfiledEvaluation {
     pub empty_us: f64,
     /// The clock of the multiprocessors in MHz, if it is known.
     pub clock_mhz: Option<f64>,
-    pub profiler: Profiler,
+    pub profiler: DurationSource,
 }
 
 /// What measured a duration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Profiler {
+pub enum DurationSource {
     /// Nsight Compute.
     Ncu,
     /// CUPTI's activity records.
@@ -63,7 +64,7 @@ pub struct WorkDurations {
     /// Accepted difference.
     pub accepted_us: f64,
     /// Source of the duration under the profiler.
-    pub profiler: Profiler,
+    pub profiler: DurationSource,
 }
 
 impl fmt::Display for WorkDurations {
@@ -73,7 +74,7 @@ impl fmt::Display for WorkDurations {
     }
 }
 
-impl fmt::Display for Profiler {
+impl fmt::Display for DurationSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Ncu => "ncu",
@@ -84,7 +85,7 @@ impl fmt::Display for Profiler {
 
 /// The result of a comparison.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Comparison {
+pub(super) enum DurationComparison {
     /// Nothing was measured to compare, with the reason.
     Unknown(String),
     /// The evaluations differ too much from each other, with the reason.
@@ -94,8 +95,8 @@ pub(super) enum Comparison {
 }
 
 /// Compares an evaluation under a profiler with evaluations of one or more processes, each of which must agree.
-pub(super) fn compare(processes: &[&IsolatedSamples], profiled: &ProfiledEvaluation) -> Comparison {
-    let unknown = |reason: String| Comparison::Unknown(reason);
+pub(super) fn compare(processes: &[&IsolatedSamples], profiled: &ProfiledEvaluation) -> DurationComparison {
+    let unknown = |reason: String| DurationComparison::Unknown(reason);
     let works: Vec<Vec<f64>> = processes.iter().map(|process| work(process)).collect();
     let fewest = works.iter().map(Vec::len).min().unwrap_or(0);
     if fewest < LEAST || works.iter().flatten().any(|us| !us.is_finite()) {
@@ -117,14 +118,14 @@ pub(super) fn compare(processes: &[&IsolatedSamples], profiled: &ProfiledEvaluat
     let distance = upper - lower;
     let kernels = f64::from(profiled.kernels.max(1));
     if distance > f64::max(WIDEST * median, WIDEST_US * kernels) {
-        return Comparison::Unsteady(format!(
-            "launches alone take {} to {} µs (quartiles): too unlike each other to be held against the profiler's duration",
+        return DurationComparison::Unsteady(format!(
+            "launches alone take {} to {} µs (quartiles): too unlike each other to be compared with the profiler's duration",
             short(median + lower),
             short(median + upper)
         ));
     }
     let work = profiled.us - kernels * profiled.empty_us;
-    let accepted = f64::max(DISTANCES * distance, WIDEST * median) + kernels * RESOLUTION_US;
+    let accepted = DISTANCES * f64::max(distance, WIDEST * median) + kernels * RESOLUTION_US;
     let durations =
         WorkDurations { isolated_us: median, profiled_us: work, accepted_us: accepted, profiler: profiled.profiler };
     let differs = |process: &&IsolatedSamples, us: &Vec<f64>| {
@@ -132,11 +133,11 @@ pub(super) fn compare(processes: &[&IsolatedSamples], profiled: &ProfiledEvaluat
         !(work >= shortest - accepted && work <= longest + accepted)
     };
     match processes.iter().zip(&works).find(|(process, us)| differs(process, us)) {
-        None => Comparison::Agree(durations),
+        None => DurationComparison::Agree(durations),
         Some((_, us)) => {
             let isolated_us = middle(us);
             let durations = WorkDurations { isolated_us, ..durations };
-            Comparison::Differ(durations, mismatch(&durations))
+            DurationComparison::Differ(durations, mismatch(&durations))
         }
     }
 }
@@ -198,41 +199,42 @@ mod tests {
     }
 
     fn ncu(us: f64) -> ProfiledEvaluation {
-        ProfiledEvaluation { us, kernels: 1, empty_us: 1.0, clock_mhz: Some(1980.0), profiler: Profiler::Ncu }
+        ProfiledEvaluation { us, kernels: 1, empty_us: 1.0, clock_mhz: Some(1980.0), profiler: DurationSource::Ncu }
     }
 
     fn differs(processes: &[&IsolatedSamples], profiled: &ProfiledEvaluation) -> bool {
         match compare(processes, profiled) {
-            Comparison::Agree(_) => false,
-            Comparison::Differ(..) => true,
-            Comparison::Unknown(reason) | Comparison::Unsteady(reason) => panic!("{reason}"),
+            DurationComparison::Agree(_) => false,
+            DurationComparison::Differ(..) => true,
+            DurationComparison::Unknown(reason) | DurationComparison::Unsteady(reason) => panic!("{reason}"),
         }
     }
 
     #[test]
     fn the_work_is_compared_without_what_the_clocks_add() {
         let steady = process(&[12.0; 8]);
-        let agreed = WorkDurations { isolated_us: 10.0, profiled_us: 10.0, accepted_us: 1.0, profiler: Profiler::Ncu };
-        assert_eq!(compare(&[&steady], &ncu(11.0)), Comparison::Agree(agreed), "5 % and half a microsecond");
-        assert!(!differs(&[&steady], &ncu(11.9)) && !differs(&[&steady], &ncu(10.1)));
-        assert!(differs(&[&steady], &ncu(12.1)) && differs(&[&steady], &ncu(9.9)));
+        let agreed =
+            WorkDurations { isolated_us: 10.0, profiled_us: 10.0, accepted_us: 1.5, profiler: DurationSource::Ncu };
+        assert_eq!(compare(&[&steady], &ncu(11.0)), DurationComparison::Agree(agreed), "10 % and half a microsecond");
+        assert!(!differs(&[&steady], &ncu(12.4)) && !differs(&[&steady], &ncu(9.6)));
+        assert!(differs(&[&steady], &ncu(12.6)) && differs(&[&steady], &ncu(9.4)));
         let of_four = IsolatedSamples { kernels: 4, ..process(&[48.0; 8]) };
         let each = |us| ProfiledEvaluation { kernels: 4, ..ncu(us) };
-        assert!(!differs(&[&of_four], &each(47.9)), "each kernel has its own resolution");
-        assert!(differs(&[&of_four], &each(48.1)));
+        assert!(!differs(&[&of_four], &each(49.9)), "each kernel has its own resolution");
+        assert!(differs(&[&of_four], &each(50.1)));
     }
 
     #[test]
     fn the_accepted_difference_is_the_spread_and_a_wide_spread_confirms_nothing() {
         // Quartiles at 118 and 122.
         let lively = process(&[116.0, 118.0, 118.0, 119.0, 120.0, 121.0, 122.0, 122.0, 125.0].map(|us| us + 2.0));
-        assert!(!differs(&[&lively], &ncu(129.0)) && differs(&[&lively], &ncu(130.0)));
+        assert!(!differs(&[&lively], &ncu(133.0)) && differs(&[&lively], &ncu(134.0)));
         let wild = process(&[100.0, 105.0, 110.0, 115.0, 120.0, 125.0, 130.0]);
         assert!(
-            matches!(compare(&[&wild], &ncu(110.0)), Comparison::Unsteady(reason) if reason.contains("unlike each other"))
+            matches!(compare(&[&wild], &ncu(110.0)), DurationComparison::Unsteady(reason) if reason.contains("unlike each other"))
         );
         let short = process(&[4.0, 4.2, 4.4, 4.6, 4.8, 5.0]);
-        assert!(matches!(compare(&[&short], &ncu(3.0)), Comparison::Agree(_)), "a microsecond is no spread");
+        assert!(matches!(compare(&[&short], &ncu(3.0)), DurationComparison::Agree(_)), "a microsecond is no spread");
     }
 
     #[test]
@@ -240,13 +242,13 @@ mod tests {
         let (one, other) = (process(&[12.0; 8]), process(&[6.0; 8]));
         assert!(differs(&[&one, &one, &one, &one, &one, &other], &ncu(11.0)));
         for few in [&[][..], &[12.0; 4], &[12.0, 12.0, 12.0, 12.0, f64::NAN]] {
-            assert!(matches!(compare(&[&one, &process(few)], &ncu(11.0)), Comparison::Unknown(_)));
+            assert!(matches!(compare(&[&one, &process(few)], &ncu(11.0)), DurationComparison::Unknown(_)));
         }
-        assert!(matches!(compare(&[], &ncu(11.0)), Comparison::Unknown(_)));
+        assert!(matches!(compare(&[], &ncu(11.0)), DurationComparison::Unknown(_)));
         let without_empty = ProfiledEvaluation { empty_us: f64::NAN, ..ncu(11.0) };
-        assert!(matches!(compare(&[&one], &without_empty), Comparison::Unknown(_)));
+        assert!(matches!(compare(&[&one], &without_empty), DurationComparison::Unknown(_)));
         let nameless = IsolatedSamples { empty_us: f64::NAN, ..one };
-        assert!(matches!(compare(&[&nameless], &ncu(11.0)), Comparison::Unknown(_)));
+        assert!(matches!(compare(&[&nameless], &ncu(11.0)), DurationComparison::Unknown(_)));
     }
 
     #[test]
@@ -254,7 +256,7 @@ mod tests {
         let steady = process(&[12.0; 8]);
         let slow = |us| ProfiledEvaluation { clock_mhz: Some(990.0), ..ncu(us) };
         assert!(
-            !differs(&[&steady], &slow(21.0)) && !differs(&[&steady], &slow(11.0)) && differs(&[&steady], &slow(22.1))
+            !differs(&[&steady], &slow(21.0)) && !differs(&[&steady], &slow(11.0)) && differs(&[&steady], &slow(22.6))
         );
         assert!(differs(&[&steady], &ProfiledEvaluation { clock_mhz: None, ..ncu(21.0) }));
     }
@@ -269,7 +271,7 @@ mod tests {
     #[test]
     fn twenty_times_shorter_than_under_the_profiler_is_another_launch() {
         let gravity = |us: f64, profiled: f64| match compare(&[&process(&[us + 2.0; 8])], &ncu(profiled + 1.0)) {
-            Comparison::Differ(_, mismatch) => mismatch.gravity(),
+            DurationComparison::Differ(_, mismatch) => mismatch.gravity(),
             other => panic!("{other:?}"),
         };
         assert!(gravity(3.0, 61.0) >= 1.0 && gravity(4.0, 61.0) < 1.0);

@@ -3,7 +3,7 @@
 //! A clock gives the duration of a launch but not the work done in it. ncu profiles the same launch in another
 //! process, which allows three comparisons: its duration with launches under the same conditions (`isolated`), the counted bytes
 //! and operations with the declared useful work (`work`), and the time with the chip's peak rates (`floor`). The samples
-//! themselves are held against launches that could not reuse a result (`unrepeated`). A mismatch makes a latency
+//! themselves are compared with launches that could not reuse a result (`unrepeated`). A mismatch makes a latency
 //! inconclusive. A mismatch by [`CLEAR`] or more shows that the timed program is not the proven one: the variant
 //! cheats.
 
@@ -13,7 +13,7 @@ mod isolated;
 mod unrepeated;
 mod work;
 
-use self::isolated::{Comparison, ProfiledEvaluation};
+use self::isolated::{DurationComparison, ProfiledEvaluation};
 use self::unrepeated::Repeats;
 use super::results::Correctness;
 use crate::frame::Quantities;
@@ -30,7 +30,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 pub use chip::{ChipFacts, dense_half_operations};
-pub use isolated::{Profiler, WorkDurations};
+pub use isolated::{DurationSource, WorkDurations};
 
 /// An error that no honest measurement reaches, as a factor.
 pub const CLEAR: f64 = 20.0;
@@ -126,7 +126,7 @@ pub(super) struct CaseCounters<'a> {
     shortest: f64,
     /// Number of buffer sets that its launches rotate over.
     sets: f64,
-    profiler: Profiler,
+    profiler: DurationSource,
     /// Nanoseconds of an empty kernel under the profiler.
     empty_ns: Option<f64>,
     /// Launches of an evaluation that are planned.
@@ -276,7 +276,7 @@ impl WitnessInput<'_> {
         let unwitnessed = |reason: &str| Agreement::Unwitnessed(reason.into()).into();
         let latency = match self.latencies.read(&variant.id, &shape.name, &id::LATENCY_P50) {
             Cell::Value(latency) => latency,
-            // A kernel that fails only while it is timed has counters that nothing was held against.
+            // A kernel that fails only while it is timed has counters that no latency supports.
             Cell::Missing(reason) if launches.failed(&variant.id, &shape.name) => {
                 return Agreement::Doubtful(reason).into();
             }
@@ -315,8 +315,8 @@ impl WitnessInput<'_> {
                     Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
                 };
                 let (profiler, empty_ns) = match self.traced_empty(&variant.id, &shape.name) {
-                    Some(empty_ns) => (Profiler::Cupti, empty_ns.map(|ns| ns as f64)),
-                    None => (Profiler::Ncu, self.empty_ns),
+                    Some(empty_ns) => (DurationSource::Cupti, empty_ns.map(|ns| ns as f64)),
+                    None => (DurationSource::Ncu, self.empty_ns),
                 };
                 let isolated = (self.run.form() == RunForm::Present).then_some(isolated);
                 let variant = &variant.id;
@@ -389,16 +389,16 @@ impl CaseCounters<'_> {
         let compared = self.isolated.as_ref().map(|samples| isolated::compare(samples, &self.profiled(duration)));
         let durations = match compared {
             None => None,
-            Some(Comparison::Agree(durations)) => Some((durations, DurationMatch::Agree)),
-            Some(Comparison::Differ(durations, mismatch)) => {
+            Some(DurationComparison::Agree(durations)) => Some((durations, DurationMatch::Agree)),
+            Some(DurationComparison::Differ(durations, mismatch)) => {
                 mismatches.push(mismatch);
                 Some((durations, DurationMatch::Differ))
             }
-            Some(Comparison::Unknown(reason)) => {
+            Some(DurationComparison::Unknown(reason)) => {
                 open = Some(Agreement::Unwitnessed(reason.into()));
                 None
             }
-            Some(Comparison::Unsteady(reason)) => {
+            Some(DurationComparison::Unsteady(reason)) => {
                 open = Some(Agreement::Doubtful(reason.into()));
                 None
             }
@@ -417,15 +417,20 @@ impl CaseCounters<'_> {
     }
 
     fn profiled(&self, duration_ns: f64) -> ProfiledEvaluation {
-        let counted = self.counters.launches(self.variant, &self.shape.name).map(|kernels| kernels.len() as u32);
-        let clock = self.counted(id::SM_CLOCK).filter(|_| self.profiler == Profiler::Ncu);
+        let clock = self.counted(id::SM_CLOCK).filter(|_| self.profiler == DurationSource::Ncu);
         ProfiledEvaluation {
             us: duration_ns / 1e3,
-            kernels: counted.or(self.planned).unwrap_or(1),
+            kernels: self.launches(),
             empty_us: self.empty_ns.map_or(f64::NAN, |ns| ns / 1e3),
             clock_mhz: clock.map(|hz| hz / 1e6),
             profiler: self.profiler,
         }
+    }
+
+    /// Launches of an evaluation under the profiler.
+    fn launches(&self) -> u32 {
+        let counted = self.counters.launches(self.variant, &self.shape.name).map(|kernels| kernels.len() as u32);
+        counted.or(self.planned).unwrap_or(1)
     }
 
     /// Bytes of all buffers in one set.

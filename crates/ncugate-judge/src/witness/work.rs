@@ -30,12 +30,12 @@ impl CaseCounters<'_> {
         }
     }
 
-    /// A mismatch if the DRAM bytes are below the launch's minimum. ncu flushes the caches before a launch, so all
-    /// reads come from DRAM; written data may still be in L2 at the end.
+    /// A mismatch if the DRAM bytes are below the launches' minimum. ncu flushes the caches before a launch, so all
+    /// reads come from DRAM; data that a launch wrote may still be in L2 at its end.
     pub(super) fn bytes(&self) -> Option<WitnessMismatch> {
         let (least, source) = self.least_bytes()?;
         let outputs = self.phase.workload.buffer_bytes(self.shape, Role::is_compared)?;
-        let kept = self.chip.l2_bytes.map_or(outputs, |l2| outputs.min(l2));
+        let kept = self.chip.l2_bytes.map_or(outputs, |l2| outputs.min(f64::from(self.launches()) * l2));
         below(self.counted(id::DRAM_BYTES)?, least - kept, "bytes of DRAM", (least, source))
     }
 

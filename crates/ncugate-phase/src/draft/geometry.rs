@@ -1,7 +1,7 @@
 //! Grid and block of a kernel, guessed from its indices and constants.
 
 use super::family::KernelFamily;
-use super::launch_expression::{LaunchExpression, LaunchExtents};
+use super::launch_expression::{DraftedExtents, LaunchExpression};
 use super::source::{KernelSource, SweptParameter};
 use super::token::{Tokens, integer};
 use super::usage::Division;
@@ -41,18 +41,18 @@ pub fn geometry(kernel: &KernelSource<'_>, rows: &str, columns: &str) -> Geometr
     let is_number = |extents: &[String]| extents.iter().all(|extent| integer(extent).is_some());
     let site = if kernel.is_cooperative() { LaunchExpression::default() } else { LaunchExpression::of(kernel) };
     let is_of_one_size = match &site.grid {
-        LaunchExtents::Unknown => true,
-        LaunchExtents::Unsayable => false,
-        LaunchExtents::Said(extents) => is_number(extents),
+        DraftedExtents::Unknown => true,
+        DraftedExtents::Unsayable => false,
+        DraftedExtents::Said(extents) => is_number(extents),
     };
     if let Some(tiled) = register_tiles(kernel, rows, columns).filter(|_| is_of_one_size) {
         return tiled;
     }
     let (mut block, swept) = block(kernel);
     let mut swept = Vec::from_iter(swept);
-    let is_open = site.block == LaunchExtents::Unsayable;
+    let is_open = site.block == DraftedExtents::Unsayable;
     match site.block {
-        LaunchExtents::Said(own) if !is_swept(kernel, &block, &own) => {
+        DraftedExtents::Said(own) if !is_swept(kernel, &block, &own) => {
             block = own;
             swept.clear();
         }
@@ -87,10 +87,10 @@ pub fn geometry(kernel: &KernelSource<'_>, rows: &str, columns: &str) -> Geometr
     let is_bounded = guessed.is_empty();
     let sweeps = kernel.swept.iter().any(|parameter| block.contains(&parameter.name));
     match site.grid {
-        LaunchExtents::Said(own) if !is_bounded || !is_number(&own) && !sweeps => {
+        DraftedExtents::Said(own) if !is_bounded || !is_number(&own) && !sweeps => {
             return Geometry { grid: own, guessed: Vec::new(), block, swept, origin: GridOrigin::Launch };
         }
-        LaunchExtents::Unsayable if !is_bounded => {
+        DraftedExtents::Unsayable if !is_bounded => {
             let block = if is_open { vec![OPEN_BLOCK.to_owned()] } else { block };
             let grid = vec![OPEN_GRID.to_owned()];
             return Geometry { grid, guessed, block, swept, origin: GridOrigin::Nowhere };

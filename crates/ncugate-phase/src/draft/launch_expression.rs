@@ -10,7 +10,7 @@ const DEPTH: usize = 4;
 
 /// Grid or block of a launch in host code.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum LaunchExtents {
+pub enum DraftedExtents {
     /// The source does not launch the kernel, or a variable that it does not set has the extents.
     #[default]
     Unknown,
@@ -23,8 +23,8 @@ pub enum LaunchExtents {
 /// The first launch of a kernel in the source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LaunchExpression {
-    pub grid: LaunchExtents,
-    pub block: LaunchExtents,
+    pub grid: DraftedExtents,
+    pub block: DraftedExtents,
 }
 
 /// The place of an expression in the host code.
@@ -42,7 +42,7 @@ impl LaunchExpression {
         let list = &kernel.tokens.list;
         let inside = parts(&list[configuration.clone()]);
         let host = HostCode { kernel, at, names: names(kernel, at, configuration.end + 3) };
-        let extents = |place: usize| inside.get(place).map_or(LaunchExtents::Unknown, |part| host.extents(part));
+        let extents = |place: usize| inside.get(place).map_or(DraftedExtents::Unknown, |part| host.extents(part));
         Self { grid: extents(0), block: extents(1) }
     }
 }
@@ -75,11 +75,11 @@ fn names<'s>(kernel: &KernelSource<'s>, at: usize, open: usize) -> HashMap<&'s s
 }
 
 impl<'s> HostCode<'_, 's> {
-    fn extents(&self, part: &[CudaToken<'s>]) -> LaunchExtents {
+    fn extents(&self, part: &[CudaToken<'s>]) -> DraftedExtents {
         let declared = match part {
             [word] if word.is_word() && self.leaf(word.text).is_none() => match self.initialiser(word.text) {
                 Some(inside) => inside,
-                None => return LaunchExtents::Unknown,
+                None => return DraftedExtents::Unknown,
             },
             _ => part.to_vec(),
         };
@@ -90,8 +90,8 @@ impl<'s> HostCode<'_, 's> {
         let all: Option<Vec<String>> =
             parts(inside).into_iter().map(|part| self.expression(part, DEPTH).map(bare)).collect();
         match all.filter(|all| (1..=3).contains(&all.len())) {
-            Some(all) => LaunchExtents::Said(all),
-            None => LaunchExtents::Unsayable,
+            Some(all) => DraftedExtents::Said(all),
+            None => DraftedExtents::Unsayable,
         }
     }
 

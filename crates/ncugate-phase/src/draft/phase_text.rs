@@ -2,7 +2,7 @@
 
 use super::family::KernelFamily;
 use super::geometry::{Geometry, GridOrigin};
-use super::launch_expression::{LaunchExpression, LaunchExtents};
+use super::launch_expression::{DraftedExtents, LaunchExpression};
 use super::source::{ArgumentKind, KernelArgument, KernelOrigin, KernelSource, SweptParameter, plain};
 use super::symbol::SymbolOrigin;
 use super::traffic::{MovedBuffer, moved_bytes};
@@ -290,7 +290,7 @@ fn symbols(kernel: &KernelSource<'_>, work: &DraftWorkload) -> String {
 fn block_source(kernel: &KernelSource<'_>, geometry: &Geometry) -> &'static str {
     let is_swept = kernel.swept.iter().chain(&geometry.swept).any(|p| geometry.block.contains(&p.name));
     let own = LaunchExpression::of(kernel).block;
-    let is_launched = kernel.site.block.is_some() || own == LaunchExtents::Said(geometry.block.clone());
+    let is_launched = kernel.site.block.is_some() || own == DraftedExtents::Said(geometry.block.clone());
     match (is_launched, is_swept) {
         (true, _) => "as the source launches it",
         (false, true) => "a parameter of the sweep",

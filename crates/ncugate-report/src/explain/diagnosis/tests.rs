@@ -86,7 +86,6 @@ fn rules_hold_from_their_thresholds_on() {
         (&[("threads_per_inst", 20.0)], "divergence"),
         (&[("dram_pct", 91.0)], "memory_bound"),
         (&[("spills", 4.0), ("registers", 32.0)], "spills"),
-        (&[("latency_p50", 10.0), ("duration", 90_000.0)], "durations_disagree"),
         (&[("sectors_per_request", 32.0), ("stall_long_scoreboard", 1.0)], "uncoalesced"),
     ] {
         let with: Vec<(&str, f64)> = BUSY.into_iter().chain(values.iter().copied()).collect();
