@@ -177,12 +177,12 @@ fn a_tool_of_the_project_is_listed_and_an_edit_of_it_is_another_run() {
 fn bytes_below_the_declared_ones_are_work_that_was_not_done() {
     // 80 KiB are declared, and the outputs may still be in L2: at least 76 KiB must be counted
     let declared = PHASE.replace("[workload.shapes]", "bytes = \"40 * S\"\n[workload.shapes]");
-    for (counted, status) in [(80_000.0, 0), (60_000.0, 4), (3_000.0, 1)] {
+    for (counted, status) in [(80_000.0, 0), (60_000.0, 4), (3_000.0, 4)] {
         let (_, finished) = judged(&declared, &Stored::new(&declared, "run").dram_bytes(counted));
         assert_eq!(finished.status, Some(status), "{counted}: {finished:?}");
         let printed = unwrapped(&finished.stdout);
         assert_eq!(printed.contains("work was not done"), status != 0, "{counted}: {printed}");
-        assert_eq!(printed.contains("variants cheat"), status == 1, "{counted}: {printed}");
+        assert!(!printed.contains("variants cheat"), "a declaration proves no cheat: {counted}: {printed}");
     }
 }
 
