@@ -33,6 +33,12 @@ def served(folder, act, **environment):
     return anyio.run(run)
 
 
+def test_the_script_is_installed_with_the_package():
+    script = pathlib.Path(sys.executable).with_name("ncugate-mcp")
+    ended = subprocess.run([script], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout) == (0, ""), ended.stderr
+
+
 def test_tools_are_those_of_the_program():
     listed = json.loads(subprocess.run([ncugate.binary(), "agent", "tools"], check=True, stdout=subprocess.PIPE).stdout)
 
