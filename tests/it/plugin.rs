@@ -20,7 +20,8 @@ fn a_marketplace_finds_the_plugin_its_skill_and_its_server() {
     let project = std::fs::read_to_string(root().join("python/pyproject.toml")).unwrap();
     let project: toml::Table = project.parse().unwrap();
     let command = server["command"].as_str().unwrap();
-    assert!(project["project"]["scripts"].as_table().unwrap().contains_key(command), "{command}");
+    let data = project["tool"]["maturin"]["data"].as_str().unwrap();
+    assert!(root().join("python").join(data).join("scripts").join(command).is_file(), "{command}");
     let tools: Value = serde_json::from_str(&Place::new().run(&["agent", "tools"]).stdout).unwrap();
     let tools = tools.as_array().unwrap();
 
