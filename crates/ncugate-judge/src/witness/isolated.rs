@@ -98,8 +98,10 @@ pub(super) enum DurationComparison {
 pub(super) fn compare(processes: &[&IsolatedSamples], profiled: &ProfiledEvaluation) -> DurationComparison {
     let unknown = |reason: String| DurationComparison::Unknown(reason);
     let works: Vec<Vec<f64>> = processes.iter().map(|process| work(process)).collect();
-    let fewest = works.iter().map(Vec::len).min().unwrap_or(0);
-    if fewest < LEAST || works.iter().flatten().any(|us| !us.is_finite()) {
+    let timed = |process: &&IsolatedSamples| process.samples.len().min(process.evaluations.len());
+    let fewest = processes.iter().map(timed).min().unwrap_or(0);
+    let whole = processes.iter().flat_map(|process| &process.evaluations);
+    if fewest < LEAST || works.iter().flatten().chain(whole).any(|us| !us.is_finite()) {
         return unknown(format!(
             "{fewest} launches were timed under the conditions of the profiler, {LEAST} are needed: its duration confirms no latency"
         ));
@@ -247,6 +249,8 @@ mod tests {
         assert!(matches!(compare(&[], &ncu(11.0)), DurationComparison::Unknown(_)));
         let without_empty = ProfiledEvaluation { empty_us: f64::NAN, ..ncu(11.0) };
         assert!(matches!(compare(&[&one], &without_empty), DurationComparison::Unknown(_)));
+        let in_part = IsolatedSamples { evaluations: Vec::new(), ..one.clone() };
+        assert!(matches!(compare(&[&in_part], &ncu(11.0)), DurationComparison::Unknown(_)), "`slower` needs them");
         let nameless = IsolatedSamples { empty_us: f64::NAN, ..one };
         assert!(matches!(compare(&[&nameless], &ncu(11.0)), DurationComparison::Unknown(_)));
     }
