@@ -260,7 +260,7 @@ impl<'a> LiveRun<'a> {
         let (phase, plan, tools, progress) = (self.phase, self.plan, self.tools, self.progress);
         let metrics = required_metrics::metrics(phase);
         for _ in 0..AGAIN {
-            let run = Arc::clone(session.measurements().shared_run());
+            let run = session.measurements().run();
             let differing = session.measurements().witness().differing();
             let measured = differing.iter().map(|(variant, shape)| (run.measured_as(variant).clone(), shape.clone()));
             let differing: BTreeSet<(VariantId, ShapeName)> = measured.collect();
@@ -270,14 +270,14 @@ impl<'a> LiveRun<'a> {
             }
             let is_kept =
                 |record: &&ProfileRecord| !differing.contains(&(record.variant.clone(), record.shape.clone()));
+            let run = run.clone();
             let kept: Vec<ProfileRecord> = run.profiles.iter().filter(is_kept).cloned().collect();
             let mut cubins = cubins(plan, &run.builds, |build| build.shares.is_none());
             cubins.extend(reference_cubin(phase, plan, tools)?.cubin);
             progress.stage("profile again", variants.len());
             let started = Instant::now();
             writer.finish(RunState::Running, Timestamp::now())?;
-            let profiled = (phase, plan, tools, early);
-            profile::over_lanes(profiled, &metrics, writer, progress, &cubins, &variants, &kept)?;
+            profile::over_lanes((phase, plan, tools, early), &metrics, writer, progress, &cubins, &variants, &kept)?;
             writer.spent("profile again", started.elapsed().as_secs_f64())?;
             writer.finish(RunState::Complete, Timestamp::now())?;
             session.update(Arc::new(Run::load(&run.folder)?))?;

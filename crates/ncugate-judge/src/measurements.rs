@@ -107,11 +107,6 @@ impl<'a> Measurements<'a> {
         &self.run
     }
 
-    /// The run, to read more of it while it grows.
-    pub fn shared_run(&self) -> &Arc<Run> {
-        &self.run
-    }
-
     /// The evidence for its results.
     pub fn evidence(&self) -> Evidence {
         self.evidence

@@ -96,26 +96,27 @@ pub(super) enum DurationComparison {
 
 /// Compares an evaluation under a profiler with evaluations of one or more processes, each of which must agree.
 pub(super) fn compare(processes: &[&IsolatedSamples], profiled: &ProfiledEvaluation) -> DurationComparison {
-    let unknown = |reason: String| DurationComparison::Unknown(reason);
     let works: Vec<Vec<f64>> = processes.iter().map(|process| work(process)).collect();
     let timed = |process: &&IsolatedSamples| process.samples.len().min(process.evaluations.len());
     let fewest = processes.iter().map(timed).min().unwrap_or(0);
-    let whole = processes.iter().flat_map(|process| &process.evaluations);
-    if fewest < LEAST || works.iter().flatten().chain(whole).any(|us| !us.is_finite()) {
-        return unknown(format!(
+    let mut all = works.iter().flatten().chain(processes.iter().flat_map(|process| &process.evaluations));
+    if fewest < LEAST || all.any(|us| !us.is_finite()) {
+        return DurationComparison::Unknown(format!(
             "{fewest} launches were timed under the conditions of the profiler, {LEAST} are needed: its duration confirms no latency"
         ));
     }
     if !profiled.empty_us.is_finite() {
-        return unknown(format!("{} measured no empty kernel: its duration confirms no latency", profiled.profiler));
+        return DurationComparison::Unknown(format!(
+            "{} measured no empty kernel: its duration confirms no latency",
+            profiled.profiler
+        ));
     }
     let all: Vec<f64> = works.iter().flatten().copied().collect();
     // How far launches of one process are from each other. Each process has to agree with the profiler by itself.
     let middle = |us: &[f64]| stats::median(us).unwrap_or(f64::NAN);
-    let off = |us: &Vec<f64>| us.iter().map(|each| each - middle(us)).collect::<Vec<f64>>();
-    let off: Vec<f64> = works.iter().flat_map(off).collect();
+    let off: Vec<f64> = works.iter().flat_map(|us| us.iter().map(|each| each - middle(us))).collect();
     let (Ok(median), Ok([_, lower, _, upper, _])) = (stats::median(&all), stats::five_number_summary(&off)) else {
-        return unknown("the launches alone have no median".to_owned());
+        return DurationComparison::Unknown("the launches alone have no median".to_owned());
     };
     let distance = upper - lower;
     let kernels = f64::from(profiled.kernels.max(1));
