@@ -707,6 +707,9 @@ Result cuGraphGetNodes(void *graph, void **nodes, size_t *count) {
     return OK;
 }
 
+/* No launch of the doubles takes longer because it is cooperative. */
+Result cuGraphKernelNodeGetAttribute(void *node, int attribute, void *value) { memset(value, 0, 64); return OK; }
+
 static const Graph *cloned;
 
 Result cuGraphClone(void **copy, void *graph) {

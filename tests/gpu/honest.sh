@@ -6,9 +6,11 @@
 #
 #   tests/gpu/honest.sh BINARY [RUNS] [own|traits|shipped...]
 #
-# Default: 3 runs of each set, which take more than 8 minutes on one GPU: start its sets one at a time there. Runs are spread over all
-# GPUs of the machine, or over those in the variable GPUS (GPUS="0 2"). A table of all cases is also written to honest.tsv in the
-# folder of the variable OUT, if it is set. Ends with 1 if a case is in doubt, is wrong, or has no result.
+# Default: 3 runs of each set. On 4 H200 with GPUS="0 1 2 3 0 1 2 3", where two runs take turns on each GPU and one builds while the
+# other measures, `own` takes 131 s a run and `traits` 150 s. Runs are spread over all GPUs of the machine, or over those in the variable
+# GPUS (GPUS="0 2"). A table of all cases is also written to honest.tsv in the
+# folder of the variable OUT, if it is set. With LIMIT=SECONDS, it starts nothing after that time and stops what runs. Ends with 1 if
+# a case is in doubt, is wrong, or has no result.
 set -uo pipefail
 binary=$(realpath "$(command -v "${1:?usage: honest.sh BINARY [RUNS] [own|traits|shipped...]}")")
 runs=${2:-3}
@@ -100,17 +102,20 @@ nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
 export NCUGATE_CACHE=${NCUGATE_CACHE:-$work/cache}
 jobs > "$work/jobs" || exit 2
 for ((run = 1; run <= runs; ++run)); do sed "s/^/$run /" "$work/jobs"; done |
-    xargs -P "$(wc -w <<< "$gpus")" -L 1 --process-slot-var=lane bash -c 'measure "$@"' measure
+    timeout "${LIMIT:-0}" xargs -P "$(wc -w <<< "$gpus")" -L 1 --process-slot-var=lane bash -c 'measure "$@"' measure
 
 cat > "$work/table.py" <<'PY'
 import collections, json, os, pathlib, re, sys
 
-folder, runs = pathlib.Path(sys.argv[1]), int(sys.argv[2])
+folder, runs, jobs = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 # How results.json says that a duration or a counter does not count, other than by noise.
 DOUBT = re.compile(
     "durations? disagree|not done|repeats take|could have reused|no counter saw|not compared with|were not verified"
     "|below the chip's limit|cheat|spread of|witness|does not depend"
 )
+
+# Kernels of traits that are wrong, or cheat, on purpose.
+PLANTED = re.compile("next|mixed|idle|lazy|coarser|first_block|without_the_last|DEFECT=[1-9]")
 
 def texts(node):
     if isinstance(node, str):
@@ -122,7 +127,7 @@ def doubts_of(results, own):
     """Doubts by variant, and those of the phase; `own` phases have gates that every launch holds."""
     by_variant, of_phase = collections.defaultdict(list), []
     for variant in results["variants"]:
-        if variant["self_reported"]:
+        if variant["self_reported"] or PLANTED.fullmatch(variant["id"]):
             continue
         if variant["cheats"] or variant["correct"] == "fail":
             by_variant[variant["id"]].append(("cheats: " if variant["cheats"] else "wrong: ") + variant["correctness"])
@@ -188,7 +193,7 @@ for name, took in seconds.items():
     own = [p50 for (of, *_), case in rows.items() if of == name for _, p50, *_ in case]
     cases = sum(of == name for of, *_ in rows)
     print(f"{name:<34} {cases:>5} {short(min(own, default=None)):>11} {short(max(own, default=None)):>11}  {'; '.join(took)}")
-print(f"\n{len(kernels)} kernels in {len(rows)} cases of {len(seconds)} phases, {len(files)} runs, {runs} each; doubts: {len(doubts)}")
+print(f"\n{len(kernels)} kernels in {len(rows)} cases of {len(seconds)} phases, {len(files)} of {jobs * runs} runs; doubts: {len(doubts)}")
 by_text = collections.defaultdict(list)
 for doubt in doubts:
     where, text = doubt.split(": ", 1)
@@ -196,10 +201,9 @@ for doubt in doubts:
     by_text[name, re.sub(r"[0-9.]+", "#", text)].append((run, text))
 for (name, _), said in by_text.items():
     print(f"DOUBT   {name}, run {', '.join(run for run, _ in said)}: {said[0][1]}")
-too_few = [name for name, took in seconds.items() if len(took) < runs]
-sys.exit(bool(doubts or too_few or len(kernels) < 30))
+sys.exit(bool(doubts or len(files) < jobs * runs or len(kernels) < 30))
 PY
-python3 "$work/table.py" "$work/results" "$runs"
+python3 "$work/table.py" "$work/results" "$runs" "$(wc -l < "$work/jobs")"
 failed=$?
 echo "$(nvidia-smi --query-gpu=name --format=csv,noheader | sort | uniq -c | xargs): $SECONDS s"
 exit $failed

@@ -20,6 +20,8 @@ pub struct GraphStep {
 pub enum StepWork {
     /// A kernel, or a graph of kernels, which a profiler counts.
     Kernels,
+    /// A cooperative launch, which takes the device longer to start.
+    CooperativeKernel,
     /// A copy, a fill, or nothing on the device.
     Other,
 }
@@ -101,9 +103,22 @@ fn work(node: sys::CUgraphNode) -> Result<StepWork, DeviceError> {
     // SAFETY: the node lives, and its type is written.
     unsafe { sys::cuGraphNodeGetType(node, &raw mut kind) }.result().map_err(cuda("cuGraphNodeGetType"))?;
     Ok(match kind {
+        Type::CU_GRAPH_NODE_TYPE_KERNEL if is_cooperative(node)? => StepWork::CooperativeKernel,
         Type::CU_GRAPH_NODE_TYPE_KERNEL | Type::CU_GRAPH_NODE_TYPE_GRAPH | Type::CU_GRAPH_NODE_TYPE_CONDITIONAL => {
             StepWork::Kernels
         }
         _ => StepWork::Other,
     })
+}
+
+fn is_cooperative(node: sys::CUgraphNode) -> Result<bool, DeviceError> {
+    let id = sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    // SAFETY: the node is a kernel and lives; the driver writes the member of the value that is read.
+    unsafe {
+        let mut value: sys::CUlaunchAttributeValue = std::mem::zeroed();
+        sys::cuGraphKernelNodeGetAttribute(node, id, &raw mut value)
+            .result()
+            .map_err(cuda("cuGraphKernelNodeGetAttribute"))?;
+        Ok(value.cooperative != 0)
+    }
 }

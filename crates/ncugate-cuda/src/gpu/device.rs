@@ -266,6 +266,18 @@ impl CudaDevice {
         block: [u32; 3],
         words: &[u64],
     ) -> Result<(), DeviceError> {
+        self.launch_words(kernel, (grid, block), LaunchMode::Ordinary, words)
+    }
+
+    /// [`Self::launch_plain`] with grid and block, in a mode.
+    pub(super) fn launch_words(
+        &self,
+        kernel: &LoadedKernel,
+        (grid, block): ([u32; 3], [u32; 3]),
+        mode: LaunchMode,
+        words: &[u64],
+    ) -> Result<(), DeviceError> {
+        let mut attribute = mode_attribute(mode);
         let mut parameters: Vec<*mut c_void> =
             words.iter().map(|word| std::ptr::from_ref(word).cast_mut().cast()).collect();
         let config = sys::CUlaunchConfig {
@@ -277,10 +289,10 @@ impl CudaDevice {
             blockDimZ: block[2],
             sharedMemBytes: 0,
             hStream: self.stream,
-            attrs: std::ptr::null_mut(),
-            numAttrs: 0,
+            attrs: attribute.as_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut),
+            numAttrs: u32::from(attribute.is_some()),
         };
-        // SAFETY: all parameters of the program's own kernels are words, and the call copies them.
+        // SAFETY: all parameters of the program's own kernels are words, and the call copies them and the attribute.
         unsafe {
             sys::cuLaunchKernelEx(&raw const config, kernel.function, parameters.as_mut_ptr(), std::ptr::null_mut())
         }
@@ -407,8 +419,6 @@ impl CudaDevice {
 /// Launch attributes besides grid, block and memory.
 fn launch_attributes(launch: &KernelLaunch, window: Option<sys::CUaccessPolicyWindow>) -> Vec<sys::CUlaunchAttribute> {
     use sys::CUlaunchAttributeID as Id;
-    // SAFETY: an all-zero attribute is a valid value of this plain C struct.
-    let attribute = |id| sys::CUlaunchAttribute { id, ..unsafe { std::mem::zeroed() } };
     let mut attributes = Vec::new();
     if launch.cluster != [1, 1, 1] {
         let mut cluster = attribute(Id::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
@@ -421,20 +431,30 @@ fn launch_attributes(launch: &KernelLaunch, window: Option<sys::CUaccessPolicyWi
         policy.value.accessPolicyWindow = window;
         attributes.push(policy);
     }
-    match launch.mode {
-        LaunchMode::Ordinary => {}
+    attributes.extend(mode_attribute(launch.mode));
+    attributes
+}
+
+fn mode_attribute(mode: LaunchMode) -> Option<sys::CUlaunchAttribute> {
+    use sys::CUlaunchAttributeID as Id;
+    match mode {
+        LaunchMode::Ordinary => None,
         LaunchMode::Cooperative => {
             let mut cooperative = attribute(Id::CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
             cooperative.value.cooperative = 1;
-            attributes.push(cooperative);
+            Some(cooperative)
         }
         LaunchMode::Programmatic => {
             let mut programmatic = attribute(Id::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
             programmatic.value.programmaticStreamSerializationAllowed = 1;
-            attributes.push(programmatic);
+            Some(programmatic)
         }
     }
-    attributes
+}
+
+fn attribute(id: sys::CUlaunchAttributeID) -> sys::CUlaunchAttribute {
+    // SAFETY: an all-zero attribute is a valid value of this plain C struct.
+    sys::CUlaunchAttribute { id, ..unsafe { std::mem::zeroed() } }
 }
 
 /// Loads a module from an image that ends with a NUL.

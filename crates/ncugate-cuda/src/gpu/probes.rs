@@ -4,6 +4,7 @@ use super::device::CudaDevice;
 use super::error::DeviceError;
 use super::kernel::LoadedKernel;
 use super::memory::PinnedMemory;
+use ncugate_model::LaunchMode;
 
 /// The kernels; ends with a NUL, as the driver requires.
 const PTX: &str = concat!(include_str!("probe.ptx"), "\0");
@@ -30,8 +31,8 @@ impl EmptyKernel {
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn launch(&self, device: &CudaDevice) -> Result<(), DeviceError> {
-        device.launch_plain(&self.0, [1, 1, 1], [32, 1, 1], &[])
+    pub fn launch(&self, device: &CudaDevice, mode: LaunchMode) -> Result<(), DeviceError> {
+        device.launch_words(&self.0, ([1, 1, 1], [32, 1, 1]), mode, &[])
     }
 }
 

@@ -9,6 +9,7 @@ use crate::gpu::{
     ActivityError, ActivityTracer, CacheFlush, Copier, CudaDevice, DeviceError, EmptyKernel, find_cupti,
     query_attributes,
 };
+use ncugate_model::LaunchMode;
 use ncugate_model::{ActivityTrace, ProfiledOutputs, TracedChip, TracedLaunch};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -83,7 +84,7 @@ impl Worker<'_> {
             flush.queue(&self.device)?;
             self.device.synchronize()?;
             tracer.forget()?;
-            empty.launch(&self.device)?;
+            empty.launch(&self.device, LaunchMode::Ordinary)?;
             self.device.synchronize()?;
             let launches = tracer.take(1)?;
             let timed = launches.iter().filter(|launch| launch.kernel == EmptyKernel::NAME);

@@ -6,6 +6,7 @@ use super::job::ProfiledInputs;
 use super::probed_buffers::ProbedBuffers;
 use super::worker::{DeviceLoss, WorkError, Worker};
 use crate::gpu::{DeviceError, EmptyKernel, RangeGuard};
+use ncugate_model::LaunchMode;
 use ncugate_model::{EMPTY_RANGE, ProfiledOutputs, ShapeName, VariantId};
 use std::ffi::CString;
 use std::ops::ControlFlow;
@@ -45,7 +46,9 @@ impl Worker<'_> {
     fn launch_empty(&self) -> Result<(), DeviceError> {
         let empty = EmptyKernel::new(&self.device)?;
         let range = RangeGuard::open(EMPTY_RANGE);
-        let launched = (0..2).try_for_each(|_| empty.launch(&self.device).and_then(|()| self.device.synchronize()));
+        let launched = (0..2).try_for_each(|_| {
+            empty.launch(&self.device, LaunchMode::Ordinary).and_then(|()| self.device.synchronize())
+        });
         drop(range);
         launched
     }

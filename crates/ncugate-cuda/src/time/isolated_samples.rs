@@ -8,6 +8,7 @@
 use super::schedule::AuditSchedule;
 use super::timed_buffers::TimedBuffers;
 use crate::gpu::{ClockReader, CudaDevice, DeviceError, GraphStep, PendingDigests, StepWork};
+use ncugate_model::LaunchMode;
 use ncugate_model::{IsolatedSamples, stats};
 
 /// Evaluations in a process.
@@ -53,7 +54,7 @@ impl IsolatedLaunches {
         launch: impl Fn(usize) -> Result<(), DeviceError>,
     ) -> Result<Self, DeviceError> {
         let mut sets = vec![device.capture_steps(|| launch(0))?];
-        let kernels = kernels(&sets[0]);
+        let (kernels, cooperative) = (kernels(&sets[0]), cooperative(&sets[0]));
         for set in 1..if kernels <= FEW { buffers.sets.len() } else { 1 } {
             sets.push(device.capture_steps(|| launch(set))?);
         }
@@ -62,13 +63,18 @@ impl IsolatedLaunches {
         sets.iter().flatten().try_for_each(|step| device.replay(&step.graph))?;
         device.synchronize()?;
         let samples = if launch_us > SLOW_US { SLOW_SAMPLES } else { SAMPLES };
+        let of_cooperative = match cooperative {
+            0 => buffers.empty_us(),
+            _ => buffers.measure_empty(device, LaunchMode::Cooperative)?,
+        };
+        let share = cooperative as f64 / kernels.max(1) as f64;
         Ok(Self {
             sets,
             clock: ClockReader::new(device)?,
             due: schedule.audits_by_round(samples, rounds),
             taken: IsolatedSamples {
                 kernels: kernels as u32,
-                empty_us: buffers.empty_us(),
+                empty_us: share * of_cooperative + (1.0 - share) * buffers.empty_us(),
                 ..IsolatedSamples::default()
             },
         })
@@ -100,7 +106,7 @@ impl IsolatedLaunches {
         for step in self.sets.get(set).into_iter().flatten() {
             let us = buffers.time_isolated(device, &self.clock, &step.graph)?;
             all += us;
-            if step.work == StepWork::Kernels {
+            if step.work != StepWork::Other {
                 kernels += us;
                 clocks.push(self.clock.mhz());
             }
@@ -115,5 +121,9 @@ impl IsolatedLaunches {
 }
 
 fn kernels(steps: &[GraphStep]) -> usize {
-    steps.iter().filter(|step| step.work == StepWork::Kernels).count()
+    steps.iter().filter(|step| step.work != StepWork::Other).count()
+}
+
+fn cooperative(steps: &[GraphStep]) -> usize {
+    steps.iter().filter(|step| step.work == StepWork::CooperativeKernel).count()
 }

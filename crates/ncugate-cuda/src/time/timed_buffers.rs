@@ -10,6 +10,7 @@ use crate::gpu::{
     VariantExtents,
 };
 use crate::prove::{CaseDraw, ShapeSpec};
+use ncugate_model::LaunchMode;
 use ncugate_model::Role;
 use ncugate_model::Tolerance;
 use ncugate_phase::config::L2State;
@@ -150,7 +151,7 @@ impl TimedBuffers {
             lead_in_held: None,
             lead_in_state,
         };
-        all.empty_us = all.measure_empty(device)?;
+        all.empty_us = all.measure_empty(device, LaunchMode::Ordinary)?;
         Ok(all)
     }
 

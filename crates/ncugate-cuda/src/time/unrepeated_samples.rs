@@ -5,7 +5,7 @@
 //! can recognise an audited graph by the copies between its launches. Here each set has one launch. Every set has
 //! distinct inputs, the lead-in has others, and all outputs are poisoned: whatever a kernel knows, it has to do its
 //! work. The first samples also have inputs that the loaded module has never read, so that a table of earlier results
-//! has no entry for them. The median of the ordinary samples must agree with these (`judge::witness`).
+//! has no entry for them. Those must take as long as the others, and all of them as long as the median (`judge::witness`).
 
 use super::schedule::{AuditSchedule, GraphExtent};
 use super::surfaces::Surfaces;
@@ -13,8 +13,10 @@ use super::timed_buffers::{LEAD_IN_CONTENT, TimedBuffers};
 use crate::gpu::{BoundProgram, CudaDevice, DeviceError, ExecutableGraph, PendingDigests};
 use ncugate_model::UnrepeatedSamples;
 
-/// Samples without repeats per variant, shape and process; [`ncugate_judge`] requires this many for a latency.
-const SAMPLES: u32 = 3;
+/// Samples without repeats per variant, shape and process.
+const SAMPLES: u32 = 4;
+/// Most of them with inputs that no launch has read: the others are compared with them.
+const UNSEEN: u32 = 2;
 
 /// The graph of these samples, and the samples taken so far.
 #[derive(Debug)]
@@ -66,7 +68,7 @@ impl UnrepeatedGraph {
             Some(program) => Some(device.capture(|| device.fill_symbols(program))?),
             None => None,
         };
-        let unseen = ((unread.len() / launches) as u32).min(SAMPLES);
+        let unseen = ((unread.len() / launches) as u32).min(UNSEEN);
         let mut due = schedule.audits_by_round(SAMPLES - unseen, rounds);
         // They come first. A kernel may know that, but it cannot have their answers.
         due.iter_mut().take(1).for_each(|first| *first += unseen);
@@ -134,7 +136,7 @@ impl UnrepeatedGraph {
     /// The contents of the launched sets, and that of the lead-in: a different one if available.
     fn draw(&mut self, schedule: &mut AuditSchedule) -> (Vec<usize>, usize) {
         let launches = self.taken.launches as usize;
-        if self.unread.len() >= launches {
+        if self.unread.len() >= launches && self.taken.unseen < UNSEEN {
             self.taken.unseen += 1;
             return (self.unread.drain(..launches).collect(), LEAD_IN_CONTENT);
         }

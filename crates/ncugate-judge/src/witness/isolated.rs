@@ -16,8 +16,10 @@ use std::fmt;
 
 /// Least evaluations in each process.
 const LEAST: usize = 5;
-/// Resolution of CUDA events in microseconds (CUDA driver API, `cuEventElapsedTime`), for each kernel.
-const RESOLUTION_US: f64 = 0.5;
+/// Microseconds that each kernel is granted: the resolution of CUDA events (0.5, CUDA driver API, `cuEventElapsedTime`), and
+/// what the end of a kernel that writes takes longer than that of an empty one. 16 launches of 1 us each were off by 0.6 us each
+/// on an H200 (`tests/gpu/honest.sh`, `copy`).
+const RESOLUTION_US: f64 = 0.75;
 /// Largest quartile distance of evaluations that confirm anything, as a share of their median. It is granted to every kernel,
 /// because ncu measures one launch: a product in two parts differed from its launches alone by 7 % each time on an H200
 /// (`tests/gpu/honest.sh`).
@@ -217,21 +219,21 @@ mod tests {
     fn the_work_is_compared_without_what_the_clocks_add() {
         let steady = process(&[12.0; 8]);
         let agreed =
-            WorkDurations { isolated_us: 10.0, profiled_us: 10.0, accepted_us: 1.5, profiler: DurationSource::Ncu };
-        assert_eq!(compare(&[&steady], &ncu(11.0)), DurationComparison::Agree(agreed), "10 % and half a microsecond");
-        assert!(!differs(&[&steady], &ncu(12.4)) && !differs(&[&steady], &ncu(9.6)));
-        assert!(differs(&[&steady], &ncu(12.6)) && differs(&[&steady], &ncu(9.4)));
+            WorkDurations { isolated_us: 10.0, profiled_us: 10.0, accepted_us: 1.75, profiler: DurationSource::Ncu };
+        assert_eq!(compare(&[&steady], &ncu(11.0)), DurationComparison::Agree(agreed), "10 % and the resolution");
+        assert!(!differs(&[&steady], &ncu(12.7)) && !differs(&[&steady], &ncu(9.3)));
+        assert!(differs(&[&steady], &ncu(12.8)) && differs(&[&steady], &ncu(9.2)));
         let of_four = IsolatedSamples { kernels: 4, ..process(&[48.0; 8]) };
         let each = |us| ProfiledEvaluation { kernels: 4, ..ncu(us) };
-        assert!(!differs(&[&of_four], &each(49.9)), "each kernel has its own resolution");
-        assert!(differs(&[&of_four], &each(50.1)));
+        assert!(!differs(&[&of_four], &each(50.9)), "each kernel has its own resolution");
+        assert!(differs(&[&of_four], &each(51.1)));
     }
 
     #[test]
     fn the_accepted_difference_is_the_spread_and_a_wide_spread_confirms_nothing() {
         // Quartiles at 118 and 122.
         let lively = process(&[116.0, 118.0, 118.0, 119.0, 120.0, 121.0, 122.0, 122.0, 125.0].map(|us| us + 2.0));
-        assert!(!differs(&[&lively], &ncu(133.0)) && differs(&[&lively], &ncu(134.0)));
+        assert!(!differs(&[&lively], &ncu(133.5)) && differs(&[&lively], &ncu(134.0)));
         let wild = process(&[100.0, 105.0, 110.0, 115.0, 120.0, 125.0, 130.0]);
         assert!(
             matches!(compare(&[&wild], &ncu(110.0)), DurationComparison::Unsteady(reason) if reason.contains("unlike each other"))
@@ -261,7 +263,7 @@ mod tests {
         let steady = process(&[12.0; 8]);
         let slow = |us| ProfiledEvaluation { clock_mhz: Some(990.0), ..ncu(us) };
         assert!(
-            !differs(&[&steady], &slow(21.0)) && !differs(&[&steady], &slow(11.0)) && differs(&[&steady], &slow(22.6))
+            !differs(&[&steady], &slow(21.0)) && !differs(&[&steady], &slow(11.0)) && differs(&[&steady], &slow(22.9))
         );
         assert!(differs(&[&steady], &ProfiledEvaluation { clock_mhz: None, ..ncu(21.0) }));
     }

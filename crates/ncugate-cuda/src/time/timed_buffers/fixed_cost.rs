@@ -2,6 +2,7 @@
 
 use super::TimedBuffers;
 use crate::gpu::{BlockingKernel, ClockReader, CudaDevice, DeviceError, EmptyKernel, ExecutableGraph};
+use ncugate_model::LaunchMode;
 use ncugate_model::stats;
 
 /// Launches of the longer graph.
@@ -57,10 +58,10 @@ impl TimedBuffers {
         device.time_before(|| device.replay(graph), unblocked)
     }
 
-    /// The same of an empty kernel: the median.
-    pub(super) fn measure_empty(&self, device: &CudaDevice) -> Result<f64, DeviceError> {
+    /// The same of an empty kernel in a mode: the median.
+    pub fn measure_empty(&self, device: &CudaDevice, mode: LaunchMode) -> Result<f64, DeviceError> {
         let (clock, empty) = (ClockReader::new(device)?, EmptyKernel::new(device)?);
-        let graph = device.capture(|| empty.launch(device))?;
+        let graph = device.capture(|| empty.launch(device, mode))?;
         device.replay(&graph)?;
         let times = (0..EMPTY_LAUNCHES).map(|_| self.time_isolated(device, &clock, &graph));
         let times: Vec<f64> = times.collect::<Result<_, _>>()?;
