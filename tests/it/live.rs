@@ -201,7 +201,7 @@ fn a_kernel_with_wrong_timed_launches_cheats_and_the_run_continues() {
             let unrepeated = &audit["unrepeated"][0];
             let samples: Vec<f64> =
                 unrepeated["samples"].as_array().unwrap().iter().filter_map(Value::as_f64).collect();
-            assert!(samples.len() == 3 && samples.iter().all(|us| (us - 20.0).abs() < 1e-3), "two launches: {audit}");
+            assert!(samples.len() == 4 && samples.iter().all(|us| (us - 20.0).abs() < 1e-3), "two launches: {audit}");
             assert_eq!((unrepeated["launches"].as_u64(), unrepeated["unseen"].as_u64()), (Some(2), Some(2)));
             assert_eq!(audit["l2_share"], 0.5, "4 sets of 8 KiB in a cache of 64 KiB");
         } else {
@@ -419,7 +419,7 @@ fn a_launch_that_finds_its_answer_is_held_against_launches_that_cannot() {
         assert_eq!(found, status, "{name}: {printed}");
         let cheats = printed.contains("repeats take less time");
         assert_eq!(cheats, name != "quick_honest", "{name}: {printed}");
-        let durations = "4 µs alone, 4 µs under ncu, accepted ±0.9 µs";
+        let durations = "4 µs alone, 4 µs under ncu, accepted ±1.15 µs";
         assert_eq!(printed.contains(durations), name == "quick_honest", "{name}: {printed}");
     }
 }

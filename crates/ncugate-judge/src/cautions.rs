@@ -191,10 +191,21 @@ pub fn weakened_checks(phase: &Phase, plan: &Plan) -> Option<String> {
     (!parts.is_empty()).then(|| format!("weakened checks: {}", parts.join("; ")))
 }
 
-/// The elementwise laws that are not applied to a reference which is not built in, and why.
+/// The laws that are not applied: the elementwise ones, and why, or those that a built-in reference has at its smallest shape only.
 fn laws_left_out(workload: &Workload, laws: &[Law]) -> Option<String> {
     let reason = match &workload.reference {
-        WorkloadReference::Builtin { .. } | WorkloadReference::Absent => return None,
+        WorkloadReference::Absent => return None,
+        WorkloadReference::Builtin { .. } => {
+            let lacks = |shape: &Shape| {
+                let applied =
+                    |law: &Law| workload.seeds.iter().any(|seed| workload.laws_of(&shape.name, *seed).contains(law));
+                !laws.iter().all(applied)
+            };
+            let smallest = workload.smallest_shape()?;
+            return workload.shapes.iter().any(lacks).then(|| {
+                format!("one law a seed, not all {}, at every shape but '{}' (`seeds`)", laws.len(), smallest.name)
+            });
+        }
         WorkloadReference::Npy { .. } => {
             return Some("the reference is a file: no laws are applied, and no inputs are replaced".to_owned());
         }
@@ -359,6 +370,8 @@ mod tests {
         }
         let constant = weak("init = \"normal\"", "init = { constant = 1 }");
         assert!(constant.contains("`x` has the same values in every draw (`init`)"), "{constant}");
+        let larger = weak("only = { S = 2048 }", "only = { S = 2048 }\nwide = { S = 4096 }");
+        assert!(larger.contains("one law a seed, not all 6, at every shape but 'only'"), "{larger}");
         let file = weak("reference = \"copy\"", "reference = { npy = \"y.npy\" }");
         assert!(file.contains("the reference is a file: no laws are applied, and no inputs are replaced"), "{file}");
         let called = |from: &str, to: &str| {

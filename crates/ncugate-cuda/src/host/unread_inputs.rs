@@ -112,10 +112,11 @@ impl TriedDraw<'_> {
 }
 
 /// Whether an input without influence is an error: it has many of the bytes, and its values are no mask, whose few
-/// entries may rightly matter little.
+/// entries may rightly matter little. A file may hold one.
 fn is_refused(shape: &ShapeSpec, input: &BufferSpec) -> bool {
     let read = shape.buffers.iter().filter(|buffer| buffer.role.is_read()).map(BufferSpec::bytes).sum::<usize>();
-    let is_masked = matches!(input.init, Some(Init::Mask { .. } | Init::OneHot | Init::RowPointers { .. }));
+    let is_masked =
+        matches!(input.init, Some(Init::Mask { .. } | Init::OneHot | Init::RowPointers { .. } | Init::Npy { .. }));
     !is_masked && input.bytes() as f64 >= LEAST_SHARE * read as f64
 }
 

@@ -1,4 +1,5 @@
-//! Inputs of which a part comes from another seed's draw: what the expected outputs depend on.
+//! Inputs of which a part comes from another seed's draw, or from another place of their file: what the expected outputs
+//! depend on.
 
 use super::fill;
 use super::inputs::CaseInputs;
@@ -28,17 +29,14 @@ impl ReplacedPart {
             | Init::Uniform { .. }
             | Init::Indices { .. }
             | Init::Mask { .. }
-            | Init::Sparse { .. } => &[Self::Tenth, Self::Half, Self::Whole],
+            | Init::Sparse { .. }
+            | Init::Npy { .. } => &[Self::Tenth, Self::Half, Self::Whole],
             Init::Permutation
             | Init::Sorted { .. }
             | Init::RowPointers { .. }
             | Init::OneHot
             | Init::LowRank { .. } => &[Self::Whole],
-            Init::Arange { .. }
-            | Init::Constant { .. }
-            | Init::Infinity
-            | Init::NegativeInfinity
-            | Init::Npy { .. } => &[],
+            Init::Arange { .. } | Init::Constant { .. } | Init::Infinity | Init::NegativeInfinity => &[],
         }
     }
 
@@ -56,8 +54,11 @@ impl CaseInputs {
     pub fn replaced(&self, shape: &ShapeSpec, buffer: usize, part: ReplacedPart, other: u64) -> Option<Self> {
         let spec = &shape.buffers[buffer];
         let init = spec.init.as_ref()?;
-        let drawn = fill::values(init, other, &shape.drawn_name(&spec.name), &spec.extents)?;
         let old = &self.values[buffer];
+        let drawn = match init {
+            Init::Npy { .. } => moved(old, other),
+            _ => fill::values(init, other, &shape.drawn_name(&spec.name), &spec.extents)?,
+        };
         let pick =
             |(at, (kept, drawn)): (usize, (&f64, f64))| if part.has(other, at, old.len()) { drawn } else { *kept };
         let mut mixed: Vec<f64> = old.iter().zip(drawn).enumerate().map(pick).collect();
@@ -70,6 +71,12 @@ impl CaseInputs {
         inputs.values[buffer] = mixed;
         Some(inputs)
     }
+}
+
+/// The values of a file, each from another place of it: valid where any value of the file is.
+fn moved(values: &[f64], seed: u64) -> Vec<f64> {
+    let from = |at: usize| values[(super::laws::mix(seed, at as u64) % values.len() as u64) as usize];
+    (0..values.len()).map(from).collect()
 }
 
 #[cfg(test)]
@@ -100,5 +107,14 @@ mod tests {
         assert!(one.replaced(&shape, 0, ReplacedPart::Whole, 1).is_none(), "the same seed");
         assert!(ReplacedPart::of(&Init::Constant { value: 1.0 }).is_empty());
         assert_eq!(ReplacedPart::of(&Init::Permutation), [ReplacedPart::Whole]);
+    }
+
+    #[test]
+    fn a_file_is_replaced_by_values_of_other_places() {
+        let values: Vec<f64> = (0..100).map(f64::from).collect();
+        let other = moved(&values, 5);
+        assert!(other.iter().all(|value| values.contains(value)));
+        assert!(other.iter().zip(&values).filter(|(other, value)| other == value).count() < 10);
+        assert!(moved(&[], 5).is_empty());
     }
 }

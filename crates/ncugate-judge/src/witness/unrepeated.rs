@@ -42,29 +42,23 @@ impl CaseCounters<'_> {
                 all.len()
             ));
         }
-        let any = all.iter().copied().fold(f64::INFINITY, f64::min);
-        let unseen = self.unrepeated.iter().flat_map(|process| each(process).take(process.unseen as usize));
-        let seen = self.unrepeated.iter().flat_map(|process| each(process).skip(process.unseen as usize));
-        let unseen = unseen.reduce(f64::min);
-        let seen = seen.reduce(f64::min);
-        let launches = self.unrepeated.iter().map(|process| process.launches.max(1)).min().unwrap_or(1);
-        let like = |unseen, seen| {
-            longer(
-                (unseen, "on inputs that it has not met"),
-                (seen, "on others"),
-                LONGER_UNSEEN,
-                ONCE_US / f64::from(launches),
-            )
-        };
-        unseen
-            .zip(seen)
-            .and_then(|(unseen, seen)| like(unseen, seen))
-            .or_else(|| longer((any, "if no launch can reuse a result"), (self.latency, "in the median"), LONGER, 0.0))
-            .or_else(|| {
-                let shortest = (self.shortest, "in the shortest sample");
-                longer((any, "if no launch can reuse a result"), shortest, LONGER_THAN_SHORTEST, 0.0)
-            })
-            .map_or(Repeats::Agree, Repeats::Differ)
+        let shortest = |values: &mut dyn Iterator<Item = f64>| values.reduce(f64::min);
+        let processes = self.unrepeated.iter();
+        let unseen = shortest(&mut processes.clone().flat_map(|process| each(process).take(process.unseen as usize)));
+        let seen = shortest(&mut processes.clone().flat_map(|process| each(process).skip(process.unseen as usize)));
+        let launches = processes.map(|process| process.launches.max(1)).min().unwrap_or(1);
+        let any = (all.iter().copied().fold(f64::INFINITY, f64::min), "if no launch can reuse a result");
+        let by_inputs = unseen.zip(seen).and_then(|(unseen, seen)| {
+            let once_us = ONCE_US / f64::from(launches);
+            longer((unseen, "on inputs that it has not met"), (seen, "on others"), LONGER_UNSEEN, once_us)
+        });
+        let mismatches = [
+            by_inputs,
+            longer(any, (self.latency, "in the median"), LONGER, 0.0),
+            longer(any, (self.shortest, "in the shortest sample"), LONGER_THAN_SHORTEST, 0.0),
+        ];
+        let gravest = mismatches.into_iter().flatten().max_by(|a, b| a.factor.total_cmp(&b.factor));
+        gravest.map_or(Repeats::Agree, Repeats::Differ)
     }
 }
 
