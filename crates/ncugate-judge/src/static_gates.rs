@@ -46,9 +46,8 @@ pub fn static_gates(
     let refused = builds.iter().filter(refused).map(|build| build.variant.clone()).collect();
     let TargetGpu { capability, sms } = target;
     let mut metrics = required_metrics::metrics(phase);
-    let more: Vec<String> =
-        FACTS.iter().map(|name| (*name).to_owned()).filter(|name| !metrics.contains(name)).collect();
-    metrics.extend(more);
+    metrics.retain(|name| !FACTS.contains(&name.as_str()));
+    metrics.extend(FACTS.map(str::to_owned));
     let table = static_facts(phase, plan, builds, target, &metrics);
     let context = Context { sms, ..Context::new(Some(capability), today) };
     let facts = facts(plan, &table, (&phase.objective.shape, &phase.workload.shapes));

@@ -1,6 +1,6 @@
 //! The checks of a phase without a GPU, for programs.
 
-use ncugate_judge::{GateResult, PendingGate, StaticCheck, VariantFacts};
+use ncugate_judge::{GroupKind, StaticCheck, StaticGroup, VariantFacts};
 use ncugate_model::{BuildOutcome, BuildRecord, CleanText, Level, Verdict};
 use ncugate_phase::plan::{Plan, Variant, VariantRole};
 use serde::Serialize;
@@ -73,14 +73,22 @@ impl PhaseCheck {
 
     /// Adds the gates and the facts of variants that the build decides.
     pub fn take_gates(&mut self, gates: &StaticCheck) {
-        self.judged.extend(gates.judged.iter().map(|gate| row(gate, None)));
-        self.not_judged = gates.unjudged.iter().map(|gate| (gate.name.to_string(), gate.reason.clone())).collect();
-        for group in gates.groups.iter().chain(&gates.fallback) {
-            self.judged.extend(group.judged.iter().map(|gate| row(gate, Some(&group.name))));
-            let waits = |gate: &PendingGate| (format!("{}: {}", group.name, gate.name), gate.reason.clone());
-            self.not_judged.extend(group.unjudged.iter().map(waits));
+        for group in &gates.groups {
+            let of = (group.kind != GroupKind::Phase).then_some(&group.name);
+            self.judged.extend(group.judged.iter().map(|gate| StaticVerdict {
+                name: gate.name.clone(),
+                of: of.cloned(),
+                level: gate.level,
+                verdict: gate.verdict,
+                reason: gate.reason.clone(),
+            }));
+            self.not_judged.extend(group.unjudged.iter().map(|gate| {
+                let name = of.map_or_else(|| gate.name.to_string(), |of| format!("{of}: {}", gate.name));
+                (name, gate.reason.clone())
+            }));
         }
-        let optional = gates.groups.iter().filter(|group| !group.required);
+        let is_optional = |group: &&StaticGroup| !group.required && group.kind != GroupKind::Fallback;
+        let optional = gates.groups.iter().filter(is_optional);
         let out = optional
             .filter_map(|group| Some(format!("{} is out of reach: {}", group.name, group.impossible.as_ref()?)));
         self.notes.extend(out);
@@ -128,13 +136,3 @@ const HEAD: [&str; 11] = [
     "blocks_per_sm",
     "limiters",
 ];
-
-fn row(gate: &GateResult, of: Option<&String>) -> StaticVerdict {
-    StaticVerdict {
-        name: gate.name.clone(),
-        of: of.cloned(),
-        level: gate.level,
-        verdict: gate.verdict,
-        reason: gate.reason.clone(),
-    }
-}
