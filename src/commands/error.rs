@@ -161,6 +161,7 @@ impl From<LiveError> for CommandError {
             LiveError::Campaign(error) => Self::Campaign(error),
             LiveError::Judge(error) => error.into(),
             LiveError::Store(error) => Self::Store(error),
+            LiveError::Merge(error) => error.into(),
             unjudged @ LiveError::Unjudged { .. } => Self::Unjudged(unjudged),
         }
     }

@@ -96,7 +96,14 @@ pub fn live(
         )?;
         return Ok(Outcome::Inconclusive);
     }
-    let measured = run.measure();
+    let start = match run.measure_shards(&args.folders.reports) {
+        Err(LiveError::Campaign(CampaignError::Interrupted)) if args.time_budget.is_some() => {
+            progress.clear();
+            return Ok(unmeasured(args, Outcome::Inconclusive));
+        }
+        start => start?,
+    };
+    let measured = LiveRun { start, ..run }.measure();
     progress.clear();
     let MeasuredRun { session, ended } = measured?;
     if let Some(journal) = journal.filter(|_| ended.is_ok()) {

@@ -1,10 +1,11 @@
-//! Selects the GPUs of a run. The first takes all latencies, because they are compared with each other; the others
-//! check and count.
+//! Selects the GPUs of a run. Each measures a shard, and the first confirms and judges.
 
 use super::error::CampaignError;
 use super::gpu_turn::GpuTurn;
+use super::tools::machine;
 use ncugate_cuda::gpu::DeviceAttributes;
 use ncugate_cuda::host::{WorkerCommand, find_devices};
+use ncugate_judge::store::Machine;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -28,11 +29,8 @@ pub enum GpuSelector {
 }
 
 /// The GPUs that the user chose.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GpuChoice {
-    /// The first visible GPU.
-    #[default]
-    First,
     /// All visible GPUs.
     All,
     /// All GPUs of the first one's kind that no run measures on.
@@ -67,13 +65,19 @@ impl FromStr for GpuChoice {
 
 /// A participating GPU.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Lane {
+pub struct ChosenGpu {
     /// Its name, for the processes that run on it.
     pub name: GpuName,
     pub device: DeviceAttributes,
+    /// Identity of GPU and host.
+    pub machine: Machine,
 }
 
-impl Lane {
+impl ChosenGpu {
+    fn new(name: GpuName, device: DeviceAttributes) -> Self {
+        Self { name, machine: machine(&device), device }
+    }
+
     /// Whether it belongs to one of these groups.
     fn is_of_any(&self, groups: &[String]) -> bool {
         groups.iter().any(|group| is_of(&self.device, group))
@@ -81,14 +85,15 @@ impl Lane {
 
     /// How it differs from a GPU of the same kind, in words; `None` if they are alike.
     fn unlike(&self, other: &Self) -> Option<String> {
-        let of = |device: &DeviceAttributes| {
-            let memory = device.memory >> 20;
+        let of = |gpu: &Self| {
+            let (device, memory) = (&gpu.device, gpu.device.memory >> 20);
+            let watts = gpu.machine.power_limit_w.map(|watts| format!(", {watts} W")).unwrap_or_default();
             format!(
-                "{} (compute capability {}, {} multiprocessors, {memory} MiB)",
+                "{} (compute capability {}, {} multiprocessors, {memory} MiB{watts})",
                 device.name, device.compute_capability, device.sms
             )
         };
-        let (one, two) = (of(&self.device), of(&other.device));
+        let (one, two) = (of(self), of(other));
         (one != two).then(|| format!("{} is {one}, {} is {two}", self.name, other.name))
     }
 }
@@ -107,7 +112,7 @@ fn has_words(name: &str, wanted: &str) -> bool {
     !wanted.is_empty() && name.windows(wanted.len()).any(|part| part == wanted)
 }
 
-/// The GPUs that the user chose, grouped by kind. The first of each kind takes the latencies.
+/// The GPUs that the user chose, grouped by kind. The first of each kind confirms.
 ///
 /// # Errors
 /// No GPU is found, a chosen one is missing, one has no UUID, or the phase does not list their kinds in `groups`.
@@ -116,38 +121,37 @@ pub fn choose(
     groups: &[String],
     worker: &WorkerCommand,
     limit: Duration,
-) -> Result<Vec<Vec<Lane>>, CampaignError> {
+) -> Result<Vec<Vec<ChosenGpu>>, CampaignError> {
     let visible = match find_devices(worker, limit)? {
         Ok(devices) => devices,
         Err(reason) => return Err(CampaignError::NoGpu { reason }),
     };
-    let lanes = match choice {
-        GpuChoice::First => visible.into_iter().take(1).map(lane).collect::<Result<Vec<_>, _>>()?,
-        GpuChoice::All => visible.into_iter().map(lane).collect::<Result<Vec<_>, _>>()?,
-        GpuChoice::Free => free(visible.into_iter().map(lane).collect::<Result<Vec<_>, _>>()?, groups),
+    let gpus: Result<Vec<ChosenGpu>, CampaignError> = match choice {
+        GpuChoice::All | GpuChoice::Free => visible.into_iter().map(gpu_of).collect(),
         GpuChoice::Listed(wanted) => {
-            wanted.iter().map(|wanted| named(wanted, &visible, worker, limit)).collect::<Result<Vec<_>, _>>()?
+            wanted.iter().map(|wanted| named(wanted, &visible, worker, limit)).collect()
         }
     };
-    for (at, lane) in lanes.iter().enumerate() {
-        if lanes[..at].iter().any(|other| other.name == lane.name) {
+    let gpus = if *choice == GpuChoice::Free { free(gpus?, groups) } else { gpus? };
+    for (at, gpu) in gpus.iter().enumerate() {
+        if gpus[..at].iter().any(|other| other.name == gpu.name) {
             return Err(CampaignError::NoSuchGpu {
-                wanted: lane.name.to_string(),
+                wanted: gpu.name.to_string(),
                 why: "it is listed twice".to_owned(),
             });
         }
     }
-    by_kind(lanes, groups)
+    by_kind(gpus, groups)
 }
 
 /// Groups GPUs by kind, in order of appearance.
-fn by_kind(lanes: Vec<Lane>, groups: &[String]) -> Result<Vec<Vec<Lane>>, CampaignError> {
-    let mut kinds: Vec<Vec<Lane>> = Vec::new();
-    for lane in lanes {
-        let like = |kind: &&mut Vec<Lane>| kind.iter().all(|other| other.unlike(&lane).is_none());
+fn by_kind(gpus: Vec<ChosenGpu>, groups: &[String]) -> Result<Vec<Vec<ChosenGpu>>, CampaignError> {
+    let mut kinds: Vec<Vec<ChosenGpu>> = Vec::new();
+    for gpu in gpus {
+        let like = |kind: &&mut Vec<ChosenGpu>| kind.iter().all(|other| other.unlike(&gpu).is_none());
         match kinds.iter_mut().find(like) {
-            Some(kind) => kind.push(lane),
-            None => kinds.push(vec![lane]),
+            Some(kind) => kind.push(gpu),
+            None => kinds.push(vec![gpu]),
         }
     }
     let mut firsts = kinds.iter().filter_map(|kind| kind.first());
@@ -158,12 +162,12 @@ fn by_kind(lanes: Vec<Lane>, groups: &[String]) -> Result<Vec<Vec<Lane>>, Campai
             None => Ok(kinds),
         };
     }
-    match firsts.find(|lane| !lane.is_of_any(groups)) {
-        Some(lane) => Err(CampaignError::NoSuchGpu {
-            wanted: lane.name.to_string(),
+    match firsts.find(|gpu| !gpu.is_of_any(groups)) {
+        Some(gpu) => Err(CampaignError::NoSuchGpu {
+            wanted: gpu.name.to_string(),
             why: format!(
                 "it is {}, but the phase allows only {} (`groups` under [machine])",
-                lane.device.name,
+                gpu.device.name,
                 groups.join(", ")
             ),
         }),
@@ -171,9 +175,9 @@ fn by_kind(lanes: Vec<Lane>, groups: &[String]) -> Result<Vec<Vec<Lane>>, Campai
     }
 }
 
-fn lane(device: DeviceAttributes) -> Result<Lane, CampaignError> {
+fn gpu_of(device: DeviceAttributes) -> Result<ChosenGpu, CampaignError> {
     match &device.uuid {
-        Some(uuid) => Ok(Lane { name: GpuName(uuid.clone()), device }),
+        Some(uuid) => Ok(ChosenGpu::new(GpuName(uuid.clone()), device)),
         None => {
             Err(CampaignError::NoSuchGpu { wanted: device.name, why: "the driver reports no UUID for it".to_owned() })
         }
@@ -181,13 +185,13 @@ fn lane(device: DeviceAttributes) -> Result<Lane, CampaignError> {
 }
 
 /// The free GPUs that are like the first or in the groups; only the first if all are busy.
-fn free(lanes: Vec<Lane>, groups: &[String]) -> Vec<Lane> {
-    let Some(first) = lanes.first().cloned() else { return lanes };
-    let fits = |lane: &Lane| match groups {
-        [] => first.unlike(lane).is_none(),
-        groups => lane.is_of_any(groups),
+fn free(gpus: Vec<ChosenGpu>, groups: &[String]) -> Vec<ChosenGpu> {
+    let Some(first) = gpus.first().cloned() else { return gpus };
+    let fits = |gpu: &ChosenGpu| match groups {
+        [] => first.unlike(gpu).is_none(),
+        groups => gpu.is_of_any(groups),
     };
-    let free: Vec<Lane> = lanes.into_iter().filter(|lane| fits(lane) && GpuTurn::is_free(&lane.device)).collect();
+    let free: Vec<ChosenGpu> = gpus.into_iter().filter(|gpu| fits(gpu) && GpuTurn::is_free(&gpu.device)).collect();
     if free.is_empty() { vec![first] } else { free }
 }
 
@@ -196,7 +200,7 @@ fn named(
     visible: &[DeviceAttributes],
     worker: &WorkerCommand,
     limit: Duration,
-) -> Result<Lane, CampaignError> {
+) -> Result<ChosenGpu, CampaignError> {
     match wanted {
         GpuSelector::Ordinal(ordinal) => {
             let count = visible.len();
@@ -205,7 +209,7 @@ fn named(
             device
                 .cloned()
                 .ok_or_else(|| CampaignError::NoSuchGpu { wanted: ordinal.to_string(), why: why() })
-                .and_then(lane)
+                .and_then(gpu_of)
         }
         GpuSelector::Name(name) => {
             // The driver resolves the name: a UUID prefix is enough, and MIG slices are not in the list.
@@ -214,7 +218,7 @@ fn named(
             let why = "the driver does not report it".to_owned();
             let device = device.ok_or_else(|| CampaignError::NoSuchGpu { wanted: name.to_string(), why })?;
             let full = device.uuid.clone().filter(|uuid| uuid.starts_with(&name.0));
-            Ok(Lane { name: full.map_or_else(|| name.clone(), GpuName), device })
+            Ok(ChosenGpu::new(full.map_or_else(|| name.clone(), GpuName), device))
         }
     }
 }
