@@ -153,10 +153,10 @@ fn of_report(path: &Path, args: &ExplainArgs) -> Result<ReportExplanation, Comma
         return Err(CommandError::Usage(message.to_owned()));
     }
     let report =
-        Report::open(path).map_err(|source| CommandError::Show(ShowError::Report { path: path.to_owned(), source }))?;
+        Report::open(path).map_err(|source| ShowError::Report { path: path.to_owned(), source })?;
     let name = path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
     let explained = ReportExplanation::read(&name, &report, &filter(&args.launches));
-    explained.map_err(|error| CommandError::Show(error.into()))
+    Ok(explained.map_err(ShowError::from)?)
 }
 
 fn refuse_options_of_reports(args: &ExplainArgs) -> Result<(), CommandError> {
@@ -267,7 +267,7 @@ fn answers(path: &Path, format: OutputFormat, today: Date, out: &mut Output) -> 
         let session = JudgedRun::of_stored(&run, today)?;
         Explainer::new(&session)?.answers()?
     } else {
-        let damaged = |source| CommandError::Show(ShowError::Report { path: path.to_owned(), source });
+        let damaged = |source| ShowError::Report { path: path.to_owned(), source };
         answers_of_report(&Report::open(path).map_err(damaged)?, RuleBook::shipped()).map_err(damaged)?
     };
     match format {

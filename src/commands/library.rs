@@ -66,8 +66,8 @@ fn read(paths: &[PathBuf], arch: Option<&str>) -> Result<LibraryResources, Comma
         // SAFETY: the map is only read. If another program shortens the file meanwhile, this one ends without output and without a
         // verdict.
         let map = unsafe { Mmap::map(&file) }.map_err(unread)?;
-        let code = device_code(&map).map_err(|source| CommandError::Library { path: path.clone(), source })?;
-        let found = library_use(&code, arch).map_err(|source| CommandError::Kernels { path: path.clone(), source })?;
+        let code = device_code(&map).map_err(|error| CommandError::of_file(path, error))?;
+        let found = library_use(&code, arch).map_err(|error| CommandError::of_file(path, error))?;
         all.add(found);
     }
     Ok(all)
