@@ -6,27 +6,8 @@ use super::tools::machine;
 use ncugate_cuda::gpu::DeviceAttributes;
 use ncugate_cuda::host::{WorkerCommand, find_devices};
 use ncugate_judge::store::Machine;
-use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
-
-/// A GPU as `CUDA_VISIBLE_DEVICES` names it: by its UUID, or that of a MIG slice.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GpuName(pub String);
-
-impl fmt::Display for GpuName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// A participating GPU as the user names it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum GpuSelector {
-    /// By index among the visible GPUs.
-    Ordinal(usize),
-    Name(GpuName),
-}
 
 /// The GPUs that the user chose.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +16,8 @@ pub enum GpuChoice {
     All,
     /// All GPUs of the first one's kind that no run measures on.
     Free,
-    Listed(Vec<GpuSelector>),
+    /// By index among the visible GPUs, or by name as `CUDA_VISIBLE_DEVICES` has it.
+    Listed(Vec<String>),
 }
 
 impl FromStr for GpuChoice {
@@ -45,12 +27,10 @@ impl FromStr for GpuChoice {
     fn from_str(text: &str) -> Result<Self, String> {
         let one = |part: &str| {
             let is_name = ["GPU-", "MIG-"].iter().any(|start| part.starts_with(start));
-            match part.parse() {
-                Ok(ordinal) => Ok(GpuSelector::Ordinal(ordinal)),
-                Err(_) if is_name && part.chars().all(|c| c.is_ascii_alphanumeric() || "-/".contains(c)) => {
-                    Ok(GpuSelector::Name(GpuName(part.to_owned())))
-                }
-                Err(_) => {
+            let is_plain = part.chars().all(|c| c.is_ascii_alphanumeric() || "-/".contains(c));
+            match part.parse::<usize>().is_ok() || (is_name && is_plain) {
+                true => Ok(part.to_owned()),
+                false => {
                     Err(format!("`{part}` is not a GPU; write all, auto, numbers (0,2) or UUIDs (GPU-..., MIG-...)"))
                 }
             }
@@ -66,15 +46,15 @@ impl FromStr for GpuChoice {
 /// A participating GPU.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChosenGpu {
-    /// Its name, for the processes that run on it.
-    pub name: GpuName,
+    /// Its UUID, or that of a MIG slice, for the processes that run on it.
+    pub name: String,
     pub device: DeviceAttributes,
     /// Identity of GPU and host.
     pub machine: Machine,
 }
 
 impl ChosenGpu {
-    fn new(name: GpuName, device: DeviceAttributes) -> Self {
+    fn new(name: String, device: DeviceAttributes) -> Self {
         Self { name, machine: machine(&device), device }
     }
 
@@ -136,7 +116,7 @@ pub fn choose(
     for (at, gpu) in gpus.iter().enumerate() {
         if gpus[..at].iter().any(|other| other.name == gpu.name) {
             return Err(CampaignError::NoSuchGpu {
-                wanted: gpu.name.to_string(),
+                wanted: gpu.name.clone(),
                 why: "it is listed twice".to_owned(),
             });
         }
@@ -164,7 +144,7 @@ fn by_kind(gpus: Vec<ChosenGpu>, groups: &[String]) -> Result<Vec<Vec<ChosenGpu>
     }
     match firsts.find(|gpu| !gpu.is_of_any(groups)) {
         Some(gpu) => Err(CampaignError::NoSuchGpu {
-            wanted: gpu.name.to_string(),
+            wanted: gpu.name.clone(),
             why: format!(
                 "it is {}, but the phase allows only {} (`groups` under [machine])",
                 gpu.device.name,
@@ -177,7 +157,7 @@ fn by_kind(gpus: Vec<ChosenGpu>, groups: &[String]) -> Result<Vec<Vec<ChosenGpu>
 
 fn gpu_of(device: DeviceAttributes) -> Result<ChosenGpu, CampaignError> {
     match &device.uuid {
-        Some(uuid) => Ok(ChosenGpu::new(GpuName(uuid.clone()), device)),
+        Some(uuid) => Ok(ChosenGpu::new(uuid.clone(), device)),
         None => {
             Err(CampaignError::NoSuchGpu { wanted: device.name, why: "the driver reports no UUID for it".to_owned() })
         }
@@ -196,31 +176,21 @@ fn free(gpus: Vec<ChosenGpu>, groups: &[String]) -> Vec<ChosenGpu> {
 }
 
 fn named(
-    wanted: &GpuSelector,
+    wanted: &str,
     visible: &[DeviceAttributes],
     worker: &WorkerCommand,
     limit: Duration,
 ) -> Result<ChosenGpu, CampaignError> {
-    match wanted {
-        GpuSelector::Ordinal(ordinal) => {
-            let count = visible.len();
-            let why = || format!("{count} are visible; check nvidia-smi and CUDA_VISIBLE_DEVICES");
-            let device = visible.get(*ordinal);
-            device
-                .cloned()
-                .ok_or_else(|| CampaignError::NoSuchGpu { wanted: ordinal.to_string(), why: why() })
-                .and_then(gpu_of)
-        }
-        GpuSelector::Name(name) => {
-            // The driver resolves the name: a UUID prefix is enough, and MIG slices are not in the list.
-            let own = worker.on(name.0.clone());
-            let device = find_devices(&own, limit)?.ok().and_then(|devices| devices.into_iter().next());
-            let why = "the driver does not report it".to_owned();
-            let device = device.ok_or_else(|| CampaignError::NoSuchGpu { wanted: name.to_string(), why })?;
-            let full = device.uuid.clone().filter(|uuid| uuid.starts_with(&name.0));
-            Ok(ChosenGpu::new(full.map_or_else(|| name.clone(), GpuName), device))
-        }
+    let no_such = |why: String| CampaignError::NoSuchGpu { wanted: wanted.to_owned(), why };
+    if let Ok(ordinal) = wanted.parse::<usize>() {
+        let why = || format!("{} are visible; check nvidia-smi and CUDA_VISIBLE_DEVICES", visible.len());
+        return visible.get(ordinal).cloned().ok_or_else(|| no_such(why())).and_then(gpu_of);
     }
+    // The driver resolves the name: a UUID prefix is enough, and MIG slices are not in the list.
+    let device = find_devices(&worker.on(wanted.to_owned()), limit)?.ok().and_then(|devices| devices.into_iter().next());
+    let device = device.ok_or_else(|| no_such("the driver does not report it".to_owned()))?;
+    let full = device.uuid.clone().filter(|uuid| uuid.starts_with(wanted));
+    Ok(ChosenGpu::new(full.unwrap_or_else(|| wanted.to_owned()), device))
 }
 
 #[cfg(test)]
@@ -237,7 +207,7 @@ mod tests {
     fn gpus_are_chosen_by_number_or_uuid() {
         assert_eq!("all".parse(), Ok(GpuChoice::All));
         assert_eq!("auto".parse(), Ok(GpuChoice::Free));
-        let listed = vec![GpuSelector::Ordinal(0), GpuSelector::Name(GpuName("MIG-4f-1/2".to_owned()))];
+        let listed = ["0", "MIG-4f-1/2"].map(str::to_owned).to_vec();
         assert_eq!("0,MIG-4f-1/2".parse(), Ok(GpuChoice::Listed(listed)));
         for wrong in ["", "0,", "-1", "h200", "GPU-x y", "GPU-a=b", "0;1"] {
             assert!(wrong.parse::<GpuChoice>().is_err(), "{wrong:?}");

@@ -45,7 +45,7 @@ pub use cubins::cubins;
 pub use deep_choice::{DeepChoice, UnknownChoice};
 pub use deep_profile::DeepProfiler;
 pub use error::CampaignError;
-pub use gpu_choice::{ChosenGpu, GpuChoice, GpuName, is_of};
+pub use gpu_choice::{ChosenGpu, GpuChoice, is_of};
 pub use gpu_turn::{GpuTurn, GpuWait};
 pub use live_run::{LiveError, LiveRun, MeasuredRun, ResumePolicy};
 pub use manifest::{manifest, measured_manifest, shard_manifest};

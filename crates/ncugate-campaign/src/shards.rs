@@ -102,7 +102,7 @@ impl LiveRun<'_> {
         let mut command = Command::new(program);
         command.arg("run").arg(absolute(&self.phase.file).map_err(io("find the phase"))?);
         command.args(["--source", "gpu", "--shard", &shard.to_string(), "--profiles"]).arg(profiles);
-        command.arg("--reports").arg(reports).env(VISIBLE_GPUS, &gpu.name.0);
+        command.arg("--reports").arg(reports).env(VISIBLE_GPUS, &gpu.name);
         if self.sharing == Deduplication::Each {
             command.arg("--no-share");
         }
@@ -121,7 +121,7 @@ impl LiveRun<'_> {
             (ending, None) => {
                 let said = output.stderr.lines().rev().find(|line| !line.trim().is_empty());
                 let said = said.map_or_else(|| format!("it {ending}"), |line| line.trim().to_owned());
-                Err(CampaignError::Shard { shard: shard.to_string(), gpu: gpu.name.0.clone(), said })
+                Err(CampaignError::Shard { shard: shard.to_string(), gpu: gpu.name.clone(), said })
             }
         }
     }

@@ -88,7 +88,7 @@ impl Tools {
     /// From here on, child processes see only the measuring GPU if the user chose one, unless they are given another.
     pub fn show(&self) {
         if let Some(home) = self.gpus.first() {
-            process::show_gpu(Some(&home.name.0));
+            process::show_gpu(Some(&home.name));
         }
     }
 

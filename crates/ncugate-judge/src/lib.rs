@@ -72,7 +72,7 @@ pub use case_outcome::CaseOutcome;
 pub use cautions::{by_duration_alone, gates_without_launch, weakened_checks, weakened_gates};
 pub use confirmation_scope::to_confirm;
 pub use context::{BetweenRuns, Context, LatencyWitness, Noise, StoredRun};
-pub use correctness::{correctness, name_cheats, name_profiled_cheats};
+pub use correctness::{correctness, name_cheats, name_profiled_cheats, not_built};
 pub use error::JudgeError;
 pub use feasibility::{OccupancyLimit, UnreachableLimit, out_of_reach, unreachable_limits};
 pub use foreign_run::{CapturedVariant, ForeignRun, foreign_run, paths};
