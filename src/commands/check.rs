@@ -2,7 +2,7 @@
 
 use super::progress::Verbosity;
 use super::project::open_phase;
-use super::{CommandError, confinement, library, print, signal, verbosity};
+use super::{CommandError, confinement, library, print, refuse, signal, verbosity};
 use crate::cli::{CheckArgs, RowFormat};
 use crate::console::Output;
 use crate::exit::Outcome;
@@ -30,9 +30,7 @@ use std::path::Path;
 pub fn check(args: &CheckArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let libraries = args.configs.iter().filter(|path| library::is_library(path)).count();
     if libraries > 0 {
-        if libraries < args.configs.len() {
-            return Err(CommandError::Usage("check phases and libraries with separate commands".to_owned()));
-        }
+        refuse(libraries < args.configs.len(), "check phases and libraries with separate commands")?;
         signal::watch();
         return library::check(args, out);
     }

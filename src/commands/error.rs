@@ -191,6 +191,14 @@ impl CommandError {
     }
 }
 
+/// Refuses a command line.
+///
+/// # Errors
+/// The reason, if it is wrong.
+pub fn refuse(is_wrong: bool, why: &str) -> Result<(), CommandError> {
+    if is_wrong { Err(CommandError::Usage(why.to_owned())) } else { Ok(()) }
+}
+
 /// Prints an error and its causes on standard error, once; returns its outcome.
 pub fn report_error(error: &CommandError) -> Outcome {
     let mut text = match error {

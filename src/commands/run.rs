@@ -6,7 +6,7 @@ use super::list::list;
 use super::measure::{MeasurementTarget, live, no_go, unmeasured};
 use super::progress::Verbosity;
 use super::project::{open_phase, settle_run};
-use super::{CommandError, report_error, signal, verbosity};
+use super::{CommandError, refuse, report_error, signal, verbosity};
 use crate::cli::{MeasurementSource, OutputFormat, RunArgs};
 use crate::console::{Output, warn};
 use crate::exit::Outcome;
@@ -257,9 +257,8 @@ fn instead(phase: &Phase) -> String {
 
 /// The files of the base, for the duration of the run.
 fn checked_out(reference: &str, phase: &Phase, args: &RunArgs) -> Result<BaseCheckout, CommandError> {
-    if args.source == MeasurementSource::Recorded {
-        return Err(CommandError::Usage("--base needs a measurement; a recording is already measured".to_owned()));
-    }
+    let is_measured = args.source == MeasurementSource::Recorded;
+    refuse(is_measured, "--base needs a measurement; a recording is already measured")?;
     // It is removed even after an interrupt.
     signal::watch();
     Ok(BaseCheckout::of(reference, &phase.name, &args.folders.profiles)?)
@@ -277,9 +276,8 @@ fn on_each_kind(
 ) -> Result<Outcome, CommandError> {
     let said = args.saying.format == OutputFormat::Text;
     let mut outcomes = Vec::new();
-    if kinds.len() > 1 && (args.shard.is_some() || args.saying.comment.is_some()) {
-        return Err(CommandError::Usage("--shard and --comment take one GPU model: select it with --gpus".to_owned()));
-    }
+    let takes_one = args.shard.is_some() || args.saying.comment.is_some();
+    refuse(kinds.len() > 1 && takes_one, "--shard and --comment take one GPU model: select it with --gpus")?;
     for tools in kinds {
         tools.show();
         let ended = on_kind(args, whole, narrowed, tools, invocation, out);
@@ -329,12 +327,10 @@ fn part(asked: &PhaseSubset, whole: &Phase, plan: &Plan) -> Result<(Phase, Plan)
 /// A phase of ncu reports measures nothing.
 pub fn refuse_reports(phase: &Phase) -> Result<(), CommandError> {
     let file = phase.file.display();
-    match phase.is_of_reports() {
-        true => Err(CommandError::Usage(format!(
-            "{file} measures nothing: its variants are launches of ncu reports; judge them with `ncugate gate {file} REPORT`"
-        ))),
-        false => Ok(()),
-    }
+    let why = format!(
+        "{file} measures nothing: its variants are launches of ncu reports; judge them with `ncugate gate {file} REPORT`"
+    );
+    refuse(phase.is_of_reports(), &why)
 }
 
 /// Judges the recording of the phase; `why` is the reason if it was not requested.
