@@ -1,8 +1,8 @@
 //! `ncugate export`: everything that a run measured, or the metrics of ncu reports, as a file.
 
-use super::{CommandError, refuse};
 use super::run_name::run_named;
 use super::show::{is_glob, request};
+use super::{CommandError, refuse};
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::console::{Output, warn};
 use crate::exit::Outcome;

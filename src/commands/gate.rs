@@ -1,9 +1,9 @@
 //! `ncugate gate`: judges earlier measurements.
 
-use super::{CommandError, refuse};
 use super::conclude::conclude;
 use super::project::open_phase;
 use super::run_name::run_named;
+use super::{CommandError, refuse};
 use crate::cli::GateArgs;
 use crate::console::Output;
 use crate::exit::Outcome;

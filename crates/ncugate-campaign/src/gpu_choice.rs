@@ -108,17 +108,12 @@ pub fn choose(
     };
     let gpus: Result<Vec<ChosenGpu>, CampaignError> = match choice {
         GpuChoice::All | GpuChoice::Free => visible.into_iter().map(gpu_of).collect(),
-        GpuChoice::Listed(wanted) => {
-            wanted.iter().map(|wanted| named(wanted, &visible, worker, limit)).collect()
-        }
+        GpuChoice::Listed(wanted) => wanted.iter().map(|wanted| named(wanted, &visible, worker, limit)).collect(),
     };
     let gpus = if *choice == GpuChoice::Free { free(gpus?, groups) } else { gpus? };
     for (at, gpu) in gpus.iter().enumerate() {
         if gpus[..at].iter().any(|other| other.name == gpu.name) {
-            return Err(CampaignError::NoSuchGpu {
-                wanted: gpu.name.clone(),
-                why: "it is listed twice".to_owned(),
-            });
+            return Err(CampaignError::NoSuchGpu { wanted: gpu.name.clone(), why: "it is listed twice".to_owned() });
         }
     }
     by_kind(gpus, groups)
@@ -187,7 +182,8 @@ fn named(
         return visible.get(ordinal).cloned().ok_or_else(|| no_such(why())).and_then(gpu_of);
     }
     // The driver resolves the name: a UUID prefix is enough, and MIG slices are not in the list.
-    let device = find_devices(&worker.on(wanted.to_owned()), limit)?.ok().and_then(|devices| devices.into_iter().next());
+    let device =
+        find_devices(&worker.on(wanted.to_owned()), limit)?.ok().and_then(|devices| devices.into_iter().next());
     let device = device.ok_or_else(|| no_such("the driver does not report it".to_owned()))?;
     let full = device.uuid.clone().filter(|uuid| uuid.starts_with(wanted));
     Ok(ChosenGpu::new(full.unwrap_or_else(|| wanted.to_owned()), device))

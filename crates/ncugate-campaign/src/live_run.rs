@@ -12,7 +12,9 @@ use jiff::civil::Date;
 use ncugate_cuda::build::Deduplication;
 use ncugate_judge::frame::required_metrics;
 use ncugate_judge::reference_runs::{ReferenceRequest, ReferenceRuns};
-use ncugate_judge::store::{self, Continuation, Manifest, MergeError, ResumedRun, Run, RunState, RunWriter, StoreError, inputs};
+use ncugate_judge::store::{
+    self, Continuation, Manifest, MergeError, ResumedRun, Run, RunState, RunWriter, StoreError, inputs,
+};
 use ncugate_judge::{Evidence, JudgeError, JudgedRun, TargetGpu, known_failures};
 use ncugate_model::{BuildRecord, NullTest, ProfileRecord, ShapeName, VariantId};
 use ncugate_phase::config::Phase;

@@ -153,8 +153,7 @@ pub fn static_check(
     groups.extend(stages);
     groups.extend(gate_plan.fallback.as_ref().map(|fallback| {
         let variants = context.matching(&fallback.variant).unwrap_or_default();
-        let mut group =
-            judge.group(GroupKind::Fallback, "fallback".to_owned(), false, &fallback.gates, &variants);
+        let mut group = judge.group(GroupKind::Fallback, "fallback".to_owned(), false, &fallback.gates, &variants);
         if fallback.gates.iter().all(|gate| gate.level != Level::Required) {
             group.impossible.get_or_insert_with(|| "it has no required gate".to_owned());
         }
@@ -169,9 +168,7 @@ fn stopped(stages: &[StaticGroup]) -> Option<String> {
     let out: Vec<(&StaticGroup, &String)> =
         stages.iter().filter_map(|stage| Some((stage, stage.impossible.as_ref()?))).collect();
     match (out.iter().find(|(stage, _)| stage.required), out.first()) {
-        (Some((stage, why)), _) => {
-            Some(format!("{} cannot be accepted, and the plan ends there: {why}", stage.name))
-        }
+        (Some((stage, why)), _) => Some(format!("{} cannot be accepted, and the plan ends there: {why}", stage.name)),
         (None, Some((first, why))) if out.len() == stages.len() => {
             Some(format!("no stage can be accepted; {}: {why}", first.name))
         }
@@ -186,14 +183,7 @@ struct StaticJudge<'c, 'a> {
 }
 
 impl StaticJudge<'_, '_> {
-    fn group(
-        &self,
-        kind: GroupKind,
-        name: String,
-        required: bool,
-        gates: &[Gate],
-        variants: &[usize],
-    ) -> StaticGroup {
+    fn group(&self, kind: GroupKind, name: String, required: bool, gates: &[Gate], variants: &[usize]) -> StaticGroup {
         let candidates = Candidates::new(self.context, variants);
         let mut group =
             StaticGroup { kind, name, required, judged: Vec::new(), unjudged: Vec::new(), impossible: None };
