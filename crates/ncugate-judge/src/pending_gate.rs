@@ -20,7 +20,7 @@ pub struct PendingGate {
     /// The unknown values that it reads.
     pub reason: String,
     /// Its result at the bound of the value that it reads, if that fails a variant.
-    pub at_bound: Option<GateResult>,
+    pub at_bound: Option<Box<GateResult>>,
 }
 
 /// The first value that a requirement reads and that is not known yet, if any.

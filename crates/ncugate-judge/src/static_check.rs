@@ -113,7 +113,7 @@ impl StaticGroup {
 
     /// The results of its gates, and of pending gates at their bounds.
     fn results(&self) -> impl Iterator<Item = &GateResult> {
-        self.judged.iter().chain(self.unjudged.iter().filter_map(|gate| gate.at_bound.as_ref()))
+        self.judged.iter().chain(self.unjudged.iter().filter_map(|gate| gate.at_bound.as_deref()))
     }
 }
 
@@ -224,7 +224,7 @@ impl StaticJudge<'_, '_> {
                 return Ok(result);
             }
             let is_bound = result.cases.iter().any(|case| case.outcome.verdict == Verdict::Fail);
-            pending.at_bound = is_bound.then_some(result);
+            pending.at_bound = is_bound.then(|| Box::new(result));
         }
         Err(pending)
     }
