@@ -111,7 +111,7 @@ pub fn unreachable_limits<'a>(
         let percent = measured.and_then(|table| table.read(&variant.id, shape, THEORETICAL).value());
         let resources = percent
             .and_then(|percent| Some((percent * per_percent(metric, &chip)?, OccupancyLimit::Resources(percent))));
-        // Of equal bounds the grid's is told.
+        // Of equal bounds, the grid is the cause.
         grid.into_iter().chain(resources).min_by(|a, b| a.0.total_cmp(&b.0))
     };
     let unreachable = |(gate, shape): (&'a Gate, &'a ShapeName)| {
