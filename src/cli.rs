@@ -319,8 +319,8 @@ pub struct RunArgs {
     /// Stop measuring after this time; the same command continues the run
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub time_budget: Option<u64>,
-    /// GPUs to use: all, auto (free ones of the first GPU's model), indices (0,2) or UUIDs; only the first one times
-    /// [default: the first visible GPU]
+    /// GPUs to use: all, auto (free ones of the first GPU's model), indices (0,2) or UUIDs; each measures a shard, and the
+    /// first confirms [default: the first visible GPU]
     #[arg(long, value_name = "GPUS")]
     pub gpus: Option<GpuChoice>,
     /// Also take a deep profile of a variant, the best N (`top:N`) or `each` (repeatable)

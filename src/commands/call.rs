@@ -64,7 +64,7 @@ impl CallResult {
         serde_json::from_str(&self.stdout).ok().filter(Value::is_object)
     }
 
-    /// Standard output, if any; then the status with standard error. Of [`output_schema`].
+    /// Standard output, if any; then the status with standard error. Of the `outputSchema` in [`TOOLS`].
     fn answer(&self) -> Value {
         let block = |text: &str| json!({ "type": "text", "text": text });
         let object = self.object();
@@ -132,138 +132,24 @@ fn requested(tool: &str, text: &str) -> Result<ToolRequest, String> {
     request(tool, &arguments)
 }
 
-/// Whether a tool changes files.
-#[derive(Clone, Copy, PartialEq)]
-enum Effect {
-    Reads,
-    Writes,
-}
-
-/// A tool as clients see it.
-struct ToolSpec {
-    name: &'static str,
-    effect: Effect,
-    about: &'static str,
-    /// Required arguments.
-    required: &'static [&'static str],
-    /// Other arguments.
-    optional: &'static [&'static str],
-}
-
-const TOOLS: [ToolSpec; 7] = [
-    ToolSpec {
-        name: "run",
-        effect: Effect::Writes,
-        about: "Measures a phase on the GPU: builds, verifies, times, profiles and judges every variant. Returns the verdict and its reason, \
-         the selected variant with its parameters and times, findings with advice, and the next points to try.",
-        required: &["config"],
-        optional: &["base"],
-    },
-    ToolSpec {
-        name: "try",
-        effect: Effect::Writes,
-        about: "Builds, verifies, times, profiles and judges one CUDA source against the best so far of a phase. Returns the decision and its \
-         reason, times and speedup by shape, changed counters, the leading finding with advice, and the next points to try.",
-        required: &["config", "source"],
-        optional: &["idea", "params"],
-    },
-    ToolSpec {
-        name: "next",
-        effect: Effect::Reads,
-        about: "Suggests the next change after a run: findings with evidence, untried parameters with their predicted latency, and the \
-         parameters that matter.",
-        required: &["run"],
-        optional: &[],
-    },
-    ToolSpec {
-        name: "check",
-        effect: Effect::Writes,
-        about: "Checks a phase without a GPU: config errors, the build, and build-time gates. Refuses a phase that names a compiler or runs a \
-         program.",
-        required: &["config"],
-        optional: &[],
-    },
-    ToolSpec {
-        name: "explain",
-        effect: Effect::Reads,
-        about: "Explains why a kernel of a run or an ncu report is slow, with evidence and advice; or what a metric means.",
-        required: &["path"],
-        optional: &["variant", "shape"],
-    },
-    ToolSpec {
-        name: "show",
-        effect: Effect::Reads,
-        about: "Shows the verdict, gates and variants of a run, or the launches of an ncu report, as text.",
-        required: &["path"],
-        optional: &["metric"],
-    },
-    ToolSpec {
-        name: "compare",
-        effect: Effect::Reads,
-        about: "Compares two runs or two ncu reports: changes, their noise, and changed verdicts, as text.",
-        required: &["a", "b"],
-        optional: &["metric"],
-    },
-];
-
-/// The JSON Schema of an argument.
-fn argument(name: &str) -> Value {
-    let about = match name {
-        "config" => "the phase's TOML file",
-        "base" => "a branch or commit: gates read the kernels of the last common commit as `base.`",
-        "source" => "the .cu file to try",
-        "idea" => "the idea in one sentence, for the history",
-        "params" => return json!({ "type": "object", "description": "parameters that differ from the best so far" }),
-        "run" => "the folder of a run, its id, its phase (the newest run), or `latest`",
-        "path" => "a run or an ncu report; for `explain` also a metric",
-        "a" | "b" => "a run or an ncu report",
-        "variant" => "a variant of the run instead of the one in use",
-        "shape" => "a shape of the run instead of the objective's",
-        "metric" => "only these metrics of reports: a name or a glob",
-        _ => "",
-    };
-    json!({ "type": "string", "description": about })
-}
+/// The tools as the protocol lists them, and the JSON Schema of every structured answer.
+const TOOLS: &str = include_str!("tools.json");
 
 fn listed() -> Value {
-    let tool = |ToolSpec { name, effect, about, required, optional }: ToolSpec| {
-        let properties: Map<String, Value> =
-            required.iter().chain(optional).map(|name| ((*name).to_owned(), argument(name))).collect();
-        json!({
-            "name": name,
-            "description": about,
-            "inputSchema": { "type": "object", "properties": properties, "required": required, "additionalProperties": false },
-            "outputSchema": output_schema(),
-            "annotations": { "readOnlyHint": effect == Effect::Reads, "destructiveHint": false, "openWorldHint": false },
-        })
-    };
-    TOOLS.into_iter().map(tool).collect()
-}
-
-/// The JSON Schema of every structured answer.
-fn output_schema() -> Value {
-    let text = |about: &str| json!({ "type": "string", "description": about });
-    json!({
-        "type": "object",
-        "properties": {
-            "status": {
-                "type": ["integer", "null"],
-                "description": "exit status: 0 passed, 1 failed, 2 wrong usage or config, 3 environment, 4 inconclusive; null if it was ended"
-            },
-            "outcome": text("the status in words"),
-            "answer": { "type": ["object", "null"], "description": "the answer, if the command prints an object" },
-            "stdout": text("the output, if it is text"),
-            "stderr": text("errors and notes"),
-        },
-        "required": ["status", "outcome", "answer", "stdout", "stderr"],
-        "additionalProperties": false,
-    })
+    let mut file: Map<String, Value> = serde_json::from_str(TOOLS).unwrap_or_default();
+    let (schema, mut tools) = (file.remove("outputSchema"), file.remove("tools").unwrap_or_default());
+    for tool in tools.as_array_mut().into_iter().flatten() {
+        tool["outputSchema"] = schema.clone().unwrap_or_default();
+    }
+    tools
 }
 
 /// The commands of a call. Values are never options: one that begins with a dash is refused. Paths lead into the working directory.
 fn request(tool: &str, arguments: &Value) -> Result<ToolRequest, String> {
-    let spec = TOOLS.into_iter().find(|spec| spec.name == tool).ok_or_else(|| format!("unknown tool `{tool}`"))?;
-    let known = |name: &String| spec.required.iter().chain(spec.optional).any(|known| known == name);
+    let tools = listed();
+    let spec = tools.as_array().into_iter().flatten().find(|spec| spec["name"] == tool);
+    let properties = &spec.ok_or_else(|| format!("unknown tool `{tool}`"))?["inputSchema"]["properties"];
+    let known = |name: &String| properties.get(name).is_some();
     if let Some(name) = arguments.as_object().and_then(|given| given.keys().find(|name| !known(name))) {
         return Err(format!("`{tool}` has no argument `{name}`"));
     }

@@ -2,7 +2,7 @@
 
 use super::progress::Verbosity;
 use super::project::open_phase;
-use super::{CommandError, confinement, library, print, signal, verbosity};
+use super::{CommandError, confinement, library, print, refuse, signal, verbosity};
 use crate::cli::{CheckArgs, RowFormat};
 use crate::console::Output;
 use crate::exit::Outcome;
@@ -30,9 +30,7 @@ use std::path::Path;
 pub fn check(args: &CheckArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let libraries = args.configs.iter().filter(|path| library::is_library(path)).count();
     if libraries > 0 {
-        if libraries < args.configs.len() {
-            return Err(CommandError::Usage("check phases and libraries with separate commands".to_owned()));
-        }
+        refuse(libraries < args.configs.len(), "check phases and libraries with separate commands")?;
         signal::watch();
         return library::check(args, out);
     }
@@ -93,10 +91,7 @@ fn prove_tolerance(
     found: &mut PhaseCheck,
     out: &mut Output,
 ) -> Result<u32, CommandError> {
-    for note in phase.workload.untested() {
-        writeln!(out, "  note: {note}")?;
-        found.notes.push(note.to_string());
-    }
+    phase.workload.untested().into_iter().try_for_each(|text| note(found, out, "note: ", text.to_string()))?;
     if args.mutants {
         match mutant_table(phase)? {
             Some(table) => write!(out, "{}", mutants::table(&table))?,
@@ -111,19 +106,14 @@ fn prove_tolerance(
     progress.clear();
     let (tried, trials) = (tried?, trials?.unwrap_or_default());
     if let (false, NullTest::NotMade { reason }) = (trials.is_smallest_tried, tried) {
-        let note = format!("the tolerance was not tested on wrong answers here, but `run` tests it: {reason}");
-        writeln!(out, "  note: {note}")?;
-        found.notes.push(note);
+        let text = format!("the tolerance was not tested on wrong answers here, but `run` tests it: {reason}");
+        note(found, out, "note: ", text)?;
     }
     for sentence in trials.unread {
-        let note = format!("weakened checks: {sentence}");
-        writeln!(out, "  {note}")?;
-        found.notes.push(note);
+        note(found, out, "", format!("weakened checks: {sentence}"))?;
     }
     if let Some(reason) = ill_conditioned(phase, plan)? {
-        let note = format!("`run` is inconclusive {reason}");
-        writeln!(out, "  note: {note}")?;
-        found.notes.push(note);
+        note(found, out, "note: ", format!("`run` is inconclusive {reason}"))?;
     }
     Ok(trials.rejected)
 }
@@ -154,15 +144,27 @@ fn prove_target(phase: &Phase, plan: &Plan, args: &CheckArgs) -> Result<(Arch, T
     Ok((arch, target))
 }
 
+/// Adds a note, and prints it after `lead`.
+fn note(found: &mut PhaseCheck, out: &mut Output, lead: &str, text: String) -> io::Result<()> {
+    writeln!(out, "  {lead}{text}")?;
+    found.notes.push(text);
+    Ok(())
+}
+
+/// Adds and prints a problem; the phase fails.
+fn fail(found: &mut PhaseCheck, out: &mut Output, problem: String) -> io::Result<Outcome> {
+    writeln!(out, "  {} {problem}", Verdict::Fail.mark())?;
+    found.problems.push(problem);
+    Ok(Outcome::Failed)
+}
+
 /// Notes that the number of SMs that the launches depend on is unknown.
 fn note_usual_sms(phase: &Phase, found: &mut PhaseCheck, out: &mut Output) -> io::Result<()> {
     if phase.sms.is_some() || !phase.names_sms() {
         return Ok(());
     }
-    let note = format!("the launches are checked for {USUAL_SMS} SMs; give the number of your GPU with --sms");
-    writeln!(out, "  note: {note}")?;
-    found.notes.push(note);
-    Ok(())
+    let text = format!("the launches are checked for {USUAL_SMS} SMs; give the number of your GPU with --sms");
+    note(found, out, "note: ", text)
 }
 
 fn one(
@@ -196,20 +198,15 @@ fn one(
     let notes = notes
         .chain(gates_without_launch(&phase, &plan))
         .chain(unlikely_bytes(&phase, &plan))
-        .map(|note| format!("note: {note}"));
+        .map(|text| format!("note: {text}"));
     let weak = weakened_gates(&phase, &plan, today)
         .into_iter()
         .chain(weakened_checks(&phase, &plan))
         .chain(by_duration_alone(&phase));
-    for caution in notes.chain(weak).chain(unlikely_limits(&phase)) {
-        writeln!(out, "  {caution}")?;
-        found.notes.push(caution);
-    }
+    notes.chain(weak).chain(unlikely_limits(&phase)).try_for_each(|caution| note(found, out, "", caution))?;
     let mut outcome = Outcome::Passed;
     for problem in absent_programs(&phase, &plan) {
-        writeln!(out, "  {} {problem}", Verdict::Fail.mark())?;
-        found.problems.push(problem);
-        outcome = Outcome::Failed;
+        outcome = fail(found, out, problem)?;
     }
     if args.no_build {
         note_usual_sms(&phase, found, out)?;
@@ -227,10 +224,7 @@ fn one(
     let phase = phase.on_gpu(target.sms);
     let plan = unroll(&phase)?;
     note_usual_sms(&phase, found, out)?;
-    for note in absent_metrics(&phase, target.capability) {
-        writeln!(out, "  note: {note}")?;
-        found.notes.push(note);
-    }
+    absent_metrics(&phase, target.capability).into_iter().try_for_each(|text| note(found, out, "note: ", text))?;
     let mut go = Outcome::Passed;
     for result in preconditions(&phase, Some(target.capability)) {
         let (name, reason) = (result.name.clone(), result.reason.clone());
@@ -251,14 +245,9 @@ fn one(
     let (text, built) = static_check::builds(&plan, &builds, &arch.to_string());
     found.take_builds(&plan, &builds);
     write!(out, "{text}")?;
-    for sentence in out_of_reach(&phase, &plan, None, target) {
-        writeln!(out, "  {sentence}")?;
-        found.notes.push(sentence);
-    }
+    out_of_reach(&phase, &plan, None, target).into_iter().try_for_each(|text| note(found, out, "", text))?;
     if let Some(problem) = reference_problem(&phase, &plan, &arch, scope)? {
-        writeln!(out, "  {} {problem}", Verdict::Fail.mark())?;
-        found.problems.push(problem.to_string());
-        outcome = Outcome::Failed;
+        outcome = fail(found, out, problem.to_string())?;
     }
     let gates = static_gates(&phase, &plan, builds, target, today);
     found.take_gates(&gates);

@@ -7,61 +7,14 @@ use ncugate_phase::plan::{FunctionPlan, KernelCode, KernelPlan, Method, Plan, na
 use std::path::{Component, Path};
 
 /// Prefixes of nvcc options that name neither a file nor a program; `-` and `--` are equivalent.
-const PLAIN: [&str; 24] = [
-    "D",
-    "U",
-    "O",
-    "std",
-    "lineinfo",
-    "generate-line-info",
-    "G",
-    "device-debug",
-    "maxrregcount",
-    "use_fast_math",
-    "ftz",
-    "prec-div",
-    "prec-sqrt",
-    "fmad",
-    "expt-relaxed-constexpr",
-    "expt-extended-lambda",
-    "extended-lambda",
-    "restrict",
-    "extra-device-vectorization",
-    "dopt",
-    "diag-suppress",
-    "I",
-    "include-path",
-    "Xptxas",
-];
+const PLAIN: &str = "D U O std lineinfo generate-line-info G device-debug maxrregcount use_fast_math ftz prec-div \
+    prec-sqrt fmad expt-relaxed-constexpr expt-extended-lambda extended-lambda restrict extra-device-vectorization dopt \
+    diag-suppress I include-path Xptxas";
 /// The same for ptxas.
-const PLAIN_PTXAS: [&str; 11] = [
-    "O",
-    "v",
-    "opt-level",
-    "dlcm",
-    "dscm",
-    "flcm",
-    "fscm",
-    "def-load-cache",
-    "def-store-cache",
-    "allow-expensive-optimizations",
-    "maxrregcount",
-];
+const PLAIN_PTXAS: &str = "O v opt-level dlcm dscm flcm fscm def-load-cache def-store-cache \
+    allow-expensive-optimizations maxrregcount";
 /// Options whose value may be the next word.
-const VALUED: [&str; 12] = [
-    "D",
-    "U",
-    "std",
-    "maxrregcount",
-    "diag-suppress",
-    "I",
-    "include-path",
-    "Xptxas",
-    "ftz",
-    "fmad",
-    "prec-div",
-    "prec-sqrt",
-];
+const VALUED: &str = "D U std maxrregcount diag-suppress I include-path Xptxas ftz fmad prec-div prec-sqrt";
 /// Accepted characters other than letters and digits: nvcc starts its tools through a shell.
 const SIGNS: &str = "_-=+,.:/ []";
 
@@ -130,9 +83,9 @@ fn of_flags(flags: &[String]) -> Result<(), String> {
         let unknown = || Err(format!("`flags` has `{word}`, which may name a program or a file"));
         let Some(option) = word.strip_prefix("--").or_else(|| word.strip_prefix('-')) else { return unknown() };
         let (name, value) = option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
-        let Some(known) = known(name, &PLAIN) else { return unknown() };
+        let Some(known) = known(name, PLAIN) else { return unknown() };
         let value = match value {
-            None if VALUED.contains(&name) => words.next(),
+            None if VALUED.split(' ').any(|valued| valued == name) => words.next(),
             None => name.strip_prefix(known),
             given => given,
         };
@@ -144,7 +97,7 @@ fn of_flags(flags: &[String]) -> Result<(), String> {
             ("Xptxas", options) => {
                 let is_known = |option: &str| {
                     let option = option.trim_start_matches('-');
-                    self::known(option.split('=').next().unwrap_or(option), &PLAIN_PTXAS).is_some()
+                    self::known(option.split('=').next().unwrap_or(option), PLAIN_PTXAS).is_some()
                 };
                 if !options.split(',').all(is_known) {
                     return unknown();
@@ -157,10 +110,10 @@ fn of_flags(flags: &[String]) -> Result<(), String> {
 }
 
 /// The option of the list that the name matches: completely, or, for a one-letter option, by its first letter with the value attached.
-fn known<'l>(name: &str, list: &[&'l str]) -> Option<&'l str> {
+fn known(name: &str, list: &'static str) -> Option<&'static str> {
     let is_it =
-        |option: &&&str| name == **option || (matches!(**option, "D" | "U" | "O" | "I") && name.starts_with(**option));
-    list.iter().find(is_it).copied()
+        |option: &&str| name == *option || (matches!(*option, "D" | "U" | "O" | "I") && name.starts_with(*option));
+    list.split(' ').find(is_it)
 }
 
 /// Proves that a path leads into the working directory, after resolving the links of its existing part.

@@ -16,7 +16,6 @@ use ncugate_judge::frame::export::ExportError;
 use ncugate_judge::frame::launches::FrameError;
 use ncugate_judge::kernel_ratchet::BaselineError;
 use ncugate_judge::store::{MergeError, StoreError};
-use ncugate_model::cubin::{CubinError, FatbinError};
 use ncugate_phase::config::{ConfigErrors, UnknownGate};
 use ncugate_phase::plan::PlanErrors;
 use ncugate_report::compare::SideError;
@@ -24,7 +23,7 @@ use ncugate_report::show::ShowError;
 use ncugate_report::{RenderError, WriteError};
 use std::error::Error;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Errors of commands.
 #[derive(Debug, thiserror::Error)]
@@ -35,38 +34,6 @@ pub enum CommandError {
     /// The phase cannot be unrolled.
     #[error("{}", .0.0.render(verbosity::colours_errors()))]
     Plan(#[from] PlanErrors),
-    #[error(transparent)]
-    Campaign(#[from] CampaignError),
-    /// A run cannot be judged.
-    #[error(transparent)]
-    Judge(JudgeError),
-    /// A run cannot be read or written.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// Shards cannot be merged.
-    #[error(transparent)]
-    Merge(#[from] MergeError),
-    /// A phase cannot be measured on a cluster.
-    #[error(transparent)]
-    Submit(#[from] SubmitError),
-    /// nvcc cannot be used.
-    #[error(transparent)]
-    Build(#[from] BuildError),
-    /// The worker cannot work.
-    #[error(transparent)]
-    Work(#[from] WorkError),
-    /// Reports cannot be shown.
-    #[error(transparent)]
-    Show(#[from] ShowError),
-    /// Something cannot be printed.
-    #[error("cannot write to standard output: {0}")]
-    Print(#[from] io::Error),
-    /// A report's numbers cannot be converted to a frame.
-    #[error(transparent)]
-    Frame(#[from] FrameError),
-    /// A table cannot be written.
-    #[error(transparent)]
-    Table(#[from] ExportError),
     /// A requested file cannot be written.
     #[error("cannot write {}: {source}", path.display())]
     Output {
@@ -81,87 +48,94 @@ pub enum CommandError {
         /// The system's error.
         source: io::Error,
     },
-    /// A built file cannot be inspected.
-    #[error("{}: {source}", path.display())]
-    Library { path: PathBuf, source: FatbinError },
-    /// The kernels of a built file cannot be read.
-    #[error("{}: {source}", path.display())]
-    Kernels { path: PathBuf, source: CubinError },
-    /// The baseline of a library cannot be read.
-    #[error(transparent)]
-    Baseline(#[from] BaselineError),
-    /// A search cannot continue.
-    #[error(transparent)]
-    Search(SearchError),
-    /// There is nothing to try.
-    #[error(transparent)]
-    Attempt(AttemptError),
-    /// The candidates chosen by a search cannot be written into the phase.
-    #[error(transparent)]
-    Chosen(#[from] ChosenError),
-    /// A report cannot be rendered.
-    #[error(transparent)]
-    Render(#[from] RenderError),
-    /// A report cannot be written.
-    #[error(transparent)]
-    Write(#[from] WriteError),
-    /// A report cannot be compared.
-    #[error(transparent)]
-    Compare(#[from] SideError),
-    /// The machine's noise cannot be measured.
-    #[error(transparent)]
-    Calibration(CalibrationError),
-    /// The tolerance proves nothing, or cannot be tested.
-    #[error("in `workload`: {0}")]
-    NullTest(#[from] NullTestError),
-    /// Inputs cannot be generated.
-    #[error("in `workload`: {0}")]
-    Inputs(#[from] InputArraysError),
-    /// A problem cannot be imported.
-    #[error(transparent)]
-    Import(#[from] ImportError),
-    /// A run cannot be exported.
-    #[error(transparent)]
-    Export(#[from] ExportRefusal),
-    /// The base cannot be measured.
-    #[error(transparent)]
-    Base(#[from] BaseError),
-    /// A measurement ended early, and its records cannot be judged.
-    #[error(transparent)]
-    Unjudged(LiveError),
-    /// A program was not profiled.
-    #[error(transparent)]
-    ProgramProfile(#[from] ProgramProfileError),
     /// The command line is wrong.
     #[error("{0}")]
     Usage(String),
+    /// A crate failed; the message names the thing.
+    #[error("{what}{error}")]
+    Failure { outcome: Outcome, what: String, error: Box<dyn Error> },
+}
+
+/// Declares which outcome each error of a crate has.
+macro_rules! outcomes {
+    ($($error:ty, $what:literal: $outcome:expr;)*) => {$(
+        impl From<$error> for CommandError {
+            fn from(error: $error) -> Self {
+                let outcome: fn(&$error) -> Outcome = $outcome;
+                Self::Failure { outcome: outcome(&error), what: $what.to_owned(), error: Box::new(error) }
+            }
+        }
+    )*};
+}
+
+outcomes! {
+    CampaignError, "": |error| match error {
+        CampaignError::Build(BuildError::PythonImport { .. })
+        | CampaignError::Job(_)
+        | CampaignError::Measure(MeasureError::Refused { .. }) => Outcome::Usage,
+        _ => Outcome::Environment,
+    };
+    StoreError, "": |error| match error {
+        StoreError::Destination { .. } | StoreError::Occupied { .. } => Outcome::Usage,
+        _ => Outcome::Environment,
+    };
+    BuildError, "": |error| match error {
+        BuildError::Arch { .. } | BuildError::PythonImport { .. } => Outcome::Usage,
+        _ => Outcome::Environment,
+    };
+    ShowError, "": |error| if error.is_usage() { Outcome::Usage } else { Outcome::Environment };
+    SideError, "": |error| match error {
+        SideError::NoLaunch { .. } => Outcome::Usage,
+        _ => Outcome::Environment,
+    };
+    ImportError, "": |error| match error {
+        ImportError::Read { .. } | ImportError::Write { .. } | ImportError::Python { .. } => Outcome::Environment,
+        _ => Outcome::Usage,
+    };
+    BaseError, "": |error| match error {
+        BaseError::NoRepository { .. } | BaseError::NoCommit { .. } => Outcome::Usage,
+        _ => Outcome::Environment,
+    };
+    ProgramProfileError, "": |error| match error {
+        ProgramProfileError::Metric(_) => Outcome::Usage,
+        _ => Outcome::Environment,
+    };
+    BaselineError, "": |_| Outcome::Usage;
+    ChosenError, "": |_| Outcome::Usage;
+    UnknownGate, "": |_| Outcome::Usage;
+    NullTestError, "in `workload`: ": |_| Outcome::Usage;
+    InputArraysError, "in `workload`: ": |_| Outcome::Usage;
+    io::Error, "cannot write to standard output: ": |_| Outcome::Environment;
+    MergeError, "": |_| Outcome::Environment;
+    SubmitError, "": |_| Outcome::Environment;
+    WorkError, "": |_| Outcome::Environment;
+    FrameError, "": |_| Outcome::Environment;
+    ExportError, "": |_| Outcome::Environment;
+    ExportRefusal, "": |_| Outcome::Environment;
+    RenderError, "": |_| Outcome::Environment;
+    WriteError, "": |_| Outcome::Environment;
 }
 
 impl From<JudgeError> for CommandError {
     fn from(error: JudgeError) -> Self {
         match error {
-            JudgeError::Config(errors) => Self::Config(errors),
-            JudgeError::Plan(errors) => Self::Plan(errors),
-            JudgeError::Store(error) => Self::Store(error),
-            JudgeError::Frame(error) => Self::Frame(error),
-            other => Self::Judge(other),
+            JudgeError::Config(errors) => errors.into(),
+            JudgeError::Plan(errors) => errors.into(),
+            JudgeError::Store(error) => error.into(),
+            JudgeError::NotFound(_) | JudgeError::Overlap(_) => Self::Usage(error.to_string()),
+            other => Self::environment(other),
         }
-    }
-}
-
-impl From<UnknownGate> for CommandError {
-    fn from(error: UnknownGate) -> Self {
-        Self::Usage(error.to_string())
     }
 }
 
 impl From<LiveError> for CommandError {
     fn from(error: LiveError) -> Self {
         match error {
-            LiveError::Campaign(error) => Self::Campaign(error),
+            LiveError::Campaign(error) => error.into(),
             LiveError::Judge(error) => error.into(),
-            LiveError::Store(error) => Self::Store(error),
-            unjudged @ LiveError::Unjudged { .. } => Self::Unjudged(unjudged),
+            LiveError::Store(error) => error.into(),
+            LiveError::Merge(error) => error.into(),
+            unjudged @ LiveError::Unjudged { .. } => Self::environment(unjudged),
         }
     }
 }
@@ -169,8 +143,8 @@ impl From<LiveError> for CommandError {
 impl From<AttemptError> for CommandError {
     fn from(error: AttemptError) -> Self {
         match error {
-            AttemptError::Config(errors) => Self::Config(errors),
-            other @ AttemptError::Form(_) => Self::Attempt(other),
+            AttemptError::Config(errors) => errors.into(),
+            form @ AttemptError::Form(_) => Self::Usage(form.to_string()),
         }
     }
 }
@@ -178,10 +152,10 @@ impl From<AttemptError> for CommandError {
 impl From<SearchError> for CommandError {
     fn from(error: SearchError) -> Self {
         match error {
-            SearchError::Campaign(error) => Self::Campaign(error),
-            SearchError::Plan(errors) => Self::Plan(errors),
-            SearchError::Store(error) => Self::Store(error),
-            other @ (SearchError::Empty | SearchError::Objective(_)) => Self::Search(other),
+            SearchError::Campaign(error) => error.into(),
+            SearchError::Plan(errors) => errors.into(),
+            SearchError::Store(error) => error.into(),
+            other @ (SearchError::Empty | SearchError::Objective(_)) => Self::Usage(other.to_string()),
         }
     }
 }
@@ -189,60 +163,40 @@ impl From<SearchError> for CommandError {
 impl From<CalibrationError> for CommandError {
     fn from(error: CalibrationError) -> Self {
         match error {
-            CalibrationError::Campaign(error) => Self::Campaign(error),
-            CalibrationError::Store(error) => Self::Store(error),
-            other @ CalibrationError::Untimed(_) => Self::Calibration(other),
+            CalibrationError::Campaign(error) => error.into(),
+            CalibrationError::Store(error) => error.into(),
+            untimed @ CalibrationError::Untimed(_) => Self::environment(untimed),
         }
     }
 }
 
 impl CommandError {
+    fn environment(error: impl Error + 'static) -> Self {
+        Self::Failure { outcome: Outcome::Environment, what: String::new(), error: Box::new(error) }
+    }
+
+    /// The error of a named file.
+    pub fn of_file(path: &Path, error: impl Error + 'static) -> Self {
+        let what = format!("{}: ", path.display());
+        Self::Failure { outcome: Outcome::Environment, what, error: Box::new(error) }
+    }
+
     /// The exit status.
-    pub fn outcome(&self) -> Outcome {
+    pub const fn outcome(&self) -> Outcome {
         match self {
             Self::Config(_) | Self::Plan(_) | Self::Usage(_) => Outcome::Usage,
-            Self::NullTest(_) | Self::Inputs(_) | Self::Baseline(_) => Outcome::Usage,
-            Self::ProgramProfile(ProgramProfileError::Metric(_)) => Outcome::Usage,
-            Self::Search(_) | Self::Chosen(_) | Self::Attempt(_) => Outcome::Usage,
-            Self::Build(BuildError::Arch { .. } | BuildError::PythonImport { .. }) => Outcome::Usage,
-            Self::Campaign(CampaignError::Build(BuildError::PythonImport { .. })) => Outcome::Usage,
-            Self::Judge(JudgeError::NotFound(_) | JudgeError::Overlap(_)) => Outcome::Usage,
-            Self::Campaign(CampaignError::Job(_) | CampaignError::Measure(MeasureError::Refused { .. })) => {
-                Outcome::Usage
-            }
-            Self::Store(StoreError::Destination { .. } | StoreError::Occupied { .. }) => Outcome::Usage,
-            Self::Show(error) if error.is_usage() => Outcome::Usage,
-            Self::Compare(SideError::NoLaunch { .. }) => Outcome::Usage,
-            Self::Import(ImportError::Read { .. } | ImportError::Write { .. } | ImportError::Python { .. }) => {
-                Outcome::Environment
-            }
-            Self::Import(_) => Outcome::Usage,
-            Self::Base(BaseError::NoRepository { .. } | BaseError::NoCommit { .. }) => Outcome::Usage,
-            Self::Campaign(_)
-            | Self::Judge(_)
-            | Self::Store(_)
-            | Self::Merge(_)
-            | Self::Submit(_)
-            | Self::Build(_)
-            | Self::Work(_)
-            | Self::Print(_)
-            | Self::Show(_)
-            | Self::Frame(_)
-            | Self::Table(_)
-            | Self::Output { .. }
-            | Self::Input { .. }
-            | Self::Library { .. }
-            | Self::Kernels { .. }
-            | Self::Render(_)
-            | Self::Write(_)
-            | Self::Compare(_)
-            | Self::Export(_)
-            | Self::Base(_)
-            | Self::ProgramProfile(_)
-            | Self::Unjudged(_)
-            | Self::Calibration(_) => Outcome::Environment,
+            Self::Output { .. } | Self::Input { .. } => Outcome::Environment,
+            Self::Failure { outcome, .. } => *outcome,
         }
     }
+}
+
+/// Refuses a command line.
+///
+/// # Errors
+/// The reason, if it is wrong.
+pub fn refuse(is_wrong: bool, why: &str) -> Result<(), CommandError> {
+    if is_wrong { Err(CommandError::Usage(why.to_owned())) } else { Ok(()) }
 }
 
 /// Prints an error and its causes on standard error, once; returns its outcome.
@@ -252,7 +206,10 @@ pub fn report_error(error: &CommandError) -> Outcome {
         CommandError::Config(_) | CommandError::Plan(_) => error.to_string(),
         _ => format!("error: {error}"),
     };
-    let mut cause = error.source();
+    let mut cause = match error {
+        CommandError::Failure { error, .. } => error.source(),
+        other => other.source(),
+    };
     while let Some(next) = cause {
         let said = next.to_string();
         if !text.contains(&said) {

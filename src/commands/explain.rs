@@ -2,7 +2,7 @@
 
 use super::page::filter;
 use super::run_name::run_folder;
-use super::{CommandError, print};
+use super::{CommandError, print, refuse};
 use crate::cli::{ExplainArgs, OutputFormat, Reader};
 use crate::console::Output;
 use crate::exit::Outcome;
@@ -17,7 +17,7 @@ use ncugate_phase::plan::Method;
 use ncugate_report::chart::svg::{Setting, draw};
 use ncugate_report::explain::{RuleAnswers, RuleBook, answers_of_report};
 use ncugate_report::explanation::{Explainer, Explanation, ReportExplanation, brief, overview, table, text};
-use ncugate_report::metric_entry::{MetricEntry, metric_entry, metric_text};
+use ncugate_report::metric_entry::{metric_entry, metric_text};
 use ncugate_report::show::ShowError;
 use ncugate_report::sweep::{analyse, words};
 use ncugate_report::write::replace;
@@ -37,7 +37,8 @@ pub fn explain(args: &ExplainArgs, today: Date, out: &mut Output) -> Result<Outc
         return Err(CommandError::Usage("name a run or a report to explain, or ask for --rules".to_owned()));
     };
     if let Some(entry) = path.to_str().filter(|_| !path.exists()).and_then(metric_entry) {
-        return metric(&entry, args, out);
+        print::value(&entry, || metric_text(&entry), args.format, out)?;
+        return Ok(Outcome::Passed);
     }
     let near = path.to_str().filter(|name| *name != "latest").and_then(|name| Catalogue::embedded().nearest(name));
     let path = &run_folder(path, &args.profiles).map_err(|error| match (error, near) {
@@ -55,7 +56,7 @@ pub fn explain(args: &ExplainArgs, today: Date, out: &mut Output) -> Result<Outc
         return compare_variants(path, other, args, today, out);
     }
     let explanations = if path.is_dir() {
-        refuse_options_of_reports(args)?;
+        refuse(args.launches.is_given(), "--kernel, --nvtx and --launch are for ncu reports")?;
         let explanations = of_run(path, args, today)?;
         show(&explanations, args, out)?;
         explanations
@@ -70,16 +71,6 @@ pub fn explain(args: &ExplainArgs, today: Date, out: &mut Output) -> Result<Outc
     };
     let is_unknown = !explanations.iter().any(is_answer);
     Ok(if is_unknown { Outcome::Inconclusive } else { Outcome::Passed })
-}
-
-fn metric(entry: &MetricEntry, args: &ExplainArgs, out: &mut Output) -> Result<Outcome, CommandError> {
-    match args.format {
-        OutputFormat::Json => {
-            print::json(entry, out)?;
-        }
-        OutputFormat::Text => write!(out, "{}", metric_text(entry))?,
-    }
-    Ok(Outcome::Passed)
 }
 
 fn of_run(path: &Path, args: &ExplainArgs, today: Date) -> Result<Vec<Explanation>, CommandError> {
@@ -148,22 +139,12 @@ fn variant(run: &PhaseRun, asked: &str) -> Result<VariantId, CommandError> {
 }
 
 fn of_report(path: &Path, args: &ExplainArgs) -> Result<ReportExplanation, CommandError> {
-    if args.variant.is_some() || args.shape.is_some() {
-        let message = "--variant and --shape are for a run; name kernels of a report with --kernel";
-        return Err(CommandError::Usage(message.to_owned()));
-    }
-    let report =
-        Report::open(path).map_err(|source| CommandError::Show(ShowError::Report { path: path.to_owned(), source }))?;
+    let is_of_run = args.variant.is_some() || args.shape.is_some();
+    refuse(is_of_run, "--variant and --shape are for a run; name kernels of a report with --kernel")?;
+    let report = Report::open(path).map_err(|source| ShowError::Report { path: path.to_owned(), source })?;
     let name = path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
     let explained = ReportExplanation::read(&name, &report, &filter(&args.launches));
-    explained.map_err(|error| CommandError::Show(error.into()))
-}
-
-fn refuse_options_of_reports(args: &ExplainArgs) -> Result<(), CommandError> {
-    match args.launches.is_given() {
-        true => Err(CommandError::Usage("--kernel, --nvtx and --launch are for ncu reports".to_owned())),
-        false => Ok(()),
-    }
+    Ok(explained.map_err(ShowError::from)?)
 }
 
 /// Prints one screen about a report, or the chosen kernels in full. An agent gets the kernel with the longest total
@@ -206,9 +187,7 @@ fn show(explanations: &[Explanation], args: &ExplainArgs, out: &mut Output) -> R
 
 /// Effects of the parameters of a run.
 fn sweep(path: &Path, args: &ExplainArgs, today: Date, out: &mut Output) -> Result<Outcome, CommandError> {
-    if !path.is_dir() {
-        return Err(CommandError::Usage("--sweep is for the folder of a run: a report has no parameters".to_owned()));
-    }
+    refuse(!path.is_dir(), "--sweep is for the folder of a run: a report has no parameters")?;
     let run = PhaseRun::load(path)?;
     let session = JudgedRun::of_stored(&run, today)?;
     let shape = shape(&run, args)?;
@@ -220,12 +199,7 @@ fn sweep(path: &Path, args: &ExplainArgs, today: Date, out: &mut Output) -> Resu
         };
         replace(file, &draw(&chart, Setting::File).map_err(RenderError::from)?)?;
     }
-    match args.format {
-        OutputFormat::Text => write!(out, "{}", words(&report, print::columns()))?,
-        OutputFormat::Json => {
-            print::json(&report, out)?;
-        }
-    }
+    print::value(&report, || words(&report, print::columns()), args.format, out)?;
     Ok(if report.analysis.variants > 1 { Outcome::Passed } else { Outcome::Inconclusive })
 }
 
@@ -237,9 +211,7 @@ fn compare_variants(
     today: Date,
     out: &mut Output,
 ) -> Result<Outcome, CommandError> {
-    if !path.is_dir() {
-        return Err(CommandError::Usage("--beside is for the folder of a run, which has variants".to_owned()));
-    }
+    refuse(!path.is_dir(), "--beside is for the folder of a run, which has variants")?;
     let run = PhaseRun::load(path)?;
     let session = JudgedRun::of_stored(&run, today)?;
     let (shape, other) = (shape(&run, args)?, variant(&run, other)?);
@@ -251,12 +223,7 @@ fn compare_variants(
             "{own} and {other} have no source line in common that was sampled at {shape}; profile both with `run --deep`"
         )));
     };
-    match args.format {
-        OutputFormat::Text => write!(out, "{}", line_pairs::words(&pair))?,
-        OutputFormat::Json => {
-            print::json(&pair, out)?;
-        }
-    }
+    print::value(&pair, || line_pairs::words(&pair), args.format, out)?;
     Ok(Outcome::Passed)
 }
 
@@ -267,20 +234,17 @@ fn answers(path: &Path, format: OutputFormat, today: Date, out: &mut Output) -> 
         let session = JudgedRun::of_stored(&run, today)?;
         Explainer::new(&session)?.answers()?
     } else {
-        let damaged = |source| CommandError::Show(ShowError::Report { path: path.to_owned(), source });
+        let damaged = |source| ShowError::Report { path: path.to_owned(), source };
         answers_of_report(&Report::open(path).map_err(damaged)?, RuleBook::shipped()).map_err(damaged)?
     };
-    match format {
-        OutputFormat::Json => {
-            print::json(&answers, out)?;
-        }
-        OutputFormat::Text => {
-            writeln!(out, "| rule | holds | does not hold | not known |\n| --- | --: | --: | --: |")?;
-            for RuleAnswers { rule, holds, does_not_hold, not_known } in &answers {
-                writeln!(out, "| `{rule}` | {holds} | {does_not_hold} | {not_known} |")?;
-            }
-        }
-    }
+    let text = || {
+        let row = |RuleAnswers { rule, holds, does_not_hold, not_known }: &RuleAnswers| {
+            format!("| `{rule}` | {holds} | {does_not_hold} | {not_known} |\n")
+        };
+        let head = "| rule | holds | does not hold | not known |\n| --- | --: | --: | --: |\n";
+        head.to_owned() + &answers.iter().map(row).collect::<String>()
+    };
+    print::value(&answers, text, format, out)?;
     let asked = answers.iter().any(|answer| answer.holds + answer.does_not_hold > 0);
     Ok(if asked { Outcome::Passed } else { Outcome::Inconclusive })
 }

@@ -1,8 +1,8 @@
 //! `ncugate export`: everything that a run measured, or the metrics of ncu reports, as a file.
 
-use super::CommandError;
 use super::run_name::run_named;
 use super::show::{is_glob, request};
+use super::{CommandError, refuse};
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::console::{Output, warn};
 use crate::exit::Outcome;
@@ -33,10 +33,9 @@ pub fn export(args: &ExportArgs, today: Date, out: &mut Output) -> Result<Outcom
         ExportFormat::DispatchHeader => return dispatch_table(run, args, DispatchFormat::Header, today, out),
         ExportFormat::DispatchJson => return dispatch_table(run, args, DispatchFormat::Json, today, out),
     };
-    if args.output.is_none() && matches!(format, TableFormat::Parquet | TableFormat::Arrow) && stdout().is_terminal() {
-        let what = "this format is not for a terminal; name a file with --output";
-        return Err(CommandError::Usage(what.to_owned()));
-    }
+    let is_binary = matches!(format, TableFormat::Parquet | TableFormat::Arrow);
+    let is_shown = args.output.is_none() && is_binary && stdout().is_terminal();
+    refuse(is_shown, "this format is not for a terminal; name a file with --output")?;
     match run {
         Some(folder) if args.wide => metrics(&reports_of(&folder), args, format, out)?,
         Some(folder) => table(&folder, args, format, today, out)?,
@@ -90,14 +89,10 @@ fn metrics(paths: &[String], args: &ExportArgs, format: TableFormat, out: &mut O
 }
 
 fn refuse_options_of_reports(args: &ExportArgs) -> Result<(), CommandError> {
-    match args.wide || args.launches.is_given() || !args.metrics.is_empty() {
-        true => {
-            let why =
-                "--metric, --kernel, --nvtx and --launch are for launches: of a run with --wide, or of ncu reports";
-            Err(CommandError::Usage(why.to_owned()))
-        }
-        false => Ok(()),
-    }
+    refuse(
+        args.wide || args.launches.is_given() || !args.metrics.is_empty(),
+        "--metric, --kernel, --nvtx and --launch are for launches: of a run with --wide, or of ncu reports",
+    )
 }
 
 /// Writes which variant to use at which shape, where the phase passes; the status is its verdict.

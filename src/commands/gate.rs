@@ -1,9 +1,9 @@
 //! `ncugate gate`: judges earlier measurements.
 
-use super::CommandError;
 use super::conclude::conclude;
 use super::project::open_phase;
 use super::run_name::run_named;
+use super::{CommandError, refuse};
 use crate::cli::GateArgs;
 use crate::console::Output;
 use crate::exit::Outcome;
@@ -14,7 +14,7 @@ use ncugate_judge::{DurationPolicy, Evidence, PhaseRun, foreign_run};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::unroll;
 use ncugate_report::RunSource;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Judges a run, a recording, or ncu reports by the current text of a phase.
 pub fn gate(args: &GateArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
@@ -26,15 +26,15 @@ pub fn gate(args: &GateArgs, invocation: &Invocation, out: &mut Output) -> Resul
     }
     match runs.as_slice() {
         [folder] if args.paths.len() == 1 => {
-            refuse_run(&phase, folder)?;
+            let why = format!("{} is a folder, but the phase judges ncu reports: name the files", folder.display());
+            refuse(phase.is_of_reports(), &why)?;
             let run = PhaseRun::of_phase(phase, folder, |_| Vec::new())?;
             let source = RunSource::Recorded { folder: folder.display().to_string() };
             conclude(&run, source, &args.against, &args.folders, &args.saying, invocation, out)
         }
         [] => foreign(args, phase, &args.paths, invocation, out),
         [folder, ..] => {
-            let message = format!("{} is a run; give one run, or ncu reports alone", folder.display());
-            Err(CommandError::Usage(message))
+            Err(CommandError::Usage(format!("{} is a run; give one run, or ncu reports alone", folder.display())))
         }
     }
 }
@@ -69,14 +69,4 @@ fn foreign(
     let files = files.iter().map(|file| file.display().to_string()).collect();
     let source = RunSource::Foreign { files, made: foreign.made, captured: foreign.captured };
     conclude(&foreign.run, source, &args.against, &args.folders, &args.saying, invocation, out)
-}
-
-fn refuse_run(phase: &Phase, folder: &Path) -> Result<(), CommandError> {
-    match phase.is_of_reports() {
-        true => Err(CommandError::Usage(format!(
-            "{} is a folder, but the phase judges ncu reports: name the files",
-            folder.display()
-        ))),
-        false => Ok(()),
-    }
 }

@@ -1,6 +1,6 @@
 //! `ncugate check LIBRARY`: the resource use of a built file's kernels, compared with a baseline. Needs neither a GPU nor CUDA.
 
-use super::{CommandError, print};
+use super::{CommandError, print, refuse};
 use crate::cli::{CheckArgs, RowFormat};
 use crate::console::Output;
 use crate::exit::Outcome;
@@ -27,20 +27,17 @@ pub fn is_library(path: &Path) -> bool {
 /// Reads the files, and compares the resource use of their kernels with the baseline.
 pub fn check(args: &CheckArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let library = read(&args.configs, args.arch.as_deref())?;
+    refuse(args.format == RowFormat::Csv && !args.update, "--format csv is only for phases")?;
     let Some(path) = args.baseline.as_deref() else {
         match args.format {
             RowFormat::Json => print::json_text(&library_check::json(&library)?, out)?,
-            RowFormat::Csv => return Err(CommandError::Usage("--format csv is only for phases".to_owned())),
-            RowFormat::Text => write!(out, "{}", library_check::kernels(&library))?,
+            RowFormat::Csv | RowFormat::Text => write!(out, "{}", library_check::kernels(&library))?,
         }
         // Nothing was compared.
         return Ok(Outcome::Inconclusive);
     };
     if args.update {
-        if library.kernels.is_empty() {
-            let why = "no machine code to write a baseline from";
-            return Err(CommandError::Usage(why.to_owned()));
-        }
+        refuse(library.kernels.is_empty(), "no machine code to write a baseline from")?;
         prove_baseline(path)?;
         replace(path, &Baseline::write(&library))?;
         writeln!(out, "baseline: {}, {}", path.display(), library_check::summary(&library))?;
@@ -49,8 +46,7 @@ pub fn check(args: &CheckArgs, out: &mut Output) -> Result<Outcome, CommandError
     let result = ratchet(&library, &Baseline::parse(&text(path)?)?);
     match args.format {
         RowFormat::Json => print::json_text(&library_check::result_json(&result)?, out)?,
-        RowFormat::Csv => return Err(CommandError::Usage("--format csv is only for phases".to_owned())),
-        RowFormat::Text => write!(out, "{}", library_check::result(&library, &result, path))?,
+        RowFormat::Csv | RowFormat::Text => write!(out, "{}", library_check::result(&library, &result, path))?,
     }
     Ok(result.verdict.into())
 }
@@ -66,8 +62,8 @@ fn read(paths: &[PathBuf], arch: Option<&str>) -> Result<LibraryResources, Comma
         // SAFETY: the map is only read. If another program shortens the file meanwhile, this one ends without output and without a
         // verdict.
         let map = unsafe { Mmap::map(&file) }.map_err(unread)?;
-        let code = device_code(&map).map_err(|source| CommandError::Library { path: path.clone(), source })?;
-        let found = library_use(&code, arch).map_err(|source| CommandError::Kernels { path: path.clone(), source })?;
+        let code = device_code(&map).map_err(|error| CommandError::of_file(path, error))?;
+        let found = library_use(&code, arch).map_err(|error| CommandError::of_file(path, error))?;
         all.add(found);
     }
     Ok(all)

@@ -52,9 +52,7 @@ pub fn list(
         is_searched: phase.search.is_some() && phase.sweep.points.is_none(),
     };
     match format {
-        OutputFormat::Json => {
-            print::json(&listed, out)?;
-        }
+        OutputFormat::Json => print::json(&listed, out)?,
         OutputFormat::Text => text(&listed, out)?,
     }
     Ok(Outcome::Passed)

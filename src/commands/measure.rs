@@ -2,7 +2,7 @@
 
 use super::conclude::conclude_in;
 use super::progress::Terminal;
-use super::{CommandError, report_error, verbosity};
+use super::{CommandError, refuse, report_error, verbosity};
 use crate::cli::RunArgs;
 use crate::console::Output;
 use crate::exit::Outcome;
@@ -59,10 +59,8 @@ pub fn live(
     let start = if args.fresh { ResumePolicy::Fresh } else { ResumePolicy::Continue };
     let patience: GpuWait = args.waiting.into();
     let sharing = if args.no_share { Deduplication::Each } else { Deduplication::Share };
-    if args.shard.is_some() && phase.search.is_some() {
-        let what = "a search chooses its candidates on one machine: remove [search] from the phase to shard its sweep";
-        return Err(CommandError::Usage(what.to_owned()));
-    }
+    let why = "a search chooses its candidates on one machine: remove [search] from the phase to shard its sweep";
+    refuse(args.shard.is_some() && phase.search.is_some(), why)?;
     let searched = searched(phase, tools, profiles, start, patience, &progress)?;
     let searched = searched.as_ref();
     let (phase, plan) = searched.map_or((phase, plan), |(phase, plan, _)| (phase, plan));
@@ -96,7 +94,14 @@ pub fn live(
         )?;
         return Ok(Outcome::Inconclusive);
     }
-    let measured = run.measure();
+    let start = match run.measure_shards(&args.folders.reports) {
+        Err(LiveError::Campaign(CampaignError::Interrupted)) if args.time_budget.is_some() => {
+            progress.clear();
+            return Ok(unmeasured(args, Outcome::Inconclusive));
+        }
+        start => start?,
+    };
+    let measured = LiveRun { start, ..run }.measure();
     progress.clear();
     let MeasuredRun { session, ended } = measured?;
     if let Some(journal) = journal.filter(|_| ended.is_ok()) {

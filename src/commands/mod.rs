@@ -47,7 +47,7 @@ mod verbosity;
 mod verify_tuning;
 mod worker;
 
-pub use error::{CommandError, report_error, report_usage};
+pub use error::{CommandError, refuse, report_error, report_usage};
 
 use crate::cli::{AgentCommand, Cli, ClusterCommand, Command, ProblemCommand, ToolsCommand};
 use crate::console::Output;

@@ -1,13 +1,12 @@
 //! `ncugate tools occupancy`: the number of blocks per SM, and the change for one more.
 
 use super::{CommandError, print};
-use crate::cli::{OccupancyArgs, OutputFormat};
+use crate::cli::OccupancyArgs;
 use crate::console::Output;
 use crate::exit::Outcome;
 use ncugate_model::ComputeCapability;
 use ncugate_model::occupancy::{Chip, Demand};
 use ncugate_report::occupancy_table::{occupancy_answer, occupancy_text};
-use std::io::Write;
 
 /// Prints the occupancy for the given resources.
 pub fn occupancy(args: &OccupancyArgs, out: &mut Output) -> Result<Outcome, CommandError> {
@@ -30,11 +29,6 @@ pub fn occupancy(args: &OccupancyArgs, out: &mut Output) -> Result<Outcome, Comm
         barriers: 1,
     };
     let answer = occupancy_answer(&chip, &demand);
-    match args.format {
-        OutputFormat::Text => write!(out, "{}", occupancy_text(&chip, &answer))?,
-        OutputFormat::Json => {
-            print::json(&answer, out)?;
-        }
-    }
+    print::value(&answer, || occupancy_text(&chip, &answer), args.format, out)?;
     Ok(Outcome::Passed)
 }

@@ -3,7 +3,7 @@
 use super::compare::ComparisonInput;
 use super::conclude::{conclude_in, run_of_today, session};
 use super::run_name::run_named;
-use super::{CommandError, browser};
+use super::{CommandError, browser, refuse};
 use crate::cli::{LaunchArgs, OutputArgs, OutputFormat, PageArgs};
 use crate::console::Output;
 use crate::exit::Outcome;
@@ -21,7 +21,8 @@ pub fn page(args: &PageArgs, invocation: &Invocation, out: &mut Output) -> Resul
     if let [Some(folder)] = runs.as_slice() {
         return of_run(folder, args, invocation, out);
     }
-    refuse_options_of_runs(args)?;
+    let is_of_run = args.comment.is_some() || args.against.against.is_some() || args.against.allow_mismatch;
+    refuse(is_of_run, "--comment, --against and --allow-mismatch are for one run")?;
     let html = match args.paths.as_slice() {
         [a, b] => {
             let sides = ComparisonInput { profiles: &args.folders.profiles, launches: &filter(&args.launches) };
@@ -32,9 +33,7 @@ pub fn page(args: &PageArgs, invocation: &Invocation, out: &mut Output) -> Resul
     };
     let path = args.output.clone().unwrap_or_else(|| usual(&args.paths));
     if path == Path::new("-") {
-        if stdout().is_terminal() {
-            return Err(CommandError::Usage("not writing HTML to a terminal; name a file with --output".to_owned()));
-        }
+        refuse(stdout().is_terminal(), "not writing HTML to a terminal; name a file with --output")?;
         out.machine().write_all(html.as_bytes())?;
         return Ok(Outcome::Passed);
     }
@@ -52,9 +51,7 @@ pub fn page(args: &PageArgs, invocation: &Invocation, out: &mut Output) -> Resul
 
 /// Judges a run by its limits of today, and writes the files of its report.
 fn of_run(folder: &Path, args: &PageArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
-    if args.launches.is_given() {
-        return Err(CommandError::Usage("--kernel, --nvtx and --launch are for ncu reports".to_owned()));
-    }
+    refuse(args.launches.is_given(), "--kernel, --nvtx and --launch are for ncu reports")?;
     let run = run_of_today(folder, invocation.today())?;
     let usual = || args.folders.report(&run.phase.name, &run.run.manifest.run);
     let report = args.output.clone().unwrap_or_else(usual);
@@ -62,14 +59,6 @@ fn of_run(folder: &Path, args: &PageArgs, invocation: &Invocation, out: &mut Out
     let source = RunSource::Recorded { folder: folder.display().to_string() };
     let saying = OutputArgs { format: OutputFormat::Text, comment: args.comment.clone(), open: args.open };
     conclude_in(&report, &session, source, &saying, invocation, out)
-}
-
-fn refuse_options_of_runs(args: &PageArgs) -> Result<(), CommandError> {
-    let is_given = args.comment.is_some() || args.against.against.is_some() || args.against.allow_mismatch;
-    match is_given {
-        true => Err(CommandError::Usage("--comment, --against and --allow-mismatch are for one run".to_owned())),
-        false => Ok(()),
-    }
 }
 
 /// The launches of reports that a command line chooses.

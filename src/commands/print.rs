@@ -46,6 +46,19 @@ pub fn result(report: &RunReport, format: OutputFormat, out: &mut Output) -> Res
     Ok(())
 }
 
+/// Prints a value as JSON, or its text.
+pub fn value(
+    value: &impl Serialize,
+    text: impl FnOnce() -> String,
+    format: OutputFormat,
+    out: &mut Output,
+) -> Result<(), CommandError> {
+    match format {
+        OutputFormat::Json => json(value, out),
+        OutputFormat::Text => Ok(write!(out, "{}", text())?),
+    }
+}
+
 pub fn json(value: &impl Serialize, out: &mut Output) -> Result<(), CommandError> {
     json_text(&serde_json::to_string_pretty(value).map_err(io::Error::from)?, out)
 }

@@ -6,7 +6,7 @@ use super::list::list;
 use super::measure::{MeasurementTarget, live, no_go, unmeasured};
 use super::progress::Verbosity;
 use super::project::{open_phase, settle_run};
-use super::{CommandError, report_error, signal, verbosity};
+use super::{CommandError, refuse, report_error, signal, verbosity};
 use crate::cli::{MeasurementSource, OutputFormat, RunArgs};
 use crate::console::{Output, warn};
 use crate::exit::Outcome;
@@ -27,22 +27,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Which phases of a command line are measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum PhaseChoice {
-    Each,
-    /// Those that differ from the base: the others have the verdict that they have there.
-    Changed,
-}
-
-impl PhaseChoice {
-    fn of(args: &RunArgs) -> Self {
-        let is_asked = args.no_share || args.list || !args.deep.is_empty() || !args.sanitize.is_empty();
-        match args.base.is_some() && args.configs.len() > 1 && !is_asked {
-            true => Self::Changed,
-            false => Self::Each,
-        }
-    }
+/// Whether phases that do not differ from the base are left out: they have the verdict that they have there.
+fn leaves_out_unchanged(args: &RunArgs) -> bool {
+    let is_asked = args.no_share || args.list || !args.deep.is_empty() || !args.sanitize.is_empty();
+    args.base.is_some() && args.configs.len() > 1 && !is_asked
 }
 
 /// How a phase of a command line ended.
@@ -177,21 +165,17 @@ fn one(config: &Path, args: &RunArgs, invocation: &Invocation, out: &mut Output)
     }
     prove_writable(&args.folders.reports.join(&phase.name))?;
     let measured_part = args.shard.map(|_| "--shard".to_owned()).or(narrowed.as_ref().map(PhaseSubset::words));
-    if let (MeasurementSource::Recorded, Some(part)) = (args.source, &measured_part) {
-        return Err(CommandError::Usage(format!("{part} needs a measurement; a recording is judged as a whole")));
-    }
-    if let (MeasurementSource::Recorded, Some(_)) = (args.source, &args.gpus) {
-        return Err(CommandError::Usage("--gpus needs a measurement; a recording is already measured".to_owned()));
-    }
-    if args.source == MeasurementSource::Recorded && !args.sanitize.is_empty() {
-        return Err(CommandError::Usage("--sanitize needs a measurement; a recording is already measured".to_owned()));
-    }
-    if args.source == MeasurementSource::Recorded && !args.deep.is_empty() {
-        return Err(CommandError::Usage(
-            "--deep needs a measurement; the deep profiles of a recording are fixed".to_owned(),
-        ));
-    }
     if args.source == MeasurementSource::Recorded {
+        let given = |is_given: bool, name: &str| is_given.then(|| name.to_owned());
+        let refused = [
+            (measured_part, "a recording is judged as a whole"),
+            (given(args.gpus.is_some(), "--gpus"), "a recording is already measured"),
+            (given(!args.sanitize.is_empty(), "--sanitize"), "a recording is already measured"),
+            (given(!args.deep.is_empty(), "--deep"), "the deep profiles of a recording are fixed"),
+        ];
+        if let Some((what, why)) = refused.into_iter().find_map(|(what, why)| Some((what?, why))) {
+            return Err(CommandError::Usage(format!("{what} needs a measurement; {why}")));
+        }
         return recorded(args, phase, None, invocation, out).map(PhaseEnd::Judged);
     }
     ReferenceRuns::validate(&phase, None, &(&args.against).into(), &args.folders.profiles, invocation.today())?;
@@ -204,9 +188,7 @@ fn one(config: &Path, args: &RunArgs, invocation: &Invocation, out: &mut Output)
         Some(gpus) => Tools::find_on(&phase, gpus),
         None => Tools::find(&phase).map(|tools| vec![tools]),
     };
-    if let (Ok(kinds), Some(checkout), PhaseChoice::Changed, None) =
-        (&tools, &base, PhaseChoice::of(args), &measured_part)
-    {
+    if let (Ok(kinds), Some(checkout), true, None) = (&tools, &base, leaves_out_unchanged(args), &measured_part) {
         match changed((&own, &file), checkout, kinds, invocation)? {
             Some(difference) => verbosity::progress().note(&format!("{}: {difference}", config.display())),
             None => {
@@ -275,9 +257,8 @@ fn instead(phase: &Phase) -> String {
 
 /// The files of the base, for the duration of the run.
 fn checked_out(reference: &str, phase: &Phase, args: &RunArgs) -> Result<BaseCheckout, CommandError> {
-    if args.source == MeasurementSource::Recorded {
-        return Err(CommandError::Usage("--base needs a measurement; a recording is already measured".to_owned()));
-    }
+    let is_measured = args.source == MeasurementSource::Recorded;
+    refuse(is_measured, "--base needs a measurement; a recording is already measured")?;
     // It is removed even after an interrupt.
     signal::watch();
     Ok(BaseCheckout::of(reference, &phase.name, &args.folders.profiles)?)
@@ -295,9 +276,8 @@ fn on_each_kind(
 ) -> Result<Outcome, CommandError> {
     let said = args.saying.format == OutputFormat::Text;
     let mut outcomes = Vec::new();
-    if kinds.len() > 1 && (args.shard.is_some() || args.saying.comment.is_some()) {
-        return Err(CommandError::Usage("--shard and --comment take one GPU model: select it with --gpus".to_owned()));
-    }
+    let takes_one = args.shard.is_some() || args.saying.comment.is_some();
+    refuse(kinds.len() > 1 && takes_one, "--shard and --comment take one GPU model: select it with --gpus")?;
     for tools in kinds {
         tools.show();
         let ended = on_kind(args, whole, narrowed, tools, invocation, out);
@@ -347,12 +327,10 @@ fn part(asked: &PhaseSubset, whole: &Phase, plan: &Plan) -> Result<(Phase, Plan)
 /// A phase of ncu reports measures nothing.
 pub fn refuse_reports(phase: &Phase) -> Result<(), CommandError> {
     let file = phase.file.display();
-    match phase.is_of_reports() {
-        true => Err(CommandError::Usage(format!(
-            "{file} measures nothing: its variants are launches of ncu reports; judge them with `ncugate gate {file} REPORT`"
-        ))),
-        false => Ok(()),
-    }
+    let why = format!(
+        "{file} measures nothing: its variants are launches of ncu reports; judge them with `ncugate gate {file} REPORT`"
+    );
+    refuse(phase.is_of_reports(), &why)
 }
 
 /// Judges the recording of the phase; `why` is the reason if it was not requested.

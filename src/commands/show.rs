@@ -2,7 +2,7 @@
 
 use super::conclude::{run_of_today, session};
 use super::run_name::run_named;
-use super::{CommandError, print};
+use super::{CommandError, print, refuse};
 use crate::cli::{LaunchArgs, OutputFormat, RowFormat, ShowArgs};
 use crate::console::Output;
 use crate::exit::Outcome;
@@ -31,10 +31,8 @@ pub fn is_glob(path: &str) -> bool {
 
 fn run(folder: &Path, args: &ShowArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let asks_for_launches = args.launches.is_given() || args.rules || args.session || !args.metrics.is_empty();
-    if asks_for_launches || args.detail.detail().is_some() {
-        let message = "a run has no launches to show by itself: name one of its reports, or leave these options out";
-        return Err(CommandError::Usage(message.to_owned()));
-    }
+    let why = "a run has no launches to show by itself: name one of its reports, or leave these options out";
+    refuse(asks_for_launches || args.detail.detail().is_some(), why)?;
     let format = match args.detail.format {
         RowFormat::Text => OutputFormat::Text,
         RowFormat::Json => OutputFormat::Json,
@@ -48,16 +46,13 @@ fn run(folder: &Path, args: &ShowArgs, invocation: &Invocation, out: &mut Output
 }
 
 fn reports(args: &ShowArgs, out: &mut Output) -> Result<Outcome, CommandError> {
-    if args.against.against.is_some() || args.against.allow_mismatch {
-        return Err(CommandError::Usage("--against and --allow-mismatch are for a run".to_owned()));
-    }
+    let is_of_run = args.against.against.is_some() || args.against.allow_mismatch;
+    refuse(is_of_run, "--against and --allow-mismatch are for a run")?;
     let format = args.detail.format;
+    let is_text = args.detail.detail().is_none() && (args.session || args.rules);
+    refuse(is_text && format != RowFormat::Text, "`--session` and `--rules` are text; leave `--format` out")?;
     let shown = match args.detail.detail() {
         Some(inside) => ShowContent::Inside { inside, format: format.into() },
-        None if format != RowFormat::Text && (args.session || args.rules) => {
-            let message = "`--session` and `--rules` are text; leave `--format` out";
-            return Err(CommandError::Usage(message.to_owned()));
-        }
         // All metrics of each launch, of which the text shows the usual ones.
         None if format != RowFormat::Text => ShowContent::Export {
             format: if format == RowFormat::Json { TableFormat::Json } else { TableFormat::Csv },

@@ -137,7 +137,7 @@ pub fn verify_tuning(
     if let Some((table, path)) = tables.iter().zip(&paths).find(|(table, _)| !table.is_for(&tools.device.name)) {
         let (gpu, own) = (table.gpu.as_deref().unwrap_or_default(), &tools.device.name);
         let why = format!("{} is for {gpu}, but this GPU is {own}", path.display());
-        return Err(CommandError::Campaign(CampaignError::NoGpu { reason: why }));
+        return Err(CampaignError::NoGpu { reason: why }.into());
     }
     let is_text = args.format == OutputFormat::Text;
     let (mut verified, mut outcome) = (Vec::new(), Outcome::Passed);

@@ -41,7 +41,7 @@ pub(super) type VerifiedTrace = (ActivityTrace, ProfiledOutputs);
 pub(super) type TraceSink<'k> =
     &'k mut dyn FnMut(&ProfiledCase, Result<VerifiedTrace, String>) -> Result<(), CampaignError>;
 
-/// Tracing on one GPU.
+/// Tracing of kernels.
 pub(super) struct Tracing {
     /// A job with every kernel, for a profiler.
     job: WorkerJob,
@@ -56,10 +56,10 @@ pub(super) struct Tracing {
 }
 
 impl Tracing {
-    /// Starts without a library lookup. Worker files go to folders in `logs` with names that begin with `prefix`.
-    pub fn new(job: WorkerJob, worker: WorkerCommand, timeout: Duration, logs: &Path, prefix: &str) -> Self {
+    /// Starts without a library lookup. Worker files go to a folder in `logs`.
+    pub fn new(job: WorkerJob, worker: WorkerCommand, timeout: Duration, logs: &Path) -> Self {
         let python = job.python.program.clone();
-        let logs = logs.join(format!("{prefix}cupti"));
+        let logs = logs.join("cupti");
         Self { job, worker, timeout, logs, python, library: None, passes: 0 }
     }
 

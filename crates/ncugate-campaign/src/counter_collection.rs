@@ -1,11 +1,11 @@
-//! Collects counters on one GPU, and fallbacks if ncu is not permitted to read counters.
+//! Collects counters, and fallbacks if ncu is not permitted to read counters.
 
 use super::activity::{Tracing, VerifiedTrace};
 use super::error::CampaignError;
 use super::prestart::PrestartedProcesses;
 use super::progress::Progress;
 use super::targets::{NvtxReader, ProfilingFolders};
-use super::tools::{RunGpu, Tools};
+use super::tools::Tools;
 use ncugate_cuda::gpu::DeviceAttributes;
 use ncugate_judge::store::RunWriter;
 use ncugate_model::disk::scratch_folder;
@@ -18,10 +18,10 @@ use ncugate_ncu::{
 };
 use ncugate_phase::config::{CounterPolicy, Phase};
 use ncugate_phase::plan::{Method, Plan};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Delays before retrying while another tool holds the counters.
@@ -30,20 +30,21 @@ const BACK_OFF: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2),
 /// code.
 const NEEDS_NO_PERMISSION: [&str; 3] = ["launch__", "smsp__sass_", "sass__"];
 
-/// A run to profile, on one of its GPUs.
+/// A run to profile.
 #[derive(Clone, Copy)]
 pub(super) struct ProfiledRun<'a> {
     pub phase: &'a Phase,
     pub plan: &'a Plan,
     pub tools: &'a Tools,
     pub early: &'a PrestartedProcesses<'a>,
-    pub writer: &'a Mutex<&'a mut RunWriter>,
+    /// Metrics required for judging and reports.
+    pub metrics: &'a [String],
+    pub writer: &'a RefCell<&'a mut RunWriter>,
     pub folder: &'a Path,
-    pub gpu: RunGpu<'a>,
     pub progress: &'a (dyn Progress + Sync),
 }
 
-/// The collection of counters on one GPU.
+/// The collection of counters.
 pub(super) struct CounterCollection<'a> {
     pub run: ProfiledRun<'a>,
     /// Metrics profiled by earlier sessions of the run.
@@ -105,7 +106,7 @@ impl CounterCollection<'_> {
         let denied: Vec<String> = counters.iter().filter(|name| !given.contains(name)).cloned().collect();
         let record = |(variant, shape): &ProfiledCase, metrics: &[String], (outcome, outputs)| {
             let (variant, shape, metrics) = (variant.clone(), shape.clone(), metrics.to_vec());
-            locked(writer).profile(&ProfileRecord { variant, shape, metrics, outcome, outputs })
+            writer.borrow_mut().profile(&ProfileRecord { variant, shape, metrics, outcome, outputs })
         };
         let failed = |reason: String| (ProfileOutcome::Failed { reason }, None);
         for case in others {
@@ -157,13 +158,12 @@ impl CounterCollection<'_> {
         ncu: &Ncu,
         (subjects, counters): (&[Subject<'_>], &[String]),
     ) -> Result<ProfilingSummary, CampaignError> {
-        let ProfiledRun { phase, early, writer, folder, gpu, progress, .. } = self.run;
+        let ProfiledRun { phase, tools, early, writer, folder, progress, .. } = self.run;
         let io = |what| move |source| CampaignError::Io { what, source };
-        let scratch = scratch_folder(gpu.device().uuid.as_deref()).map_err(io("create a folder for ncu's locks"))?;
+        let scratch = scratch_folder(tools.device.uuid.as_deref()).map_err(io("create a folder for ncu's locks"))?;
         let folders = ProfilingFolders { reports: folder.join("reports"), logs: folder.join("logs"), scratch };
-        let prefix = gpu.prefix();
-        let runner = Runner { prestarted: Some(early.sessions()), ..folders.runner(ncu, phase, &prefix) };
-        let mut book = book(ncu, gpu.device());
+        let runner = Runner { prestarted: Some(early.sessions()), ..folders.runner(ncu, phase) };
+        let mut book = book(ncu, &tools.device);
         let verify = NvtxReader;
         let profiler = Profiler::new(runner, &verify, &self.covered);
         // A variant has a record for each shape and group of metrics.
@@ -172,28 +172,24 @@ impl CounterCollection<'_> {
             if counted.insert(record.variant.clone()) {
                 progress.step(&record.variant.0);
             }
-            locked(writer).profile(&record).map_err(io::Error::other)
+            writer.borrow_mut().profile(&record).map_err(io::Error::other)
         };
         Ok(profiler.profile(subjects, counters, &mut book, &mut sink)?)
     }
 
     /// Adds a warning to the run.
     pub fn warn(&self, warning: &str) -> Result<(), CampaignError> {
-        Ok(locked(self.run.writer).warn(warning)?)
+        Ok(self.run.writer.borrow_mut().warn(warning)?)
     }
 
     /// Adds a record to the run.
     pub fn keep(&self, record: &ProfileRecord) -> Result<(), CampaignError> {
-        Ok(locked(self.run.writer).profile(record)?)
+        Ok(self.run.writer.borrow_mut().profile(record)?)
     }
 
     fn warn_of(&self, collected: &ProfilingSummary) -> Result<(), CampaignError> {
         collected.warnings.iter().cloned().chain(unknown(collected)).try_for_each(|warning| self.warn(&warning))
     }
-}
-
-fn locked<'m, 'w>(writer: &'m Mutex<&'w mut RunWriter>) -> MutexGuard<'m, &'w mut RunWriter> {
-    writer.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn needs_no_permission(counter: &str) -> bool {

@@ -140,21 +140,21 @@ impl DeepProfiler<'_> {
             scratch_folder(self.tools.device.uuid.as_deref()).map_err(io("create a folder for ncu's locks"))?;
         let folders = ProfilingFolders { reports: run.folder.join("reports"), logs, scratch };
         let ncu = self.tools.ncu.as_ref().map_err(Clone::clone)?;
-        let runner = Runner { prestarted: Some(self.early.sessions()), ..folders.runner(ncu, self.phase, "") };
+        let runner = Runner { prestarted: Some(self.early.sessions()), ..folders.runner(ncu, self.phase) };
         let phase = self.once(&cases);
         let commands: Vec<CommandTarget> = self
             .plan
             .variants
             .iter()
             .filter(|variant| cases.iter().any(|(id, _)| *id == variant.id))
-            .filter_map(|variant| CommandTarget::of(&phase, variant, &folders.logs, None))
+            .filter_map(|variant| CommandTarget::of(&phase, variant, &folders.logs))
             .collect();
         let (_, kernels) = self.kernels(&run, &cases);
         // The reference may be in the cubin of another variant.
         let mut cubins = cubins(self.plan, &run.builds, |build| build.shares.is_none());
         cubins.extend(reference_cubin(&phase, self.plan, self.tools)?.cubin);
         let job = WorkerJob::new(&phase, self.plan, &cubins, JobPurpose::Profile)?;
-        let worker = WorkerTarget::new(job, folders.logs.clone(), self.tools.worker.clone(), "");
+        let worker = WorkerTarget::new(job, folders.logs.clone(), self.tools.worker.clone());
         let of_worker = Subject {
             selection: launches_of_kernels(&phase, &kernels),
             cases: kernels,

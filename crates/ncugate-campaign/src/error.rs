@@ -35,9 +35,14 @@ pub enum CampaignError {
         planned: String,
         sms: u32,
     },
-    /// The worker thread of one of several GPUs ended without a result.
-    #[error("the work on one GPU ended without a result; run again to continue")]
-    LaneLost,
+    /// A shard of several GPUs was not measured.
+    #[error("shard {shard} on {gpu} was not measured: {said}; run again to continue")]
+    Shard {
+        shard: String,
+        gpu: String,
+        /// The end of its output.
+        said: String,
+    },
     /// nvcc, its cache or the architecture failed.
     #[error(transparent)]
     Build(#[from] BuildError),

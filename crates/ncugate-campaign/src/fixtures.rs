@@ -43,9 +43,7 @@ pub fn tools(folder: &Path, worker: WorkerCommand) -> Tools {
         nvcc: Nvcc::find(Some(&nvcc)).unwrap(),
         ncu: Err(ToolError::NotFound { searched: "nowhere".to_owned() }),
         device,
-        home: None,
-        others: Vec::new(),
-        other_machines: Vec::new(),
+        gpus: Vec::new(),
         worker,
         machine: Machine::default(),
     }

@@ -23,107 +23,86 @@ pub enum GpuWait {
     Limited(Duration),
 }
 
-/// The right to measure on GPUs, acquired on first need and held until drop.
+/// The right to measure on a GPU, acquired on first need and held until drop.
 pub struct GpuTurn<'a> {
-    gpus: Vec<LockedGpu>,
-    held: Arc<Mutex<Vec<(usize, Turn)>>>,
+    /// The lock of the GPU.
+    path: PathBuf,
+    name: String,
+    turn: OnceLock<Turn>,
+    held: Arc<Mutex<Option<Turn>>>,
     patience: GpuWait,
     progress: &'a (dyn Progress + Sync),
 }
 
-/// GPUs held before the turn needs them, by index. Drop releases those that the turn has not taken.
+/// A GPU held before the turn needs it. Drop releases it if the turn has not taken it.
 #[derive(Debug)]
-pub(super) struct EarlyHold(Arc<Mutex<Vec<(usize, Turn)>>>);
+pub(super) struct EarlyHold(Arc<Mutex<Option<Turn>>>);
 
 impl Drop for EarlyHold {
     fn drop(&mut self) {
-        locked(&self.0).clear();
+        locked(&self.0).take();
     }
 }
 
-fn locked(held: &Mutex<Vec<(usize, Turn)>>) -> MutexGuard<'_, Vec<(usize, Turn)>> {
+fn locked(held: &Mutex<Option<Turn>>) -> MutexGuard<'_, Option<Turn>> {
     held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A GPU and its lock, if taken.
-struct LockedGpu {
-    path: PathBuf,
-    name: String,
-    turn: OnceLock<Turn>,
-}
-
-impl LockedGpu {
-    fn new(device: &DeviceAttributes) -> Self {
-        let uuid = device.uuid.as_deref().unwrap_or("unknown");
-        let name: String = sha256(uuid.as_bytes()).chars().take(16).collect();
-        let folder = std::env::var_os(FOLDER).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
-        let path = folder.join(format!("ncugate-gpu-{name}.lock"));
-        Self { path, name: device.name.clone(), turn: OnceLock::new() }
-    }
+fn lock_path(device: &DeviceAttributes) -> PathBuf {
+    let uuid = device.uuid.as_deref().unwrap_or("unknown");
+    let name: String = sha256(uuid.as_bytes()).chars().take(16).collect();
+    let folder = std::env::var_os(FOLDER).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+    folder.join(format!("ncugate-gpu-{name}.lock"))
 }
 
 impl<'a> GpuTurn<'a> {
-    /// A turn on one GPU, not taken yet.
+    /// A turn, not taken yet.
     pub fn new(device: &DeviceAttributes, patience: GpuWait, progress: &'a (dyn Progress + Sync)) -> Self {
-        Self::of(std::iter::once(device), patience, progress)
+        Self::at(lock_path(device), &device.name, patience, progress)
     }
 
-    /// A turn on several GPUs, not taken yet.
-    pub fn of<'d>(
-        devices: impl Iterator<Item = &'d DeviceAttributes>,
-        patience: GpuWait,
-        progress: &'a (dyn Progress + Sync),
-    ) -> Self {
-        let mut gpus: Vec<LockedGpu> = devices.map(LockedGpu::new).collect();
-        // All runs take locks in the same order, which prevents deadlock.
-        gpus.sort_by(|a, b| a.path.cmp(&b.path));
-        Self { gpus, held: Arc::default(), patience, progress }
+    /// A turn on the GPU with this lock, not taken yet.
+    pub(super) fn at(path: PathBuf, name: &str, patience: GpuWait, progress: &'a (dyn Progress + Sync)) -> Self {
+        Self { path, name: name.to_owned(), turn: OnceLock::new(), held: Arc::default(), patience, progress }
     }
 
     /// Whether no run is measuring on a GPU.
     pub fn is_free(device: &DeviceAttributes) -> bool {
-        matches!(Turn::try_acquire(&LockedGpu::new(device).path), Ok(TurnOutcome::Mine(_)))
+        matches!(Turn::try_acquire(&lock_path(device)), Ok(TurnOutcome::Mine(_)))
     }
 
-    /// Waits until no other run measures on the GPUs.
-    ///
-    /// # Errors
-    /// [`CampaignError::GpuBusy`] when the patience ends, [`CampaignError::Interrupted`], or a lock cannot be used.
-    pub fn take(&self) -> Result<(), CampaignError> {
-        for (number, turn) in locked(&self.held).drain(..) {
-            let _ = self.gpus[number].turn.set(turn);
-        }
-        let started = Instant::now();
-        self.gpus.iter().try_for_each(|gpu| self.take_one(gpu, started))
-    }
-
-    /// Holds the GPUs for a short task before the turn is needed, if no other run measures on any of them. The turn
-    /// takes over held GPUs.
+    /// Holds the GPU for a short task before the turn is needed, if no other run measures on it. The turn takes over a
+    /// held GPU.
     pub(super) fn hold(&self) -> Option<EarlyHold> {
-        let mut held = Vec::new();
-        for (number, gpu) in self.gpus.iter().enumerate().filter(|(_, gpu)| gpu.turn.get().is_none()) {
-            match Turn::try_acquire(&gpu.path) {
-                Ok(TurnOutcome::Mine(turn)) => held.push((number, turn)),
+        if self.turn.get().is_none() {
+            match Turn::try_acquire(&self.path) {
+                Ok(TurnOutcome::Mine(turn)) => *locked(&self.held) = Some(turn),
                 // `take` reports the reason later.
                 Ok(TurnOutcome::Taken(_)) | Err(_) => return None,
             }
         }
-        locked(&self.held).extend(held);
         Some(EarlyHold(Arc::clone(&self.held)))
     }
 
-    fn take_one(&self, gpu: &LockedGpu, started: Instant) -> Result<(), CampaignError> {
-        let mut said = false;
-        while gpu.turn.get().is_none() {
-            let asked = Turn::try_acquire(&gpu.path)
-                .map_err(|source| CampaignError::GpuLock { path: gpu.path.clone(), source })?;
+    /// Waits until no other run measures on the GPU.
+    ///
+    /// # Errors
+    /// [`CampaignError::GpuBusy`] when the patience ends, [`CampaignError::Interrupted`], or the lock cannot be used.
+    pub fn take(&self) -> Result<(), CampaignError> {
+        if let Some(turn) = locked(&self.held).take() {
+            let _ = self.turn.set(turn);
+        }
+        let (started, mut said) = (Instant::now(), false);
+        while self.turn.get().is_none() {
+            let asked = Turn::try_acquire(&self.path)
+                .map_err(|source| CampaignError::GpuLock { path: self.path.clone(), source })?;
             let holder = match asked {
                 TurnOutcome::Mine(turn) => {
-                    let _ = gpu.turn.set(turn);
+                    let _ = self.turn.set(turn);
                     return Ok(());
                 }
                 TurnOutcome::Taken(Some(owner)) => owner.to_string(),
-                TurnOutcome::Taken(None) => format!("a process that holds {}", gpu.path.display()),
+                TurnOutcome::Taken(None) => format!("a process that holds {}", self.path.display()),
             };
             if process::interrupted() {
                 return Err(CampaignError::Interrupted);
@@ -131,11 +110,11 @@ impl<'a> GpuTurn<'a> {
             if let GpuWait::Limited(limit) = self.patience
                 && started.elapsed() >= limit
             {
-                return Err(CampaignError::GpuBusy { gpu: gpu.name.clone(), holder });
+                return Err(CampaignError::GpuBusy { gpu: self.name.clone(), holder });
             }
             if !said {
                 self.progress
-                    .say(&format!("waiting for {}: {holder} measures on it (--wait 0 fails at once)", gpu.name));
+                    .say(&format!("waiting for {}: {holder} measures on it (--wait 0 fails at once)", self.name));
                 said = true;
             }
             std::thread::sleep(LOOK);

@@ -5,14 +5,16 @@ use super::cubins::cubins;
 use super::manifest::{measured_manifest, shard_manifest};
 use super::profile;
 use super::reference_cubin::reference_cubin;
-use super::{Campaign, CampaignError, DeepChoice, DeepProfiler, GpuTurn, GpuWait, Progress, RunGpu, Tools};
+use super::{Campaign, CampaignError, DeepChoice, DeepProfiler, GpuTurn, GpuWait, Progress, Tools};
 use crate::{Confirmation, ConfirmationPass, PrestartedProcesses};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use ncugate_cuda::build::Deduplication;
 use ncugate_judge::frame::required_metrics;
 use ncugate_judge::reference_runs::{ReferenceRequest, ReferenceRuns};
-use ncugate_judge::store::{self, Continuation, Manifest, ResumedRun, Run, RunState, RunWriter, StoreError, inputs};
+use ncugate_judge::store::{
+    self, Continuation, Manifest, MergeError, ResumedRun, Run, RunState, RunWriter, StoreError, inputs,
+};
 use ncugate_judge::{Evidence, JudgeError, JudgedRun, TargetGpu, known_failures};
 use ncugate_model::{BuildRecord, NullTest, ProfileRecord, ShapeName, VariantId};
 use ncugate_phase::config::Phase;
@@ -36,6 +38,9 @@ pub enum LiveError {
     /// A run cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The shards of several GPUs cannot be merged.
+    #[error(transparent)]
+    Merge(#[from] MergeError),
     /// The measurement ended early, and its records cannot be judged.
     #[error("{cause}; the records until then cannot be judged: {error}")]
     Unjudged { cause: Box<LiveError>, error: Box<LiveError> },
@@ -174,7 +179,7 @@ impl<'a> LiveRun<'a> {
     }
 
     fn turn(&self) -> GpuTurn<'a> {
-        GpuTurn::of(self.tools.gpus().map(RunGpu::device), self.patience, self.progress)
+        GpuTurn::new(&self.tools.device, self.patience, self.progress)
     }
 
     fn early<'r>(&'r self, turn: &'r GpuTurn<'r>, folder: &Path) -> PrestartedProcesses<'r> {
@@ -277,7 +282,7 @@ impl<'a> LiveRun<'a> {
             progress.stage("profile again", variants.len());
             let started = Instant::now();
             writer.finish(RunState::Running, Timestamp::now())?;
-            profile::over_lanes((phase, plan, tools, early), &metrics, writer, progress, &cubins, &variants, &kept)?;
+            profile::profile((phase, plan, tools, early), &metrics, writer, progress, &cubins, &variants, &kept)?;
             writer.spent("profile again", started.elapsed().as_secs_f64())?;
             writer.finish(RunState::Complete, Timestamp::now())?;
             session.update(Arc::new(Run::load(&run.folder)?))?;
@@ -352,7 +357,7 @@ mod tests {
 
     #[test]
     fn the_error_of_a_measurement_comes_before_that_of_its_judgement() {
-        let lost = || CampaignError::LaneLost;
+        let lost = || CampaignError::Unsharded;
         let unread = || LiveError::from(CampaignError::Interrupted);
         let both = LiveError::after(Err(lost().into()), unread()).to_string();
         assert!(both.starts_with(&format!("{}; the records until then cannot be judged: ", lost())), "{both}");

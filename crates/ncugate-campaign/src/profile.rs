@@ -6,7 +6,7 @@ use super::error::CampaignError;
 use super::prestart::PrestartedProcesses;
 use super::progress::Progress;
 use super::targets::{self, CommandTarget, WorkerTarget, launches_of_kernels};
-use super::tools::{RunGpu, Tools};
+use super::tools::Tools;
 use ncugate_cuda::gpu::DeviceAttributes;
 use ncugate_cuda::host::{JobPurpose, WorkerJob};
 use ncugate_judge::frame::required_metrics;
@@ -15,8 +15,8 @@ use ncugate_model::{BuiltKernel, ProfileRecord, ShapeName, VariantId};
 use ncugate_ncu::{LaunchExpectation, Processes, ProfileError, ProfiledCase, ProfiledMetrics, Subject};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::{Method, Plan, Variant, VariantRole};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
 
 /// Most launches at shapes without a profile for which all counters are collected. Replays of more launches take longer
 /// than another ncu process.
@@ -31,16 +31,8 @@ pub(super) struct ShapeCounters {
     pub shapes: Vec<ShapeName>,
 }
 
-/// Profiling of variants on one GPU.
-#[derive(Clone, Copy)]
-struct Profiling<'a> {
-    run: ProfiledRun<'a>,
-    /// Metrics required for judging and reports.
-    metrics: &'a [String],
-}
-
-/// Profiles on all GPUs at once. Each takes its share of the variants, with a separate worker, ncu and ncu lock.
-pub(super) fn over_lanes(
+/// Profiles the verified variants of a run.
+pub(super) fn profile(
     (phase, plan, tools, early): (&Phase, &Plan, &Tools, &PrestartedProcesses<'_>),
     metrics: &[String],
     writer: &mut RunWriter,
@@ -49,44 +41,31 @@ pub(super) fn over_lanes(
     verified: &BTreeSet<VariantId>,
     earlier: &[ProfileRecord],
 ) -> Result<(), CampaignError> {
-    let folder = writer.folder().to_owned();
-    let (writer, folder) = (&Mutex::new(writer), folder.as_path());
-    let gpus: Vec<RunGpu<'_>> = tools.gpus().collect();
-    // Commands take longest and are assigned first.
-    let mut dealt: Vec<&VariantId> = verified.iter().collect();
-    dealt.sort_by_key(|id| !matches!(plan.variant(id).map(|variant| &variant.method), Some(Method::Command(_))));
-    std::thread::scope(|scope| {
-        let working = gpus.iter().enumerate().map(|(number, &gpu)| {
-            let own = dealt.iter().skip(number).step_by(gpus.len()).map(|id| (*id).clone()).collect();
-            let run = ProfiledRun { phase, plan, tools, early, writer, folder, gpu, progress };
-            scope.spawn(move || Profiling { run, metrics }.work(cubins, &own, earlier))
-        });
-        let working: Vec<_> = working.collect();
-        let ended = working.into_iter().map(|gpu| gpu.join().unwrap_or(Err(CampaignError::LaneLost)));
-        ended.fold(Ok(()), Result::and)
-    })
+    let (folder, writer) = (writer.folder().to_owned(), RefCell::new(writer));
+    let run = ProfiledRun { phase, plan, tools, early, metrics, writer: &writer, folder: &folder, progress };
+    run.profile(cubins, verified, earlier)
 }
 
-impl Profiling<'_> {
+impl ProfiledRun<'_> {
     /// Profiles every correct variant at the profiled shapes, and collects the witness counters at every other shape
     /// with a judged latency. Other variants get a record with the reason.
-    fn work(
+    fn profile(
         self,
         cubins: &BTreeMap<VariantId, BuiltKernel>,
         verified: &BTreeSet<VariantId>,
         earlier: &[ProfileRecord],
     ) -> Result<(), CampaignError> {
-        let ProfiledRun { phase, plan, tools, folder, gpu, .. } = self.run;
+        let Self { phase, plan, tools, folder, metrics, .. } = self;
         // The reference is in one of the built cubins.
         let mut job = WorkerJob::new(phase, plan, cubins, JobPurpose::Profile)?;
         let cubins: BTreeMap<_, _> = cubins.iter().filter(|(id, _)| verified.contains(id)).collect();
         for kernel in &mut job.kernels {
             kernel.shapes = phase.workload.shapes.iter().map(|shape| shape.name.clone()).collect();
         }
-        let (logs, prefix) = (folder.join("logs"), gpu.prefix());
-        let tracing = Tracing::new(job.clone(), gpu.worker(), phase.bench.timeout, &logs, &prefix);
-        let mut collecting = CounterCollection { run: self.run, covered: ProfiledMetrics::by(earlier), tracing };
-        let worker = WorkerTarget::new(job, logs, gpu.worker(), &prefix);
+        let logs = folder.join("logs");
+        let tracing = Tracing::new(job.clone(), tools.worker.clone(), phase.bench.timeout, &logs);
+        let mut collecting = CounterCollection { run: self, covered: ProfiledMetrics::by(earlier), tracing };
+        let worker = WorkerTarget::new(job, logs, tools.worker.clone());
         let is_of = |standing: VariantRole| move |v: &&Variant| v.standing == standing && verified.contains(&v.id);
         let candidates = self.commands(is_of(VariantRole::Candidate));
         let shapes = &phase.profile.shapes;
@@ -98,7 +77,7 @@ impl Profiling<'_> {
             .partition(|id| !matches!(plan.variant(id).map(|v| &v.method), Some(Method::Function(_))));
         let each = |target| shapes.iter().map(move |shape| CommandTarget::subject(target, std::slice::from_ref(shape)));
         for (number, ShapeCounters { counters, shapes }) in
-            counters_by_shape(phase, plan, self.metrics, &tools.device).iter().enumerate()
+            counters_by_shape(phase, plan, metrics, &tools.device).iter().enumerate()
         {
             let mut subjects = vec![
                 self.launched(
@@ -112,7 +91,7 @@ impl Profiling<'_> {
             }
             collecting.collect(&subjects, counters)?;
         }
-        let (counters, _) = counters(self.metrics, &tools.device);
+        let (counters, _) = counters(metrics, &tools.device);
         self.commands(is_of(VariantRole::Baseline))
             .iter()
             .try_for_each(|target| self.baseline(&mut collecting, target, &counters))
@@ -126,7 +105,7 @@ impl Profiling<'_> {
         target: &CommandTarget,
         counters: &[String],
     ) -> Result<(), CampaignError> {
-        let shapes = &self.run.phase.profile.shapes;
+        let shapes = &self.phase.profile.shapes;
         let why = match collecting.collect(&[target.subject(shapes)], counters) {
             Err(CampaignError::Profile(ProfileError::Unprofilable(why))) => why.to_string(),
             ended => return ended,
@@ -138,18 +117,18 @@ impl Profiling<'_> {
     /// Launches of our worker.
     fn launched<'s>(self, worker: &'s WorkerTarget, cases: Vec<ProfiledCase>) -> Subject<'s> {
         Subject {
-            selection: launches_of_kernels(self.run.phase, &cases),
+            selection: launches_of_kernels(self.phase, &cases),
             cases,
             target: worker,
             processes: Processes::Application,
-            expect: expected(self.run.plan, self.run.phase.profile.repeat),
+            expect: expected(self.plan, self.phase.profile.repeat),
         }
     }
 
     fn commands(self, wanted: impl FnMut(&&Variant) -> bool) -> Vec<CommandTarget> {
-        let ProfiledRun { phase, plan, folder, gpu, .. } = self.run;
+        let Self { phase, plan, folder, .. } = self;
         let (logs, variants) = (folder.join("logs"), plan.variants.iter().filter(wanted));
-        variants.filter_map(|variant| CommandTarget::of(phase, variant, &logs, gpu.name())).collect()
+        variants.filter_map(|variant| CommandTarget::of(phase, variant, &logs)).collect()
     }
 }
 

@@ -4,12 +4,12 @@ use super::cubins::cubins;
 use super::error::CampaignError;
 use super::gpu_turn::GpuTurn;
 use super::prestart::PrestartedProcesses;
+use super::profile;
 use super::progress::Progress;
 use super::reference_cubin::reference_cubin;
 use super::sanitizer::SanitizerJob;
 use super::targets::{self, command_folder};
 use super::tools::Tools;
-use super::{parallel_checks, profile};
 use jiff::Timestamp;
 use ncugate_cuda::build::{Builder, Cache, Deduplication};
 use ncugate_cuda::host::external;
@@ -84,7 +84,7 @@ impl Campaign<'_> {
         self.timed("profile", |campaign| {
             campaign.progress.stage("profile", verified.len());
             let Self { phase, plan, tools, metrics, early, ref mut writer, progress, .. } = *campaign;
-            profile::over_lanes((phase, plan, tools, early), metrics, writer, progress, &cubins, &verified, profiles)
+            profile::profile((phase, plan, tools, early), metrics, writer, progress, &cubins, &verified, profiles)
         })
     }
 
@@ -152,20 +152,16 @@ impl Campaign<'_> {
         );
         let cases: usize = job.kernels.iter().map(|kernel| kernel.cases.len()).sum();
         let shapes = |job: &WorkerJob| job.kernels.iter().map(|kernel| kernel.shapes.len()).sum::<usize>();
-        let is_apart = !self.tools.others.is_empty() || !self.phase.check.sanitize.is_empty();
+        let is_apart = !self.phase.check.sanitize.is_empty();
         if is_apart {
             self.progress.stage("check", cases);
             self.check_apart(&mut job, &mut totals)?;
-        } else {
-            self.progress.stage("check and time", cases + shapes(&job));
-        }
-        if !self.phase.check.sanitize.is_empty() {
             self.timed("bench: compute-sanitizer", |campaign| {
                 campaign.sanitize(&mut job, cubins, earlier_records.sanitizer, &mut totals)
             })?;
-        }
-        if is_apart {
             self.progress.stage("time", shapes(&job));
+        } else {
+            self.progress.stage("check and time", cases + shapes(&job));
         }
         self.timed("bench: kernels", |campaign| campaign.kernels(job, &mut totals))?;
         self.timed("bench: external commands", |campaign| campaign.commands(earlier_records, &mut totals))?;
@@ -185,18 +181,28 @@ impl Campaign<'_> {
             .collect())
     }
 
-    /// Checks kernels in workers that time nothing, and removes the cases from the job.
+    /// Checks kernels in a worker that times nothing, and removes the cases from the job.
     fn check_apart(&mut self, job: &mut WorkerJob, totals: &mut BenchTotals) -> Result<(), CampaignError> {
-        let (logs, timeout) = (self.writer.folder().join("logs"), self.phase.bench.timeout);
-        if !self.tools.others.is_empty() {
-            self.writer.measured_also_on(&self.tools.other_machines)?;
-            self.writer.warn(&format!(
-                "checked and profiled on {} equal GPUs ({}); all latencies are from the first",
-                self.tools.others.len() + 1,
-                self.tools.device.name
-            ))?;
+        let mut cases = job.clone();
+        cases.kernels.retain(|kernel| !kernel.cases.is_empty());
+        cases.kernels.iter_mut().for_each(|kernel| kernel.shapes.clear());
+        if cases.kernels.is_empty() {
+            return Ok(());
         }
-        parallel_checks::prove(job, self.tools, timeout, &logs, &mut |event| self.keep(event, totals))
+        // Files of this worker have the same names as those of the timing worker.
+        let (logs, timeout) = (self.writer.folder().join("logs/check"), self.phase.bench.timeout);
+        std::fs::create_dir_all(&logs)
+            .map_err(|source| CampaignError::Io { what: "create a folder for a worker", source })?;
+        let ended = measure(cases, &self.tools.worker, None, timeout, &logs, &mut |event| {
+            if let WorkerEvent::Checked(record) = &event {
+                job.settle_check(record);
+            }
+            self.keep(event, totals)
+        })?;
+        match ended {
+            JobOutcome::Complete => Ok(()),
+            JobOutcome::Interrupted => Err(CampaignError::Interrupted),
+        }
     }
 
     /// Launches correct variants under compute-sanitizer. A variant with a finding, or without a result, is not timed.

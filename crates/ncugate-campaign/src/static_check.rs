@@ -3,7 +3,7 @@
 use super::tools::device_within;
 use super::{CampaignError, NoProgress, Progress, device};
 use ncugate_cuda::build::{Arch, BuildError, Builder, Cache, Deduplication, IncludeScope};
-use ncugate_judge::TargetGpu;
+use ncugate_judge::{TargetGpu, not_built};
 use ncugate_model::{BuildOutcome, BuildRecord, ComputeCapability};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::{Plan, Variant, reference_entry_plan};
@@ -65,14 +65,7 @@ pub fn build_for(
 
 /// Why none of the candidates can be launched, if so. Such a commit is neither good nor bad.
 pub fn unbuilt(records: &[&BuildRecord]) -> Option<String> {
-    let reason = |record: &&BuildRecord| match &record.outcome {
-        BuildOutcome::Failed { message } => {
-            Some(format!("does not build: {}", message.lines().next().unwrap_or_default()))
-        }
-        BuildOutcome::Refused { reasons, .. } => Some(format!("cannot be launched: {}", reasons.join("; "))),
-        BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => None,
-    };
-    records.iter().map(reason).collect::<Option<Vec<_>>>()?.into_iter().next()
+    records.iter().map(|record| not_built(&record.outcome)).collect::<Option<Vec<_>>>()?.into_iter().next()
 }
 
 /// Why the reference entry cannot be built or launched; `None` if it can, or if the phase has no reference entry.

@@ -1,13 +1,11 @@
 //! Subjects of ncu, their output folders, and the mapping of reports to cases.
 
 use super::error::CampaignError;
-use super::lanes::GpuName;
 use ncu_rep::{Launch, Report};
 use ncugate_cuda::host::external::{self, Request, RequestMode};
 use ncugate_cuda::host::{WorkerCommand, WorkerEvent, WorkerJob, range_name};
 use ncugate_judge::frame::cases_of;
 use ncugate_judge::frame::launches::nvtx_text;
-use ncugate_model::process::VISIBLE_GPUS;
 use ncugate_model::{EMPTY_RANGE, ProfileOutcome, ProfileRecord, ShapeName, VariantId};
 use ncugate_ncu::{
     Contents, Knobs, LaunchExpectation, LaunchSelection, Ncu, Processes, ProfiledCase, ReportReader, Runner, Subject,
@@ -31,14 +29,14 @@ pub(super) struct ProfilingFolders {
 }
 
 impl ProfilingFolders {
-    pub fn runner<'r>(&'r self, ncu: &'r Ncu, phase: &Phase, prefix: &'r str) -> Runner<'r> {
+    pub fn runner<'r>(&'r self, ncu: &'r Ncu, phase: &Phase) -> Runner<'r> {
         Runner {
             ncu,
             reports: &self.reports,
             logs: &self.logs,
             scratch: &self.scratch,
             timeout: phase.profile.timeout,
-            prefix,
+            prefix: "",
             knobs: Knobs::default(),
             prestarted: None,
         }
@@ -63,14 +61,13 @@ pub(super) struct WorkerTarget {
     job: WorkerJob,
     folder: PathBuf,
     worker: WorkerCommand,
-    prefix: String,
     jobs: Cell<u32>,
 }
 
 impl WorkerTarget {
-    /// Job files go to `folder`, with names that begin with `prefix`.
-    pub fn new(job: WorkerJob, folder: PathBuf, worker: WorkerCommand, prefix: &str) -> Self {
-        Self { job, folder, worker, prefix: prefix.to_owned(), jobs: Cell::new(0) }
+    /// Job files go to `folder`.
+    pub fn new(job: WorkerJob, folder: PathBuf, worker: WorkerCommand) -> Self {
+        Self { job, folder, worker, jobs: Cell::new(0) }
     }
 }
 
@@ -82,7 +79,7 @@ impl Target for WorkerTarget {
         }
         job.kernels.retain(|kernel| !kernel.shapes.is_empty());
         let number = self.jobs.replace(self.jobs.get() + 1);
-        let path = self.folder.join(format!("{}profile-{number}.json", self.prefix));
+        let path = self.folder.join(format!("profile-{number}.json"));
         std::fs::write(&path, serde_json::to_vec(&job)?)?;
         let mut command = self.worker.command();
         command.arg(path);
@@ -96,12 +93,11 @@ pub(super) struct CommandTarget {
     plan: CommandPlan,
     request: Request,
     path: PathBuf,
-    gpu: Option<GpuName>,
 }
 
 impl CommandTarget {
     /// The command of a variant that is an external command; requests go to `folder`.
-    pub fn of(phase: &Phase, variant: &Variant, folder: &Path, gpu: Option<&GpuName>) -> Option<Self> {
+    pub fn of(phase: &Phase, variant: &Variant, folder: &Path) -> Option<Self> {
         let Method::Command(plan) = &variant.method else { return None };
         let name = file_name(&variant.id);
         let answer = folder.join(format!("{name}.profile.json"));
@@ -110,7 +106,6 @@ impl CommandTarget {
             plan: plan.clone(),
             request: Request::new(phase, &variant.id, RequestMode::Profile, answer)?,
             path: folder.join(format!("{name}.request.json")),
-            gpu: gpu.cloned(),
         })
     }
 
@@ -137,12 +132,7 @@ impl Target for CommandTarget {
         let mut request = self.request.clone();
         request.shapes.retain(|shape| cases.iter().any(|(_, name)| *name == shape.name));
         request.write(&self.path).map_err(io::Error::other)?;
-        let mut command =
-            external::command(&self.plan, &self.path).ok_or_else(|| io::Error::other("the command is empty"))?;
-        if let Some(gpu) = &self.gpu {
-            command.env(VISIBLE_GPUS, &gpu.0);
-        }
-        Ok(command)
+        external::command(&self.plan, &self.path).ok_or_else(|| io::Error::other("the command is empty"))
     }
 }
 

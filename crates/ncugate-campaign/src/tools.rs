@@ -1,7 +1,7 @@
 //! Tools of a campaign: the GPU, nvcc, ncu, and this program as a worker.
 
 use super::error::CampaignError;
-use super::lanes::{GpuChoice, GpuName, Lane, choose};
+use super::gpu_choice::{ChosenGpu, GpuChoice, choose};
 use ncugate_cuda::build::{Arch, Nvcc};
 use ncugate_cuda::gpu::{DeviceAttributes, GpuMonitor};
 use ncugate_cuda::host::{DeviceProbe, WorkerCommand, find_device};
@@ -22,14 +22,10 @@ pub struct Tools {
     pub nvcc: Nvcc,
     /// The profiler, or why it is not available.
     pub ncu: Result<Ncu, ToolError>,
-    /// The GPU that takes the latencies.
+    /// The GPU that measures, or confirms the shards of several.
     pub device: DeviceAttributes,
-    /// Its name, if the user chose it.
-    pub home: Option<GpuName>,
-    /// Further GPUs of its kind, which check and count.
-    pub others: Vec<Lane>,
-    /// Identities of those GPUs.
-    pub other_machines: Vec<Machine>,
+    /// The GPUs of its kind that the user chose, itself first; empty without a choice.
+    pub gpus: Vec<ChosenGpu>,
     pub worker: WorkerCommand,
     /// Identity of GPU and host.
     pub machine: Machine,
@@ -62,7 +58,7 @@ impl Tools {
         let worker = worker()?;
         let (device, programs) = rayon::join(|| find_device(&worker, PROBE_TIMEOUT), || Programs::find(phase));
         match device? {
-            DeviceProbe::Present(device) => Self::around(programs?, worker, device, Vec::new()),
+            DeviceProbe::Present(device) => Ok(Self::around(programs?, worker, device)),
             DeviceProbe::Absent { reason } => Err(CampaignError::NoGpu { reason }),
         }
     }
@@ -75,58 +71,29 @@ impl Tools {
         let worker = worker()?;
         // An earlier phase may have been measured on other GPUs.
         process::show_gpu(None);
-        let mut kinds = Vec::new();
         let chosen = || choose(gpus, &phase.groups, &worker, PROBE_TIMEOUT);
         let (chosen, programs) = rayon::join(chosen, || Programs::find(phase));
         let (chosen, programs) = (chosen?, programs?);
-        for kind in chosen {
-            let mut lanes = kind.into_iter();
-            if let Some(home) = lanes.next() {
-                let tools = Self::around(programs.clone(), worker.clone(), home.device, lanes.collect())?;
-                kinds.push(Self { home: Some(home.name), ..tools });
-            }
-        }
+        let kinds = chosen.into_iter().filter_map(|gpus| {
+            let device = gpus.first()?.device.clone();
+            Some(Self { gpus, ..Self::around(programs.clone(), worker.clone(), device) })
+        });
+        let kinds: Vec<Self> = kinds.collect();
         match kinds.is_empty() {
             true => Err(CampaignError::NoGpu { reason: "no GPU was chosen".to_owned() }),
             false => Ok(kinds),
         }
     }
 
-    /// From here on, child processes see only the timing GPU if the user chose one, unless they are given another.
+    /// From here on, child processes see only the measuring GPU if the user chose one, unless they are given another.
     pub fn show(&self) {
-        if let Some(home) = &self.home {
-            process::show_gpu(Some(&home.0));
+        if let Some(home) = self.gpus.first() {
+            process::show_gpu(Some(&home.name));
         }
     }
 
-    fn around(
-        Programs { nvcc, ncu }: Programs,
-        worker: WorkerCommand,
-        device: DeviceAttributes,
-        others: Vec<Lane>,
-    ) -> Result<Self, CampaignError> {
-        let measured_on = machine(&device);
-        let other_machines: Vec<Machine> = others.iter().map(|lane| machine(&lane.device)).collect();
-        for (lane, other) in others.iter().zip(&other_machines) {
-            if other.power_limit_w != measured_on.power_limit_w {
-                let watts =
-                    |limit: Option<u32>| limit.map_or_else(|| "unknown".to_owned(), |watts| format!("{watts} W"));
-                let (one, two) = (watts(measured_on.power_limit_w), watts(other.power_limit_w));
-                let unlike = format!("the first has a power limit of {one}, but {} has {two}", lane.name);
-                return Err(CampaignError::UnlikeGpus { unlike });
-            }
-        }
-        Ok(Self { nvcc, ncu, device, home: None, others, other_machines, worker, machine: measured_on })
-    }
-
-    pub const fn timing_gpu(&self) -> RunGpu<'_> {
-        RunGpu { tools: self, other: None }
-    }
-
-    /// Every participating GPU, the timing one first.
-    pub fn gpus(&self) -> impl Iterator<Item = RunGpu<'_>> {
-        let others = self.others.iter().enumerate().map(|other| RunGpu { tools: self, other: Some(other) });
-        std::iter::once(self.timing_gpu()).chain(others)
+    fn around(Programs { nvcc, ncu }: Programs, worker: WorkerCommand, device: DeviceAttributes) -> Self {
+        Self { nvcc, ncu, machine: machine(&device), device, gpus: Vec::new(), worker }
     }
 
     /// The phase as it is launched on the GPU.
@@ -158,38 +125,8 @@ impl Tools {
     }
 }
 
-/// A GPU of a run with its worker.
-#[derive(Debug, Clone, Copy)]
-pub struct RunGpu<'a> {
-    tools: &'a Tools,
-    /// `None` for the timing GPU.
-    other: Option<(usize, &'a Lane)>,
-}
-
-impl<'a> RunGpu<'a> {
-    pub fn device(self) -> &'a DeviceAttributes {
-        self.other.map_or(&self.tools.device, |(_, lane)| &lane.device)
-    }
-
-    /// Its name, if it is not the one that every child process sees.
-    pub fn name(self) -> Option<&'a GpuName> {
-        self.other.map(|(_, lane)| &lane.name)
-    }
-
-    /// This program as a worker on it.
-    pub fn worker(self) -> WorkerCommand {
-        let worker = &self.tools.worker;
-        self.name().map_or_else(|| worker.clone(), |name| worker.on(name.0.clone()))
-    }
-
-    /// Prefix of its file names, since GPUs write into the same folders at once. Empty for the timing GPU.
-    pub fn prefix(self) -> String {
-        self.other.map(|(number, _)| format!("gpu{}-", number + 2)).unwrap_or_default()
-    }
-}
-
 /// GPU and host as hashes: enough to distinguish two, without identifying them.
-fn machine(device: &DeviceAttributes) -> Machine {
+pub(super) fn machine(device: &DeviceAttributes) -> Machine {
     let hashed = |text: &str| sha256(text.as_bytes()).chars().take(16).collect::<String>();
     let host = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok());
     Machine {

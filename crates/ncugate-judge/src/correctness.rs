@@ -128,7 +128,8 @@ fn graver<'a>(a: &'a CheckOutcome, b: &'a CheckOutcome, tolerance: &Tolerance) -
     if gravity(b) > gravity(a) { b } else { a }
 }
 
-fn not_built(outcome: &BuildOutcome) -> Option<String> {
+/// Why a variant cannot be launched, in words; `None` if it can.
+pub fn not_built(outcome: &BuildOutcome) -> Option<String> {
     match outcome {
         BuildOutcome::Failed { message } => {
             let line = message.lines().find(|l| l.contains("error")).or_else(|| message.lines().next());

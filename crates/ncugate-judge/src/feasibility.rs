@@ -1,14 +1,65 @@
-//! Finds gates that no variant can pass because of its grid or its theoretical occupancy.
+//! Finds gates that no variant can pass because of its grid or its theoretical occupancy: a launch never has more
+//! resident warps than registers, shared memory and block size allow.
 
 use super::TargetGpu;
-use super::occupancy_ceiling::{THEORETICAL, lower_limit, only_launch, per_percent};
 use crate::frame::Quantities;
 use indexmap::IndexMap;
+use ncugate_model::expr::{Comparison, Form, NodeKind, Reference};
 use ncugate_model::number::{counted, short};
 use ncugate_model::occupancy::{Chip, SCHEDULERS, WARP};
-use ncugate_model::{Level, ShapeName};
+use ncugate_model::{Cell, ComputeCapability, Level, ShapeName, VariantId};
 use ncugate_phase::config::{Gate, Phase};
-use ncugate_phase::plan::{KernelLaunch, Plan, Variant};
+use ncugate_phase::plan::{KernelLaunch, Method, Plan, Variant};
+use std::collections::HashMap;
+
+/// The metric that bounds [`BOUNDED`].
+const THEORETICAL: &str = "theoretical_occupancy";
+/// Metrics of resident warps.
+pub const BOUNDED: [&str; 4] = ["achieved_occupancy", "active_warps_sm", "active_warps", "eligible_warps"];
+
+/// The largest value of a metric for each percent of theoretical occupancy; `None` for metrics without this bound.
+fn per_percent(metric: &str, chip: &Chip) -> Option<f64> {
+    let warps = f64::from(chip.warps) / 100.0;
+    match metric {
+        "achieved_occupancy" => Some(1.0),
+        "active_warps_sm" => Some(warps),
+        "active_warps" | "eligible_warps" => Some(warps / SCHEDULERS),
+        _ => None,
+    }
+}
+
+/// The metric and the lower limit of a gate that requires only that.
+pub fn lower_limit(gate: &Gate) -> Option<(&str, f64)> {
+    let Form::Compare { left, comparison, right } = gate.require.form() else { return None };
+    let NodeKind::Read(Reference::Quantity(quantity)) = &left.kind else { return None };
+    let is_least = matches!(comparison, Comparison::Greater | Comparison::GreaterOrEqual);
+    let own = Reference::Quantity(quantity.clone()).own().is_some();
+    (is_least && own).then_some((quantity.name.as_str(), right.number()?))
+}
+
+/// The only launch of a variant at a shape; `None` for programs of several launches, whose occupancies are means.
+fn only_launch<'p>(variant: &'p Variant, shape: &ShapeName) -> Option<&'p KernelLaunch> {
+    match &variant.method {
+        Method::Kernel(kernel) => kernel.program(shape)?.single(),
+        Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
+    }
+}
+
+/// The table with [`BOUNDED`] at the largest values that theoretical occupancy allows.
+pub fn at_theoretical_occupancy(plan: &Plan, table: &Quantities, cc: Option<ComputeCapability>) -> Quantities {
+    let variants: HashMap<&VariantId, &Variant> = plan.variants.iter().map(|variant| (&variant.id, variant)).collect();
+    let chip = cc.and_then(Chip::of);
+    let mut bounds = table.clone();
+    for metric in BOUNDED {
+        let most = |(id, shape): &(VariantId, ShapeName)| {
+            variants.get(id).and_then(|variant| only_launch(variant, shape))?;
+            Some(table.read(id, shape, THEORETICAL).value()? * per_percent(metric, chip.as_ref()?)?)
+        };
+        let cells = table.rows().map(|row| most(row).map_or_else(|| Cell::Missing("not measured".into()), Cell::Value));
+        bounds.set_column(metric, cells.collect());
+    }
+    bounds
+}
 
 /// What limits the resident warps of a launch.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -55,8 +106,29 @@ pub fn unreachable_limits<'a>(
     let (Some(chip), Some(sms)) = (Chip::of(target.capability), target.sms) else { return Vec::new() };
     let tiers = phase.gate_plan.tiers.iter().flat_map(|tier| &tier.gates);
     let cases = phase.gates.iter().chain(tiers).flat_map(|gate| gate.shapes.iter().map(move |shape| (gate, shape)));
-    let reach = Reach { plan, measured, chip: &chip, sms };
-    cases.filter_map(|(gate, shape)| reach.unreachable(gate, shape)).collect()
+    let most = |metric: &str, variant: &Variant, shape: &ShapeName, launch: &KernelLaunch| {
+        let grid = bound(metric, launch, &chip, sms).map(|most| (most, OccupancyLimit::Grid));
+        let percent = measured.and_then(|table| table.read(&variant.id, shape, THEORETICAL).value());
+        let resources = percent
+            .and_then(|percent| Some((percent * per_percent(metric, &chip)?, OccupancyLimit::Resources(percent))));
+        // Of equal bounds, the grid is the cause.
+        grid.into_iter().chain(resources).min_by(|a, b| a.0.total_cmp(&b.0))
+    };
+    let unreachable = |(gate, shape): (&'a Gate, &'a ShapeName)| {
+        let (metric, limit) = lower_limit(gate)?;
+        let launched = plan.candidates().filter(|variant| variant.left_out_at(shape).is_none());
+        let launches: Vec<(&Variant, &KernelLaunch)> =
+            launched.map(|variant| Some((variant, only_launch(variant, shape)?))).collect::<Option<_>>()?;
+        let bounds = launches.into_iter().filter_map(|(variant, launch)| {
+            let (most, cause) = most(metric, variant, shape, launch)?;
+            Some((most, cause, launch.blocks(), launch.threads().div_ceil(WARP)))
+        });
+        let (most, cause, blocks, warps) = bounds.max_by(|a, b| a.0.total_cmp(&b.0).then(a.2.cmp(&b.2)))?;
+        let capacity = chip.warps;
+        let limit = UnreachableLimit { gate, shape, metric, limit, most, cause, blocks, warps, sms, capacity };
+        (most < limit.limit).then_some(limit)
+    };
+    cases.filter_map(unreachable).collect()
 }
 
 /// A sentence for each metric and shape with unreachable limits.
@@ -98,72 +170,10 @@ fn sentence(limits: &[UnreachableLimit<'_>]) -> Option<String> {
     ))
 }
 
-/// What the candidates of a plan can reach on a GPU.
-struct Reach<'r> {
-    plan: &'r Plan,
-    measured: Option<&'r Quantities>,
-    chip: &'r Chip,
-    sms: u32,
-}
-
-impl Reach<'_> {
-    fn unreachable<'a>(&self, gate: &'a Gate, shape: &'a ShapeName) -> Option<UnreachableLimit<'a>> {
-        let (metric, limit) = lower_limit(gate)?;
-        let launches: Vec<(&Variant, &KernelLaunch)> = self
-            .plan
-            .candidates()
-            .filter(|variant| variant.left_out_at(shape).is_none())
-            .map(|variant| Some((variant, only_launch(variant, shape)?)))
-            .collect::<Option<_>>()?;
-        let most = |(variant, launch): (&Variant, &'_ KernelLaunch)| {
-            let (most, cause) = self.most(metric, variant, shape, launch)?;
-            Some((most, cause, launch.blocks(), launch.threads().div_ceil(WARP)))
-        };
-        let most = launches.into_iter().filter_map(most).max_by(|a, b| a.0.total_cmp(&b.0).then(a.2.cmp(&b.2)));
-        let (most, cause, blocks, warps) = most?;
-        let (sms, capacity) = (self.sms, self.chip.warps);
-        (most < limit).then_some(UnreachableLimit {
-            gate,
-            shape,
-            metric,
-            limit,
-            most,
-            cause,
-            blocks,
-            warps,
-            sms,
-            capacity,
-        })
-    }
-
-    /// The largest value of a metric that a launch allows; `None` for metrics without a bound.
-    fn most(
-        &self,
-        metric: &str,
-        variant: &Variant,
-        shape: &ShapeName,
-        launch: &KernelLaunch,
-    ) -> Option<(f64, OccupancyLimit)> {
-        let grid = bound(metric, launch, self.chip, self.sms);
-        let percent = self.measured.and_then(|table| table.read(&variant.id, shape, THEORETICAL).value());
-        let resources = percent.and_then(|percent| Some((percent * per_percent(metric, self.chip)?, percent)));
-        match (grid, resources) {
-            (Some(grid), Some((most, percent))) if most < grid => Some((most, OccupancyLimit::Resources(percent))),
-            (None, Some((most, percent))) => Some((most, OccupancyLimit::Resources(percent))),
-            (Some(grid), _) => Some((grid, OccupancyLimit::Grid)),
-            (None, None) => None,
-        }
-    }
-}
-
-/// Concurrent blocks on the fullest multiprocessor, limited only by the grid.
-fn resident(launch: &KernelLaunch, sms: u32) -> u64 {
-    launch.blocks().div_ceil(u64::from(sms))
-}
-
 /// The largest value of a metric that the grid allows; `None` for metrics that the grid does not limit.
 fn bound(metric: &str, launch: &KernelLaunch, chip: &Chip, sms: u32) -> Option<f64> {
-    let warps = resident(launch, sms) as f64 * f64::from(launch.threads().div_ceil(WARP));
+    let resident = launch.blocks().div_ceil(u64::from(sms));
+    let warps = resident as f64 * f64::from(launch.threads().div_ceil(WARP));
     let warps = warps.min(f64::from(chip.warps));
     match metric {
         "achieved_occupancy" => Some(100.0 * warps / f64::from(chip.warps)),

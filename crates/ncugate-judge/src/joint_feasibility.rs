@@ -1,17 +1,16 @@
 //! Checks all required gates together for each candidate, before anything runs.
 
-use super::bound_gate::{BoundGate, IntervalDetail};
 use super::context::EvalContext;
+use super::results::{Case, GateResult};
+use indexmap::IndexMap;
 use ncugate_model::number::counted;
-use ncugate_model::{Level, Scope, VariantId, Verdict, glob};
+use ncugate_model::{Level, Scope, VariantId, Verdict};
 use std::collections::BTreeSet;
 
 /// The candidates that can pass each gate.
-pub struct JointFeasibility<'c, 'a> {
-    context: &'c EvalContext<'a>,
-    candidates: &'c [usize],
+pub struct JointFeasibility {
     /// Gates that each candidate fails, in candidate order.
-    fails: Vec<Vec<String>>,
+    fails: IndexMap<VariantId, Vec<String>>,
     /// A phrase per gate: the number of candidates that can pass it.
     leaves: Vec<String>,
     /// The number of candidates that can pass each gate, with its name and text.
@@ -20,36 +19,33 @@ pub struct JointFeasibility<'c, 'a> {
     refused: usize,
 }
 
-impl<'c, 'a> JointFeasibility<'c, 'a> {
+impl JointFeasibility {
     /// No gate checked yet. Variants that cannot be built or launched fail from the start.
-    pub fn new(context: &'c EvalContext<'a>, candidates: &'c [usize], refused: &BTreeSet<VariantId>) -> Self {
-        let build = |at: &usize| {
-            if refused.contains(&context.variant(*at).id) { vec!["its build".to_owned()] } else { Vec::new() }
-        };
-        let fails: Vec<Vec<String>> = candidates.iter().map(build).collect();
-        let out = fails.iter().filter(|fails| !fails.is_empty()).count();
-        let leaves = (out > 0).then(|| format!("{} can be launched", candidates.len() - out)).into_iter().collect();
-        Self { context, candidates, fails, leaves, left: Vec::new(), refused: out }
+    pub fn new(context: &EvalContext<'_>, candidates: &[usize], refused: &BTreeSet<VariantId>) -> Self {
+        let ids = candidates.iter().map(|at| context.variant(*at).id.clone());
+        let build = |id: &VariantId| refused.contains(id).then(|| "its build".to_owned()).into_iter().collect();
+        let fails: IndexMap<VariantId, Vec<String>> = ids.map(|id| (id.clone(), build(&id))).collect();
+        let out = fails.values().filter(|fails| !fails.is_empty()).count();
+        let leaves = (out > 0).then(|| format!("{} can be launched", fails.len() - out)).into_iter().collect();
+        Self { fails, leaves, left: Vec::new(), refused: out }
     }
 
-    /// Checks a gate for every candidate that would have to pass it if selected.
-    pub fn add_gate(&mut self, bound: &BoundGate<'_>) {
-        let gate = bound.gate;
-        let today = self.context.given.today;
-        let is_waived = self.context.phase.gate_plan.waivers.iter().any(|w| w.gate == gate.name && w.holds_on(today));
+    /// Adds a gate that every candidate would have to pass if selected.
+    pub fn add_gate(&mut self, context: &EvalContext<'_>, gate: &GateResult) {
+        let today = context.given.today;
+        let is_waived = context.phase.gate_plan.waivers.iter().any(|w| w.gate == gate.name && w.holds_on(today));
         // `any` and the best of a glob may be satisfied by a variant other than the selected one
         let elsewhere = matches!(gate.on, Scope::Any | Scope::Best(_));
         if gate.level != Level::Required || is_waived || elsewhere {
             return;
         }
-        let matcher = gate.on.glob().and_then(|pattern| glob(pattern).ok());
-        let judges = |at: usize| matcher.as_ref().is_none_or(|m| m.is_match(&self.context.variant(at).id.0));
-        let rows = bound.judge(self.candidates, IntervalDetail::Verdicts);
-        let mut left = 0;
-        for (row, fails) in rows.iter().zip(&mut self.fails) {
-            match row.verdict {
-                Verdict::Fail if judges(row.variant) => fails.push(format!("'{}'", gate.name)),
-                Verdict::Pass | Verdict::Inconclusive | Verdict::Fail => left += 1,
+        let mut left = self.fails.len();
+        for cases in gate.cases.chunk_by(|one, next| one.variant == next.variant) {
+            let verdicts = cases.iter().map(|case: &Case| case.outcome.verdict);
+            let is_failed = Verdict::at_least(gate.at_least.unwrap_or(cases.len()), verdicts) == Verdict::Fail;
+            if let Some(fails) = self.fails.get_mut(&cases[0].variant).filter(|_| is_failed) {
+                fails.push(format!("'{}'", gate.name));
+                left -= 1;
             }
         }
         let require = gate.require.to_string();
@@ -60,7 +56,7 @@ impl<'c, 'a> JointFeasibility<'c, 'a> {
 
     /// A sentence for each gate that fewer than half of the candidates can pass, whatever is measured.
     pub fn narrow(&self) -> Vec<String> {
-        let all = self.candidates.len();
+        let all = self.fails.len();
         let few = self.left.iter().filter(|(left, _)| 2 * left < all);
         few.map(|(left, gate)| format!("only {left} of {} can pass {gate}", counted(all, "candidate"))).collect()
     }
@@ -68,16 +64,15 @@ impl<'c, 'a> JointFeasibility<'c, 'a> {
     /// `LEAD: of 33 candidates, 20 can pass 'registers' (registers <= 64), ... and none can pass all; the nearest, a,
     /// fails 'b'`; `None` if a candidate can pass all gates, or without candidates.
     pub fn impossible(&self, lead: &str) -> Option<String> {
-        if self.fails.iter().any(Vec::is_empty) {
+        if self.fails.values().any(Vec::is_empty) {
             return None;
         }
-        let (nearest, fails) = self.candidates.iter().zip(&self.fails).min_by_key(|(_, fails)| fails.len())?;
-        let all = counted(self.candidates.len(), "candidate");
-        if self.refused == self.candidates.len() {
+        let (nearest, fails) = self.fails.iter().min_by_key(|(_, fails)| fails.len())?;
+        let all = counted(self.fails.len(), "candidate");
+        if self.refused == self.fails.len() {
             return Some(format!("{lead}: none of {all} can be built and launched"));
         }
         let (leaves, fails) = (self.leaves.join(", "), fails.join(", "));
-        let id = &self.context.variant(*nearest).id;
-        Some(format!("{lead}: of {all}, {leaves}, and none can pass all; the nearest, {id}, fails {fails}"))
+        Some(format!("{lead}: of {all}, {leaves}, and none can pass all; the nearest, {nearest}, fails {fails}"))
     }
 }

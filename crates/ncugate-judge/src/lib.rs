@@ -35,7 +35,6 @@ mod launches;
 mod measurements;
 mod messages;
 mod missing_counters;
-mod occupancy_ceiling;
 mod open_cases;
 mod operand;
 mod owner;
@@ -55,7 +54,6 @@ mod stages;
 mod static_check;
 mod static_facts;
 mod static_gates;
-mod static_groups;
 mod step_bounds;
 mod tally;
 #[cfg(test)]
@@ -74,7 +72,7 @@ pub use case_outcome::CaseOutcome;
 pub use cautions::{by_duration_alone, gates_without_launch, weakened_checks, weakened_gates};
 pub use confirmation_scope::to_confirm;
 pub use context::{BetweenRuns, Context, LatencyWitness, Noise, StoredRun};
-pub use correctness::{correctness, name_cheats, name_profiled_cheats};
+pub use correctness::{correctness, name_cheats, name_profiled_cheats, not_built};
 pub use error::JudgeError;
 pub use feasibility::{OccupancyLimit, UnreachableLimit, out_of_reach, unreachable_limits};
 pub use foreign_run::{CapturedVariant, ForeignRun, foreign_run, paths};
@@ -91,9 +89,8 @@ pub use results::{
     SelectedVariant, Shortfall, StageResult, TierResult, VariantResult,
 };
 pub use sanitized::{SanitizerVerdict, name_sanitized};
-pub use static_check::{StaticCheck, static_check};
+pub use static_check::{GroupKind, StaticCheck, StaticGroup, static_check};
 pub use static_facts::{VariantFacts, occupancy_limiters};
 pub use static_gates::{TargetGpu, known_failures, static_facts, static_gates, unmet};
-pub use static_groups::{GroupKind, StaticGroup};
 pub use unlikely_limits::{unlikely_bytes, unlikely_limits};
 pub use unlisted_metrics::{absent_metrics, unlisted_metrics};

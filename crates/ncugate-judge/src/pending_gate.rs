@@ -1,9 +1,9 @@
 //! Finds the references of a gate that build and launch do not decide.
 
-use super::bound_gate::BoundGate;
 use super::context::EvalContext;
 use super::owner::{ResolvedOwner, resolve_owner};
-use ncugate_model::expr::{Owner, Quantity, Reference};
+use super::results::GateResult;
+use ncugate_model::expr::{Owner, Quantity, Reference, Requirement};
 use ncugate_model::metric::{Catalogue, LogicalMetric};
 use ncugate_model::{CleanText, is_ncu_metric};
 use ncugate_phase::config::BASE;
@@ -14,18 +14,19 @@ use ncugate_phase::plan::Method;
 const OF_SMS: [&str; 2] = ["waves", "tail_fraction"];
 
 /// A gate that cannot be judged before anything runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PendingGate {
     pub name: CleanText,
     /// The unknown values that it reads.
     pub reason: String,
+    /// Its result at the bound of the value that it reads, if that fails a variant.
+    pub at_bound: Option<Box<GateResult>>,
 }
 
-/// The first value that a gate reads and that is not known yet, if any.
-pub fn unknown(bound: &BoundGate<'_>, context: &EvalContext<'_>) -> Option<String> {
-    bound.references().iter().find_map(|reference| match reference {
+/// The first value that a requirement reads and that is not known yet, if any.
+pub fn unknown(requirement: &Requirement, context: &EvalContext<'_>) -> Option<String> {
+    requirement.references().into_iter().find_map(|(reference, _)| match reference {
         Reference::Quantity(Quantity { owner, name }) => match (Catalogue::embedded().get(name), owner) {
-            (Some(metric), Owner::Case) => unknown_metric(metric, context),
             (Some(metric), owner) => unknown_metric(metric, context).or_else(|| unknown_owner(owner, context)),
             // Dimensions and parameters are known; ncu's own metrics are measured.
             (None, Owner::Case) => (is_ncu_metric(name) || name == "correct").then(measured),
@@ -52,23 +53,20 @@ fn unknown_metric(metric: &LogicalMetric, context: &EvalContext<'_>) -> Option<S
 fn unknown_owner(owner: &Owner, context: &EvalContext<'_>) -> Option<String> {
     let stored = |name: &str| context.given.stored.contains_key(name);
     let name = match resolve_owner::<usize>(owner, context.phase, stored, None) {
+        _ if *owner == Owner::Case => return None,
         ResolvedOwner::Named(name) => name,
         ResolvedOwner::Nobody(_) if owner.word() == BASE => {
             return Some("measured by `ncugate run --base REF`".to_owned());
         }
-        ResolvedOwner::PreviousStage(_) | ResolvedOwner::Stored(_) | ResolvedOwner::Nobody(_) | ResolvedOwner::Base => {
-            owner.word()
-        }
+        _ => owner.word(),
     };
-    match context.plan.variants.iter().find(|variant| variant.id.0 == name).map(|variant| &variant.method) {
-        Some(Method::Kernel(_)) => None,
-        Some(Method::Function(function)) => {
-            Some(format!("'{name}' is a {}; its launches are known only after it runs", function.kind()))
-        }
-        Some(Method::Captured(_)) => Some(format!("'{name}' is known only from a report")),
-        Some(Method::Command(_)) => {
-            Some(format!("'{name}' is an external command; its launches are known only after it runs"))
-        }
-        None => Some(format!("'{name}' is known only after a measurement")),
-    }
+    let variant = context.plan.variants.iter().find(|variant| variant.id.0 == name);
+    let kind = match variant.map(|variant| &variant.method) {
+        Some(Method::Kernel(_)) => return None,
+        Some(Method::Function(function)) => format!("a {}", function.kind()),
+        Some(Method::Captured(_)) => return Some(format!("'{name}' is known only from a report")),
+        Some(Method::Command(_)) => "an external command".to_owned(),
+        None => return Some(format!("'{name}' is known only after a measurement")),
+    };
+    Some(format!("'{name}' is {kind}; its launches are known only after it runs"))
 }

@@ -1,12 +1,13 @@
 //! Checks a phase before anything is launched: preconditions, builds, and gates that build and launch decide.
 
+use super::correctness::not_built;
 use super::static_facts::{FACTS, facts};
 use super::{Context, PreconditionResult, StaticCheck, preconditions, static_check};
 use crate::frame::{ProfileCounters, Quantities, TableInputs, quantities, required_metrics};
 use crate::store::{Fingerprint, Manifest, Run};
 use jiff::Timestamp;
 use jiff::civil::Date;
-use ncugate_model::{BuildOutcome, BuildRecord, ComputeCapability, Verdict};
+use ncugate_model::{BuildRecord, ComputeCapability, Verdict};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::Plan;
 use std::path::PathBuf;
@@ -41,14 +42,12 @@ pub fn static_gates(
     target: TargetGpu,
     today: Date,
 ) -> StaticCheck {
-    let refused =
-        |build: &&BuildRecord| matches!(build.outcome, BuildOutcome::Failed { .. } | BuildOutcome::Refused { .. });
-    let refused = builds.iter().filter(refused).map(|build| build.variant.clone()).collect();
+    let refused = builds.iter().filter(|build| not_built(&build.outcome).is_some());
+    let refused = refused.map(|build| build.variant.clone()).collect();
     let TargetGpu { capability, sms } = target;
     let mut metrics = required_metrics::metrics(phase);
-    let more: Vec<String> =
-        FACTS.iter().map(|name| (*name).to_owned()).filter(|name| !metrics.contains(name)).collect();
-    metrics.extend(more);
+    metrics.retain(|name| !FACTS.contains(&name.as_str()));
+    metrics.extend(FACTS.map(str::to_owned));
     let table = static_facts(phase, plan, builds, target, &metrics);
     let context = Context { sms, ..Context::new(Some(capability), today) };
     let facts = facts(plan, &table, (&phase.objective.shape, &phase.workload.shapes));
@@ -82,15 +81,7 @@ pub fn known_failures(
     target: TargetGpu,
     today: Date,
 ) -> Vec<String> {
-    let out = |record: &BuildRecord| match &record.outcome {
-        BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => None,
-        BuildOutcome::Failed { message } => {
-            Some(format!("{} does not build: {}", record.variant, message.lines().next().unwrap_or_default()))
-        }
-        BuildOutcome::Refused { reasons, .. } => {
-            Some(format!("{} cannot be launched: {}", record.variant, reasons.join("; ")))
-        }
-    };
+    let out = |record: &BuildRecord| Some(format!("{} {}", record.variant, not_built(&record.outcome)?));
     let gates = static_gates(phase, plan, builds.to_vec(), target, today);
     builds.iter().filter_map(out).chain(gates.failures()).chain(gates.left()).collect()
 }

@@ -1,6 +1,6 @@
 //! The checks of a phase without a GPU, for programs.
 
-use ncugate_judge::{GateResult, PendingGate, StaticCheck, VariantFacts};
+use ncugate_judge::{GroupKind, StaticCheck, StaticGroup, VariantFacts};
 use ncugate_model::{BuildOutcome, BuildRecord, CleanText, Level, Verdict};
 use ncugate_phase::plan::{Plan, Variant, VariantRole};
 use serde::Serialize;
@@ -73,14 +73,22 @@ impl PhaseCheck {
 
     /// Adds the gates and the facts of variants that the build decides.
     pub fn take_gates(&mut self, gates: &StaticCheck) {
-        self.judged.extend(gates.judged.iter().map(|gate| row(gate, None)));
-        self.not_judged = gates.unjudged.iter().map(|gate| (gate.name.to_string(), gate.reason.clone())).collect();
-        for group in gates.groups.iter().chain(&gates.fallback) {
-            self.judged.extend(group.judged.iter().map(|gate| row(gate, Some(&group.name))));
-            let waits = |gate: &PendingGate| (format!("{}: {}", group.name, gate.name), gate.reason.clone());
-            self.not_judged.extend(group.unjudged.iter().map(waits));
+        for group in &gates.groups {
+            let of = (group.kind != GroupKind::Phase).then_some(&group.name);
+            self.judged.extend(group.judged.iter().map(|gate| StaticVerdict {
+                name: gate.name.clone(),
+                of: of.cloned(),
+                level: gate.level,
+                verdict: gate.verdict,
+                reason: gate.reason.clone(),
+            }));
+            self.not_judged.extend(group.unjudged.iter().map(|gate| {
+                let name = of.map_or_else(|| gate.name.to_string(), |of| format!("{of}: {}", gate.name));
+                (name, gate.reason.clone())
+            }));
         }
-        let optional = gates.groups.iter().filter(|group| !group.required);
+        let is_optional = |group: &&StaticGroup| !group.required && group.kind != GroupKind::Fallback;
+        let optional = gates.groups.iter().filter(is_optional);
         let out = optional
             .filter_map(|group| Some(format!("{} is out of reach: {}", group.name, group.impossible.as_ref()?)));
         self.notes.extend(out);
@@ -99,7 +107,7 @@ impl PhaseCheck {
 /// The table cannot be written.
 pub fn csv(checks: &[PhaseCheck], out: &mut dyn io::Write) -> Result<(), csv::Error> {
     let mut table = csv::Writer::from_writer(out);
-    table.write_record(HEAD)?;
+    table.write_record(HEAD.split(' '))?;
     for (check, build) in checks.iter().flat_map(|check| check.builds.iter().map(move |build| (check, build))) {
         let VariantFacts { shape, registers, spills, shared_mem, theoretical_occupancy, blocks_per_sm, limiters } =
             &build.facts;
@@ -115,26 +123,5 @@ pub fn csv(checks: &[PhaseCheck], out: &mut dyn io::Write) -> Result<(), csv::Er
     Ok(())
 }
 
-const HEAD: [&str; 11] = [
-    "config",
-    "arch",
-    "variant",
-    "outcome",
-    "shape",
-    "registers",
-    "spills",
-    "shared_mem",
-    "theoretical_occupancy",
-    "blocks_per_sm",
-    "limiters",
-];
-
-fn row(gate: &GateResult, of: Option<&String>) -> StaticVerdict {
-    StaticVerdict {
-        name: gate.name.clone(),
-        of: of.cloned(),
-        level: gate.level,
-        verdict: gate.verdict,
-        reason: gate.reason.clone(),
-    }
-}
+const HEAD: &str =
+    "config arch variant outcome shape registers spills shared_mem theoretical_occupancy blocks_per_sm limiters";

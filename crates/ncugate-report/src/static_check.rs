@@ -2,7 +2,7 @@
 
 use super::text_table::{Alignment, TextTable};
 use indexmap::IndexMap;
-use ncugate_judge::{GateResult, GroupKind, PendingGate, StaticCheck, StaticGroup, VariantFacts};
+use ncugate_judge::{GateResult, GroupKind, StaticCheck, StaticGroup, VariantFacts};
 use ncugate_model::compiler_warnings;
 use ncugate_model::number;
 use ncugate_model::{BuildOutcome, BuildRecord, ShapeName, Verdict};
@@ -22,9 +22,9 @@ pub fn verdict(name: &str, verdict: Verdict, reason: &str) -> String {
 /// Verdicts of gates, and the gates that were not judged: those of the phase, then those of tiers, stages and the
 /// fallback.
 pub fn gates(ahead: &StaticCheck) -> String {
-    let mut text = group("", &ahead.judged, &ahead.unjudged);
-    for other in ahead.groups.iter().chain(&ahead.fallback) {
-        text.push_str(&group(&format!("{}: ", titled(other)), &other.judged, &other.unjudged));
+    let mut text = String::new();
+    for other in &ahead.groups {
+        text.push_str(&group(other));
         // a gate that fails on its own is shown with its reason
         let by_itself = other.judged.iter().any(|gate| gate.verdict == Verdict::Fail);
         if let Some(impossible) = other.impossible.as_ref().filter(|_| !by_itself) {
@@ -43,20 +43,18 @@ pub fn gates(ahead: &StaticCheck) -> String {
     text
 }
 
-/// `tier 'stretch' (not required)`.
-pub fn titled(group: &StaticGroup) -> String {
-    match (group.kind, group.required) {
-        (_, true) | (GroupKind::Fallback, false) => group.name.clone(),
-        (GroupKind::Stage, false) => format!("{} (may be skipped)", group.name),
-        (GroupKind::Tier, false) => format!("{} (not required)", group.name),
-    }
-}
-
-fn group(lead: &str, judged: &[GateResult], unjudged: &[PendingGate]) -> String {
+/// Lines of gates, each after `tier 'stretch' (not required): `.
+fn group(group: &StaticGroup) -> String {
+    let lead = match (group.kind, group.required) {
+        (GroupKind::Phase, _) => String::new(),
+        (GroupKind::Stage, false) => format!("{} (may be skipped): ", group.name),
+        (GroupKind::Tier, false) => format!("{} (not required): ", group.name),
+        (_, true) | (GroupKind::Fallback, false) => format!("{}: ", group.name),
+    };
     let line = |gate: &GateResult| verdict(&format!("{lead}{}", gate.name), gate.verdict, &gate.reason);
-    let mut text: String = judged.iter().map(line).collect();
+    let mut text: String = group.judged.iter().map(line).collect();
     let mut by_reason: IndexMap<&str, Vec<&str>> = IndexMap::new();
-    for gate in unjudged {
+    for gate in &group.unjudged {
         by_reason.entry(&gate.reason).or_default().push(&gate.name);
     }
     for (reason, gates) in by_reason {

@@ -140,7 +140,7 @@ impl NoisyRun {
         let worker = WorkerCommand::new("sh".into(), vec![script.display().to_string()]);
         let tools = tools(self.folder.path(), worker);
         let (phase, plan, worker, reference) = (&self.phase, &self.plan, &tools.worker, &BTreeMap::new());
-        let turn = GpuTurn::of(std::iter::empty(), GpuWait::Endless, &NoProgress);
+        let turn = GpuTurn::at(self.folder.path().join("gpu.lock"), "H200", GpuWait::Endless, &NoProgress);
         let early = &PrestartedProcesses::new((phase, plan, &tools), &turn, &NoProgress, &self.run());
         let mut confirmation =
             Confirmation { phase, plan, worker, early, reference, writer, progress: &NoProgress, shared: None };

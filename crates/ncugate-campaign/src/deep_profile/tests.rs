@@ -101,7 +101,7 @@ impl Replay {
     fn deep_profile_of(&mut self, selected: Option<&str>, asked: &[&str]) -> Run {
         let id = |id: &str| VariantId(id.into());
         let (phase, plan, tools) = (&self.phase, &self.plan, &self.tools);
-        let turn = GpuTurn::of(std::iter::empty(), GpuWait::Endless, &NoProgress);
+        let turn = GpuTurn::at(self.folder.path().join("gpu.lock"), "H200", GpuWait::Endless, &NoProgress);
         let early = PrestartedProcesses::new((phase, plan, tools), &turn, &NoProgress, self.writer.folder());
         let (early, writer) = (&early, &mut self.writer);
         let mut profiler = DeepProfiler { phase, plan, tools, early, writer, progress: &NoProgress };

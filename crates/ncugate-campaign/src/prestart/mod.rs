@@ -169,7 +169,7 @@ impl<'a> PrestartedProcesses<'a> {
     /// Whether processes may be started early. In the compute mode "exclusive process", a waiting process would block
     /// the one whose turn it is.
     fn is_allowed(&self) -> bool {
-        self.tools.gpus().all(|gpu| gpu.device().compute_mode == ComputeMode::Default)
+        self.tools.device.compute_mode == ComputeMode::Default
     }
 
     /// Starts workers that import the modules of Python functions: the one that checks and times, and one for each process

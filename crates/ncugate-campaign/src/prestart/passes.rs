@@ -3,7 +3,7 @@
 
 use crate::counter_collection::book;
 use crate::targets::replay_passes;
-use crate::tools::RunGpu;
+use crate::tools::Tools;
 use ncu_rep::Report;
 use ncugate_cuda::host::WorkerCommand;
 use ncugate_model::{ShapeName, VariantId};
@@ -20,15 +20,15 @@ use std::time::Duration;
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Whether planning `launches` of these counters requires measuring passes on the chip.
-pub(super) fn are_unknown(ncu: &Ncu, gpu: RunGpu<'_>, counters: &[String], launches: usize) -> bool {
+pub(super) fn are_unknown(ncu: &Ncu, tools: &Tools, counters: &[String], launches: usize) -> bool {
     let mut asked = |_: &[String]| Err(());
-    plan_groups(counters, Effort { launches, probes: PROBES }, &mut asked, &mut book(ncu, gpu.device())).is_err()
+    plan_groups(counters, Effort { launches, probes: PROBES }, &mut asked, &mut book(ncu, &tools.device)).is_err()
 }
 
 /// Measures the passes on the chip and stores them for the run's planning. A failure is reported when the run
 /// collects counters.
-pub(super) fn find(runner: Runner<'_>, gpu: RunGpu<'_>, counters: &[String], launches: usize) {
-    let target = CopyKernel(gpu.worker());
+pub(super) fn find(runner: Runner<'_>, tools: &Tools, counters: &[String], launches: usize) {
+    let target = CopyKernel(tools.worker.clone());
     let subject = Subject {
         cases: vec![(VariantId("copy".into()), ShapeName("one launch".into()))],
         target: &target,
@@ -41,7 +41,7 @@ pub(super) fn find(runner: Runner<'_>, gpu: RunGpu<'_>, counters: &[String], lau
         &subject,
         counters,
         launches,
-        &mut book(runner.ncu, gpu.device()),
+        &mut book(runner.ncu, &tools.device),
     );
 }
 

@@ -6,15 +6,14 @@ use crate::counter_collection::book;
 use crate::deep_profile::EARLY_STEM;
 use crate::profile::{ShapeCounters, cases, counters, counters_by_shape};
 use crate::targets::{self, ProfilingFolders, launches_of_kernels};
-use crate::tools::RunGpu;
 use ncugate_cuda::host::external;
 use ncugate_cuda::host::{ImportTime, Preload};
 use ncugate_judge::frame::required_metrics;
 use ncugate_model::VariantId;
 use ncugate_model::disk::scratch_folder;
-use ncugate_model::process::{self, RequestPipe, VISIBLE_GPUS};
+use ncugate_model::process::{self, RequestPipe};
 use ncugate_ncu::{
-    Effort, Group, Job, LaunchSelection, LifeSampling, Ncu, Processes, ProfileDetail, ProfiledCase, plan_groups,
+    Effort, Group, Job, LaunchSelection, LifeSampling, Ncu, Processes, ProfileDetail, ProfiledCase, Runner, plan_groups,
 };
 use ncugate_phase::config::DeepProfileTarget;
 use ncugate_phase::plan::{CommandPlan, Method};
@@ -40,23 +39,23 @@ impl PrestartedProcesses<'_> {
     /// meanwhile; if another run measures on it, profiling measures the passes later.
     pub(super) fn find_passes(&self) {
         let Ok(ncu) = &self.tools.ncu else { return };
-        let (gpu, kernels) = (self.tools.timing_gpu(), self.variants(is_kernel).len());
+        let kernels = self.variants(is_kernel).len();
         let unknown: Vec<_> = (self.counted().into_iter())
-            .filter(|set| passes::are_unknown(ncu, gpu, &set.counters, kernels * set.shapes.len()))
+            .filter(|set| passes::are_unknown(ncu, self.tools, &set.counters, kernels * set.shapes.len()))
             .collect();
         if unknown.is_empty() {
             return;
         }
-        let (Some(_hold), Ok(folders)) = (self.turn.hold(), self.folders(gpu)) else { return };
+        let (Some(_hold), Ok(folders)) = (self.turn.hold(), self.folders()) else { return };
         for ShapeCounters { counters, shapes } in &unknown {
-            let runner = folders.runner(ncu, self.phase, "early-");
-            passes::find(runner, gpu, counters, kernels * shapes.len());
+            let runner = Runner { prefix: "early-", ..folders.runner(ncu, self.phase) };
+            passes::find(runner, self.tools, counters, kernels * shapes.len());
         }
     }
 
     /// Starts workers with an open device: the ones that check, time and confirm kernels, and one under ncu for each group
-    /// of counters on each GPU and for the deep profile on the first; fewer on GPUs with little memory. Nothing is
-    /// started if another run measures on a GPU. The GPUs are held until everything has loaded.
+    /// of counters and for the deep profile; fewer on a GPU with little memory. Nothing is started if another run measures
+    /// on the GPU. It is held until everything has loaded.
     pub(super) fn start_over_kernels(&self) {
         let kernels = self.variants(is_kernel);
         let most = usize::try_from(self.tools.device.memory / SHARE / CONTEXT_BYTES).unwrap_or(usize::MAX);
@@ -77,13 +76,11 @@ impl PrestartedProcesses<'_> {
             self.open_device(0);
         }
         if let Ok(ncu) = &self.tools.ncu {
-            for gpu in self.tools.gpus() {
-                for (number, (group, selection)) in sessions.iter().enumerate() {
-                    // Groups of different shapes share a name, and each session waits on a separate pipe.
-                    let stem = format!("launched-{number}-{}", group.name);
-                    let wanted = (&group.metrics[..], ProfileDetail::Counters, selection);
-                    let _ = self.start_over_worker(ncu, gpu, &stem, wanted, &Preload::Device);
-                }
+            for (number, (group, selection)) in sessions.iter().enumerate() {
+                // Groups of different shapes share a name, and each session waits on a separate pipe.
+                let stem = format!("launched-{number}-{}", group.name);
+                let wanted = (&group.metrics[..], ProfileDetail::Counters, selection);
+                let _ = self.start_over_worker(ncu, &stem, wanted, &Preload::Device);
             }
             if left > workers {
                 self.start_deep_profile(ncu, &kernels);
@@ -116,7 +113,7 @@ impl PrestartedProcesses<'_> {
             &cases(kernels.iter().copied(), std::slice::from_ref(&self.phase.objective.shape)),
         );
         let wanted = (&metrics[..], detail, &selection);
-        let _ = self.start_over_worker(ncu, self.tools.timing_gpu(), EARLY_STEM, wanted, &Preload::Device);
+        let _ = self.start_over_worker(ncu, EARLY_STEM, wanted, &Preload::Device);
     }
 
     /// Starts ncu over functions if some are in Python, for each group of their counters; for fewer if cores are few.
@@ -128,7 +125,7 @@ impl PrestartedProcesses<'_> {
         for (number, (group, selection)) in sessions.iter().take(most).enumerate() {
             let stem = format!("called-{number}-{}", group.name);
             let wanted = (&group.metrics[..], ProfileDetail::Counters, selection);
-            let _ = self.start_over_worker(ncu, self.tools.timing_gpu(), &stem, wanted, &preload);
+            let _ = self.start_over_worker(ncu, &stem, wanted, &preload);
         }
     }
 
@@ -139,59 +136,51 @@ impl PrestartedProcesses<'_> {
         let [group] = &self.groups(ncu, &counted, self.phase.profile.shapes.len())[..] else { return };
         let is_baseline = |id: &VariantId| self.plan.baselines().any(|baseline| &baseline.id == id);
         let commands = self.plan.commands().filter(|(id, _)| is_baseline(id)).take(MOST_SESSIONS);
-        // Same distribution over GPUs as in profiling.
-        let gpus: Vec<RunGpu<'_>> = self.tools.gpus().collect();
-        for ((variant, plan), gpu) in commands.zip(gpus.into_iter().cycle()) {
-            let _ = self.start_over_command(ncu, gpu, (variant, plan), &group.metrics);
+        for (variant, plan) in commands {
+            let _ = self.start_over_command(ncu, (variant, plan), &group.metrics);
         }
     }
 
     fn start_over_command(
         &self,
         ncu: &Ncu,
-        gpu: RunGpu<'_>,
         (variant, plan): (&VariantId, &CommandPlan),
         metrics: &[String],
     ) -> io::Result<()> {
         let stem = targets::file_name(variant);
         let pipe = RequestPipe::make(&self.folder.join("logs").join(format!("{stem}.waiting.json")))?;
-        let mut target = external::command(plan, pipe.path()).ok_or(io::ErrorKind::InvalidInput)?;
-        if let Some(name) = gpu.name() {
-            target.env(VISIBLE_GPUS, &name.0);
-        }
+        let target = external::command(plan, pipe.path()).ok_or(io::ErrorKind::InvalidInput)?;
         let selection = targets::launches_of(plan, &cases(std::iter::once(variant), &self.phase.profile.shapes));
         let wanted = (metrics, ProfileDetail::Counters, &selection);
-        self.start(ncu, gpu, (&stem, wanted), (&target, Processes::All), pipe)
+        self.start(ncu, (&stem, wanted), (&target, Processes::All), pipe)
     }
 
     fn start_over_worker(
         &self,
         ncu: &Ncu,
-        gpu: RunGpu<'_>,
         stem: &str,
         wanted: (&[String], ProfileDetail, &LaunchSelection),
         preload: &Preload,
     ) -> io::Result<()> {
-        let place = self.folder.join("logs").join(format!("{}{stem}", gpu.prefix()));
+        let place = self.folder.join("logs").join(stem);
         let about = place.with_extension("preload.json");
         std::fs::write(&about, serde_json::to_vec(preload)?)?;
         let pipe = RequestPipe::make(&place.with_extension("json"))?;
-        let mut target = gpu.worker().command();
+        let mut target = self.tools.worker.command();
         target.arg("--preload").arg(&about).arg(pipe.path());
-        self.start(ncu, gpu, (stem, wanted), (&target, Processes::Application), pipe)
+        self.start(ncu, (stem, wanted), (&target, Processes::Application), pipe)
     }
 
     /// Starts ncu over a program that receives its job through the pipe.
     fn start(
         &self,
         ncu: &Ncu,
-        gpu: RunGpu<'_>,
         (stem, (metrics, detail, selection)): (&str, (&[String], ProfileDetail, &LaunchSelection)),
         (target, processes): (&Command, Processes),
         pipe: RequestPipe,
     ) -> io::Result<()> {
         let job = Job { stem, metrics, detail, target, selection, processes };
-        self.folders(gpu)?.runner(ncu, self.phase, &gpu.prefix()).prestart(&self.sessions, &job, pipe)
+        self.folders()?.runner(ncu, self.phase).prestart(&self.sessions, &job, pipe)
     }
 
     /// The counters of kernels and functions.
@@ -226,11 +215,11 @@ impl PrestartedProcesses<'_> {
         self.plan.variants.iter().filter(|variant| is_such(&variant.method)).map(|variant| &variant.id).collect()
     }
 
-    fn folders(&self, gpu: RunGpu<'_>) -> io::Result<ProfilingFolders> {
+    fn folders(&self) -> io::Result<ProfilingFolders> {
         Ok(ProfilingFolders {
             reports: self.folder.join("reports"),
             logs: self.folder.join("logs"),
-            scratch: scratch_folder(gpu.device().uuid.as_deref())?,
+            scratch: scratch_folder(self.tools.device.uuid.as_deref())?,
         })
     }
 }

@@ -28,7 +28,7 @@ fn waiting(compute_mode: ComputeMode) -> usize {
     let plan = unroll(&phase).unwrap();
     let mut tools = tools(place.path(), WorkerCommand::new("false".into(), Vec::new()));
     tools.device.compute_mode = compute_mode;
-    let turn = GpuTurn::of(std::iter::empty(), GpuWait::Endless, &NoProgress);
+    let turn = GpuTurn::at(place.path().join("gpu.lock"), "H200", GpuWait::Endless, &NoProgress);
     let early = PrestartedProcesses::new((&phase, &plan, &tools), &turn, &NoProgress, place.path());
     early.load_programs(|_| true).unwrap();
     let confirmed = place.path().join("logs/confirmation-1/other");

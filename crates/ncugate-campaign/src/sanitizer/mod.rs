@@ -175,7 +175,7 @@ impl SanitizerJob<'_> {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(io("remove a log")(error)),
             Ok(()) | Err(_) => {}
         }
-        let worker = self.tools.timing_gpu().worker().command();
+        let worker = self.tools.worker.command();
         let mut command = Command::new(&sanitizer.path);
         command.args(["--tool", tool.as_str(), "--print-limit", MOST_REPORTS, "--show-backtrace", "device"]);
         if tool == SanitizerTool::Memcheck {

@@ -2,10 +2,10 @@
 
 use crate::Tools;
 use ncugate_cuda::build::code_hash;
-use ncugate_judge::{TargetGpu, static_facts};
+use ncugate_judge::{TargetGpu, not_built, static_facts};
 use ncugate_model::expr::{Expr, Names, Value};
 use ncugate_model::metric::Catalogue;
-use ncugate_model::{BuildOutcome, BuildRecord, Cell, VariantId};
+use ncugate_model::{BuildRecord, Cell, VariantId};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::Plan;
 use std::collections::BTreeMap;
@@ -56,7 +56,7 @@ impl StaticFacts {
 
     /// Why a variant is not launched: it was not built, or a condition on its resources fails or cannot be evaluated.
     pub fn refused(&self, build: &BuildRecord, require: &[Expr], plan: &Plan) -> Option<String> {
-        if let Some(reason) = unbuilt(build) {
+        if let Some(reason) = not_built(&build.outcome) {
             return Some(reason);
         }
         let variant = plan.variants.iter().find(|variant| variant.id == build.variant)?;
@@ -70,16 +70,5 @@ impl StaticFacts {
             Ok(false) => Some(format!("fails `{condition}`")),
             Err(e) => Some(format!("cannot evaluate `{condition}`: {}", e.reason())),
         })
-    }
-}
-
-/// Why a build cannot be launched; `None` if it can.
-fn unbuilt(build: &BuildRecord) -> Option<String> {
-    match &build.outcome {
-        BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => None,
-        BuildOutcome::Failed { message } => {
-            Some(format!("does not build: {}", message.lines().next().unwrap_or_default()))
-        }
-        BuildOutcome::Refused { reasons, .. } => Some(format!("cannot be launched: {}", reasons.join("; "))),
     }
 }

@@ -36,7 +36,7 @@ pub struct ResumedRun {
 /// The newest unfinished run of `phase` under `profiles` with the same inputs as the run that `manifest` starts.
 pub fn unfinished(profiles: &Path, manifest: &Manifest, phase: &Phase, plan: &Plan) -> Continuation {
     let mut refused = Continuation::None;
-    for (folder, run) in newest_first(profiles, manifest) {
+    for (folder, run) in newest_first(profiles, manifest, |state| state != RunState::Complete) {
         let differs = run.map_or_else(Some, |run| difference(&run, manifest, phase, plan));
         let reason = match differs {
             None => match owned(&folder, manifest.started) {
@@ -51,6 +51,15 @@ pub fn unfinished(profiles: &Path, manifest: &Manifest, phase: &Phase, plan: &Pl
         }
     }
     refused
+}
+
+/// The newest complete and sealed run of `phase` under `profiles` with the same inputs as the run that `manifest` starts.
+pub fn complete(profiles: &Path, manifest: &Manifest, phase: &Phase, plan: &Plan) -> Option<PathBuf> {
+    let mut runs = newest_first(profiles, manifest, |state| state == RunState::Complete);
+    runs.find_map(|(folder, run)| {
+        let is_same = |run: &Run| run.is_sealed() && difference(run, manifest, phase, plan).is_none();
+        run.ok().filter(is_same).map(|_| folder)
+    })
 }
 
 /// Locks the run and reads it again. `None` if its writer has finished it in the meantime.
@@ -74,23 +83,27 @@ fn record_count(run: &Run) -> usize {
     run.checks.len() + run.latencies.len() + profiles
 }
 
-/// Unfinished runs, newest first, or the reason why one cannot be read.
-fn newest_first(profiles: &Path, manifest: &Manifest) -> impl Iterator<Item = (PathBuf, Result<Run, String>)> {
+/// Runs in such a state, newest first, or the reason why one cannot be read.
+fn newest_first(
+    profiles: &Path,
+    manifest: &Manifest,
+    is_wanted: impl Fn(RunState) -> bool,
+) -> impl Iterator<Item = (PathBuf, Result<Run, String>)> {
     let entries = std::fs::read_dir(profiles.join(&manifest.phase)).into_iter().flatten().filter_map(Result::ok);
     let mut folders: Vec<PathBuf> = entries.map(|e| e.path()).filter(|p| p.join("manifest.json").is_file()).collect();
     folders.sort();
-    let is_unfinished = |folder: &Path, manifest: &Manifest| {
+    let is_one = move |folder: &Path, manifest: &Manifest| {
         folder.file_name().is_some_and(|name| name == manifest.run.as_str())
             && !manifest.redacted
-            && manifest.state != RunState::Complete
+            && is_wanted(manifest.state)
     };
     folders.into_iter().rev().filter_map(move |folder| {
         let run = Run::load(&folder).map_err(|error| error.to_string());
-        let unfinished = match &run {
-            Ok(run) => is_unfinished(&folder, &run.manifest),
-            Err(_) => Run::manifest(&folder).is_ok_and(|manifest| is_unfinished(&folder, &manifest)),
+        let is_wanted = match &run {
+            Ok(run) => is_one(&folder, &run.manifest),
+            Err(_) => Run::manifest(&folder).is_ok_and(|manifest| is_one(&folder, &manifest)),
         };
-        unfinished.then_some((folder, run))
+        is_wanted.then_some((folder, run))
     })
 }
 

@@ -28,7 +28,7 @@ mod search_journal;
 mod settings;
 mod source_text;
 
-pub use continuation::{Continuation, ResumedRun, unfinished};
+pub use continuation::{Continuation, ResumedRun, complete, unfinished};
 pub use coverage::lacks;
 pub use folder::new_folder;
 use inputs::changed_between;

@@ -3,7 +3,7 @@
 use super::journal::{self, Journal};
 use super::ledger::Ledger;
 use super::records::{checks, confirmations, deep_profiles, latencies, latest, profiles, sanitizer};
-use super::{Machine, Manifest, RunState, RunVerdict, StoreError, folder, inputs, seal};
+use super::{Manifest, RunState, RunVerdict, StoreError, folder, inputs, seal};
 use jiff::Timestamp;
 use ncugate_model::disk::{FileLock, open};
 use ncugate_model::number::text;
@@ -333,12 +333,6 @@ impl RunWriter {
         let short = |text: &str| text::clip(text, text::LABEL);
         let named = software.iter().take(MOST_SOFTWARE).map(|(name, version)| (short(name), short(version)));
         self.manifest.software.insert(variant.0.to_string(), named.collect());
-        self.save_manifest()
-    }
-
-    /// Stores which additional GPUs run checks and profiles.
-    pub fn measured_also_on(&mut self, others: &[Machine]) -> Result<(), StoreError> {
-        self.manifest.others = others.to_vec();
         self.save_manifest()
     }
 

@@ -222,7 +222,7 @@ fn the_best_of_a_glob_is_asked_of_any_before_anything_runs() {
             &none(),
             &Context::assuming_latencies(None, TODAY),
         );
-        told.judged[0].verdict
+        told.groups[0].judged[0].verdict
     };
     assert_eq!((of(64.0), of(65.0)), (PASS, FAIL));
 }
@@ -290,8 +290,9 @@ type Named<'a, T> = Vec<(&'a str, T)>;
 
 /// Judged gates with their verdicts, and the others with the reason.
 fn shown(told: &StaticCheck) -> (Named<'_, Verdict>, Named<'_, &str>) {
-    let judged = told.judged.iter().map(|g| (g.name.as_str(), g.verdict));
-    let unjudged = told.unjudged.iter().map(|g| (g.name.as_str(), g.reason.as_str()));
+    let own = &told.groups[0];
+    let judged = own.judged.iter().map(|g| (g.name.as_str(), g.verdict));
+    let unjudged = own.unjudged.iter().map(|g| (g.name.as_str(), g.reason.as_str()));
     (judged.collect(), unjudged.collect())
 }
 
@@ -346,10 +347,10 @@ fn theoretical_occupancy_fails_gates_on_more_and_passes_none() {
     let found = told(&fixture);
     assert_eq!(shown(&found).0, [("more", FAIL), ("warps", FAIL), ("eligible", FAIL)]);
     assert_eq!(shown(&found).1, ["less", "most", "both"].map(|name| (name, "measured on a GPU")));
-    let more = &found.judged[0];
+    let more = &found.groups[0].judged[0];
     assert_eq!(more.require.text(), "achieved_occupancy >= 50");
     assert!(more.reason.contains("theoretical_occupancy") && more.reason.contains("16.7"), "{}", more.reason);
-    assert!(found.groups[0].impossible.as_ref().is_some_and(|why| why.contains("16.7")), "{:?}", found.groups[0]);
+    assert!(found.groups[1].impossible.as_ref().is_some_and(|why| why.contains("16.7")), "{:?}", found.groups[1]);
     assert_eq!(found.verdict(), FAIL);
     // one candidate can reach all limits, and at 20 % none can reach 50 % and 2.7 warps together
     fixture.set("theoretical_occupancy", |v, _| if v == 2 { 50.0 } else { 16.7 });
@@ -414,7 +415,7 @@ fn jointly_impossible_gates_are_reported_with_the_arithmetic() {
         static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &refused, &context)
     };
     let apart = told(&mut fixture, |v| if v < 2 { 2.0 } else { 8.0 }, &[]);
-    assert!(apart.judged.iter().all(|gate| gate.verdict == PASS), "each can be held by somebody");
+    assert!(apart.groups[0].judged.iter().all(|gate| gate.verdict == PASS), "each can be held by somebody");
     let said = apart.impossible.unwrap();
     let arithmetic =
         "of 4 candidates, 2 can pass 'lean' (registers <= 64), 2 can pass 'full' (blocks_per_sm >= 4 blocks), 4 can";

@@ -5,6 +5,7 @@ use crate::concurrent::{folders, manifest};
 use crate::live::{latencies, machine_that_counts};
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 type Variables = Vec<(&'static str, String)>;
@@ -38,36 +39,63 @@ fn outcomes(place: &Place) -> BTreeSet<String> {
     found
 }
 
+/// Hashes of the GPUs that measured the shards of a run, in order.
+fn shards(folder: &Path) -> Vec<String> {
+    let merged = manifest(folder)["merged"].as_array().cloned().unwrap_or_default();
+    merged.iter().map(|shard| shard["machine"]["gpu"].as_str().unwrap().to_owned()).collect()
+}
+
 #[test]
-fn every_gpu_checks_and_counts_and_one_times() {
+fn every_gpu_measures_a_shard_and_the_first_confirms() {
     let (alone, variables) = machine(1);
     let undisturbed = run(&alone, &variables, &[]);
     let (place, variables) = machine(4);
     let finished = run(&place, &variables, &["--gpus", "0,2"]);
     assert_eq!((finished.status, undisturbed.status), (Some(0), Some(0)), "{finished:?} {undisturbed:?}");
     assert_eq!(outcomes(&place), outcomes(&alone));
-    let folder = folders(&place).remove(0);
-    assert_eq!(manifest(&folder)["state"], "complete");
+    let [folder] = &folders(&place)[..] else { panic!("{:?}", folders(&place)) };
+    assert_eq!(manifest(folder)["state"], "complete");
     // the manifest has only hashes of both UUIDs
     let said = fs::read_to_string(folder.join("manifest.json")).unwrap();
-    let hash = |machine: &serde_json::Value| machine["gpu"].as_str().unwrap().to_owned();
-    let (home, other) = (hash(&manifest(&folder)["fingerprint"]["machine"]), hash(&manifest(&folder)["others"][0]));
-    assert!(home != other && other.len() == 16 && !said.contains("GPU-0"), "{said}");
+    let home = manifest(folder)["fingerprint"]["machine"]["gpu"].as_str().unwrap().to_owned();
+    let measured = shards(folder);
+    assert!(measured.len() == 2 && measured[0] == home && measured[1] != home && !said.contains("GPU-0"), "{said}");
     // one ncu and one folder of locks per GPU
     let starts = fs::read_to_string(place.path().join("starts")).unwrap();
     let of = |gpu: &str| -> Vec<&str> { starts.lines().filter(|line| line.contains(gpu)).collect() };
     let scratch = |gpu: &str| of(gpu).iter().map(|line| line.split(' ').nth(3).unwrap()).collect::<BTreeSet<_>>();
     assert_eq!(of(FIRST).len() + of(THIRD).len(), starts.lines().count(), "{starts}");
     assert!(scratch(FIRST).len() == 1 && scratch(THIRD).len() == 1 && scratch(FIRST) != scratch(THIRD), "{starts}");
-    // both at once
-    let time = |line: &&str| line.split(' ').nth(1).unwrap().parse::<u64>().unwrap();
-    let range = |gpu: &str| (of(gpu).iter().map(time).min().unwrap(), of(gpu).iter().map(time).max().unwrap());
-    let ((begin, end), (from, until)) = (range(FIRST), range(THIRD));
-    assert!(begin <= until && from <= end, "{starts}");
-    let checked = |part: &str| fs::read_to_string(folder.join("logs").join(part)).unwrap();
-    assert!(checked("check/worker-0.json").contains("copy_") && checked("gpu2/worker-0.json").contains("copy_"));
-    let page = fs::read_dir(place.path().join("reports/copy")).unwrap().next().unwrap().unwrap().path();
-    assert!(fs::read_to_string(page.join("report.md")).unwrap().contains("Checked and profiled on 2 equal GPUs"));
+}
+
+#[test]
+fn a_shard_that_failed_is_measured_again_and_a_complete_one_is_kept() {
+    let (place, variables) = machine(2);
+    assert_eq!(run(&place, &variables, &["--gpus", "all"]).status, Some(0));
+    let home = shards(&folders(&place)[0]).remove(0);
+    let shards_folder = place.path().join("profiles/copy/shards").join(home);
+    fs::create_dir_all(&shards_folder).unwrap();
+    fs::write(shards_folder.join("2"), "no folder").unwrap();
+    let failed = run(&place, &variables, &["--gpus", "all"]);
+    assert_eq!(failed.status, Some(3), "{failed:?}");
+    assert!(failed.stderr.contains("shard 2/2 on GPU-08080808"), "{}", failed.stderr);
+    let first = fs::read_dir(shards_folder.join("1/copy")).unwrap().next().unwrap().unwrap().file_name();
+    fs::remove_file(shards_folder.join("2")).unwrap();
+    let finished = run(&place, &variables, &["--gpus", "all"]);
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    let runs = folders(&place);
+    assert_eq!(runs.len(), 2, "{runs:?}");
+    let last = runs.iter().find(|run| manifest(run)["merged"][0]["run"] == first.to_str().unwrap());
+    assert!(last.is_some(), "{first:?}");
+}
+
+#[test]
+fn what_cannot_be_split_is_measured_on_the_first_gpu() {
+    let (place, variables) = machine(2);
+    let part = run(&place, &variables, &["--gpus", "all", "--filter", "copy_a"]);
+    assert!(part.stderr.contains("measuring on the first of 2 GPUs: a part of a phase is not split"), "{part:?}");
+    let starts = fs::read_to_string(place.path().join("starts")).unwrap();
+    assert!(!starts.is_empty() && starts.lines().all(|line| line.contains(FIRST)), "{starts}");
 }
 
 #[test]
@@ -120,15 +148,15 @@ fn each_gpu_model_that_a_phase_names_has_its_own_run_and_verdict() {
     named(r#"["Double", "Other"]"#);
     let finished = run(&place, &variables, &["--gpus", "all"]);
     assert_eq!(finished.status, Some(0), "{finished:?}");
-    let mut kinds: Vec<(String, bool)> = folders(&place)
+    let mut kinds: Vec<(String, usize)> = folders(&place)
         .iter()
         .map(|folder| {
             let gpu = manifest(folder)["fingerprint"]["gpu"]["name"].as_str().unwrap().to_owned();
-            (gpu, folder.join("logs/gpu2").exists())
+            (gpu, shards(folder).len())
         })
         .collect();
     kinds.sort();
-    assert_eq!(kinds, [("Double".to_owned(), true), ("Other".to_owned(), false)], "{finished:?}");
+    assert_eq!(kinds, [("Double".to_owned(), 2), ("Other".to_owned(), 0)], "{finished:?}");
     for kind in ["Double", "Other"] {
         assert!(finished.stdout.contains(&format!("{:<12} on {kind}\n", "pass")), "{finished:?}");
     }
@@ -153,7 +181,7 @@ fn every_phase_of_a_run_has_all_its_gpus() {
     assert_eq!(finished.status, Some(0), "{finished:?}");
     for phase in ["copy", "second"] {
         let runs = place.path().join("profiles").join(phase);
-        let logs = fs::read_dir(runs).unwrap().next().unwrap().unwrap().path().join("logs");
-        assert!(logs.join("gpu2/worker-0.json").exists(), "{}", logs.display());
+        let folder = fs::read_dir(runs).unwrap().next().unwrap().unwrap().path();
+        assert_eq!(shards(&folder).len(), 2, "{}", folder.display());
     }
 }
