@@ -15,7 +15,7 @@ use jiff::civil::Date;
 use ncugate_model::number::{counted, short};
 use ncugate_model::{Law, Level, NanRule, OnInconclusive, Role, Scope, ShapeName, Verdict, glob};
 use ncugate_phase::config::{
-    BASE, BoundOf, Gate, Init, Laws, OwnBound, Phase, RowOrder, Suppression, Workload, WorkloadReference,
+    BASE, BoundOf, Gate, Init, Laws, OwnBound, Phase, RowOrder, Shape, Suppression, Workload, WorkloadReference,
 };
 use ncugate_phase::plan::{Plan, Variant};
 
@@ -346,7 +346,7 @@ mod tests {
         let said = narrowed("S < 4096", "S > 0").unwrap_or_default();
         assert!(said.contains("THREADS=64 at wide and 1 more pair"), "{said}");
         for (now, then) in [("S > 0", "S < 4096"), ("S < 4096", "S < 4096")] {
-            assert_eq!(narrowed(now, then), None, "{now}, {then}");
+            assert!(!narrowed(now, then).unwrap_or_default().contains("excludes"), "{now}, {then}");
         }
     }
 
