@@ -260,7 +260,7 @@ impl<'a> EvalContext<'a> {
             return Some(Doubt::Duration(reason));
         }
         match Catalogue::embedded().source(metric)? {
-            MetricSource::Latency | MetricSource::Energy => self.doubt(variant, shape).map(Doubt::Latency),
+            MetricSource::Latency => self.doubt(variant, shape).map(Doubt::Latency),
             MetricSource::Ncu if !is_fact(metric) => self.contradiction(variant, shape).map(Doubt::Counters),
             MetricSource::Ncu
             | MetricSource::Build

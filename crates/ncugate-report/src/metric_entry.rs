@@ -65,7 +65,6 @@ fn of_catalogue(catalogue: &Catalogue, metric: &LogicalMetric) -> MetricEntry {
         None => format!("on {}", listed(&lacking)),
     });
     let judged = match metric.kind {
-        _ if metric.source == MetricSource::Energy => "only if all windows agree",
         MetricKind::Deterministic => "exactly: it is equal for equal code and launch",
         MetricKind::Counter => "as counted, within its spread",
         MetricKind::Timing => "by the interval of its samples",
@@ -279,9 +278,8 @@ mod tests {
     }
 
     /// Sections of the page: sources of a metric, and their titles.
-    const SECTIONS: [(MetricSource, &str); 7] = [
+    const SECTIONS: [(MetricSource, &str); 6] = [
         (MetricSource::Latency, "Timing without a profiler"),
-        (MetricSource::Energy, "NVML"),
         (MetricSource::Check, "Correctness cases"),
         (MetricSource::Build, "Cubin"),
         (MetricSource::Launch, "Launch"),

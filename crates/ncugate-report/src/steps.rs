@@ -123,7 +123,7 @@ fn is_of_launches(metric: &str) -> bool {
     use ncugate_model::metric::MetricSource as Source;
     match Catalogue::embedded().source(metric) {
         Some(Source::Build | Source::Launch | Source::Occupancy | Source::Ncu) => true,
-        Some(Source::Latency | Source::Energy | Source::Check) | None => false,
+        Some(Source::Latency | Source::Check) | None => false,
     }
 }
 

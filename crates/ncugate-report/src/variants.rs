@@ -1,6 +1,5 @@
 //! Variants as rows.
 
-use super::energy_row::EnergyRow;
 use super::inputs::{ReportInputs, RunSource};
 use super::model::{Measure, MetricColumn};
 use super::ncu_advice::advice;
@@ -311,7 +310,6 @@ fn values(
         values: metrics.iter().map(measure).collect(),
         samples: inputs.quantities.samples(&variant.id, shape).map_or_else(Vec::new, |s| s.to_vec()),
         audit: index.audits.at(&variant.id, shape),
-        energy: EnergyRow::at(inputs.quantities, &variant.id, shape),
         clocks: index.clocks.get(&(index.measured_as(&variant.id), shape)).cloned(),
         witness: index.results.get(&variant.id).and_then(|result| result.durations.get(shape)).copied(),
     }

@@ -56,10 +56,6 @@ pub fn quantities(measured: &TableInputs<'_>, metrics: &[String]) -> Quantities 
         if let Some(Ok(samples)) = source.samples(variant, shape) {
             table.set_samples(at, samples.into());
         }
-        if let Some(LatencyOutcome::Timed { energy: Some(energy), .. }) = source.index.latency(&variant.id, &shape.name)
-        {
-            table.set_energy(at, Arc::new(energy.clone()));
-        }
         let build = source.index.builds.get(&variant.id);
         if let Some(reason) = build.and_then(|build| build.outcome.left_out_at(&shape.name)) {
             table.leave_out(at, &reason.into());
@@ -208,7 +204,6 @@ impl<'a> ColumnSource<'a> {
     fn column(&self, metric: &str) -> MetricCells {
         match Catalogue::embedded().derivation(metric) {
             Some(Derivation::Latency(latency)) => self.by_row(|variant, shape| self.timed(latency, variant, shape)),
-            Some(Derivation::Energy) => self.energy(),
             Some(Derivation::Check(fact)) => self.by_row(|variant, shape| self.checked(fact, variant, shape)),
             Some(Derivation::Build(fact)) => self.launchable(metric, StaticFact::Build(fact)),
             Some(Derivation::Launch(fact)) => self.launchable(metric, StaticFact::Launch(fact)),
@@ -359,30 +354,6 @@ impl<'a> ColumnSource<'a> {
             (Ok(us), LatencyForm::Time) => Cell::finite(us),
             (Ok(us), LatencyForm::Throughput) => self.tflops(shape, us),
         }
-    }
-
-    /// The median energy of a launch over windows, each of which is a repeat.
-    fn energy(&self) -> MetricCells {
-        let mut column = MetricCells::default();
-        for Row { variant, shape, .. } in &self.rows {
-            let each = match self.index.latency(&variant.id, &shape.name) {
-                _ if matches!(variant.method, Method::Command(_) | Method::Captured(_)) => {
-                    Err("another program launches its kernels".to_owned())
-                }
-                None => Err(self.why_not_timed(variant, shape)),
-                Some(LatencyOutcome::Timed { energy: Some(energy), .. }) => energy.millijoules(),
-                Some(LatencyOutcome::Timed { energy: None, .. }) => Err("this run did not measure it".to_owned()),
-                Some(LatencyOutcome::Cheats { reason, .. }) => Err(format!("cheats: {reason}")),
-                Some(LatencyOutcome::Wrong { reason, .. } | LatencyOutcome::Failed { reason }) => Err(reason.clone()),
-            };
-            let (cell, repeats) =
-                match each.and_then(|each| Ok((stats::median(&each).map_err(|e| e.to_string())?, each))) {
-                    Ok((median, each)) => (Cell::finite(median), Some(each.into())),
-                    Err(reason) => (missing(&reason), None),
-                };
-            column.push(cell, CellDetails { repeats, ..CellDetails::default() });
-        }
-        column
     }
 
     /// The latency samples of a case, or why they are rejected; `None` if the case was not timed.

@@ -3,7 +3,7 @@
 use super::case::{CaseId, CaseKey};
 use super::schema::wide;
 use indexmap::IndexMap;
-use ncugate_model::{Cell, EnergyOutcome, ShapeName, Throttle, VariantId};
+use ncugate_model::{Cell, ShapeName, Throttle, VariantId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -20,7 +20,6 @@ struct RowFacts {
     samples: Option<Arc<[f64]>>,
     sampling: Option<Sampling>,
     left_out: Option<Arc<str>>,
-    energy: Option<Arc<EnergyOutcome>>,
     /// Names of the kernels that an evaluation launches, in order, if known.
     launches: Option<Arc<[Arc<str>]>>,
 }
@@ -285,18 +284,6 @@ impl Quantities {
         if let Some((_, facts)) = self.rows.get_index_mut(row) {
             facts.samples = Some(samples);
         }
-    }
-
-    /// Sets the measurement of a row's energy.
-    pub(super) fn set_energy(&mut self, row: usize, energy: Arc<EnergyOutcome>) {
-        if let Some((_, facts)) = self.rows.get_index_mut(row) {
-            facts.energy = Some(energy);
-        }
-    }
-
-    /// The measurement of a row's energy, if it was asked for.
-    pub fn energy_at(&self, row: usize) -> Option<&EnergyOutcome> {
-        self.rows.get_index(row)?.1.energy.as_deref()
     }
 
     /// Sets the sampling of a row's latency.

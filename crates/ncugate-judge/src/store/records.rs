@@ -142,7 +142,7 @@ mod tests {
     }
 
     fn timed(samples: &[f64]) -> LatencyRecord {
-        latency(LatencyOutcome::Timed { samples: samples.to_vec(), launches: 20, audit: None, gpu: None, energy: None })
+        latency(LatencyOutcome::Timed { samples: samples.to_vec(), launches: 20, audit: None, gpu: None })
     }
 
     fn failed() -> LatencyRecord {

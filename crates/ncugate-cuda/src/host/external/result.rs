@@ -210,6 +210,5 @@ fn latency_outcome(shape: &ShapeName, raw: &[RawLatency]) -> LatencyOutcome {
         launches: latency.launches,
         audit: None,
         gpu: None,
-        energy: None,
     }
 }
