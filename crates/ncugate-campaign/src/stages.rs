@@ -18,12 +18,9 @@ use ncugate_judge::SanitizerVerdict;
 use ncugate_judge::store::{Run, RunState, RunWriter};
 use ncugate_model::VariantId;
 use ncugate_model::compiler_warnings;
-use ncugate_model::metric::id;
 use ncugate_model::process;
 use ncugate_model::{BuildOutcome, BuildRecord, BuiltKernel};
-use ncugate_model::{
-    CheckRecord, LatencyOutcome, LatencyRecord, SanitizerOutcome, SanitizerRecord, unsound_samples,
-};
+use ncugate_model::{CheckRecord, LatencyOutcome, LatencyRecord, SanitizerOutcome, SanitizerRecord, unsound_samples};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::{KernelCode, Method, Plan};
 use std::collections::{BTreeMap, BTreeSet};

@@ -13,7 +13,7 @@ use super::step_bounds::StepBounds;
 use crate::frame::MetricCells;
 use ncugate_model::Verdict;
 use ncugate_model::expr::{Comparison, Owner, Quantity, Reference, Value};
-use ncugate_model::metric::{Catalogue, LogicalMetric, MetricSource};
+use ncugate_model::metric::{Catalogue, LogicalMetric};
 use ncugate_phase::config::Gate;
 use rayon::prelude::*;
 

@@ -361,9 +361,8 @@ pub fn dtype(phase: &Phase, shape: &Shape) -> Option<Value> {
 
 /// The value of a cell, or the reason for its absence.
 pub fn finite(cell: &Cell) -> Result<f64, Arc<str>> {
-    match cell {
-        Cell::Value(value) if value.is_finite() => Ok(*value),
-        Cell::Value(value) => Err(format!("measured as {value}").into()),
-        Cell::Missing(reason) => Err(reason.clone()),
+    match cell.known() {
+        Ok(value) if !value.is_finite() => Err(format!("measured as {value}").into()),
+        known => known.map_err(Arc::clone),
     }
 }

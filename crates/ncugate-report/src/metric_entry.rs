@@ -1,8 +1,6 @@
 //! The meaning of a metric: from the catalogue, or from the parts of its name in Nsight Compute.
 
-use ncugate_model::metric::{
-    Catalogue, Combination, Formula, LogicalMetric, MetricError, MetricKind, MetricSource, known_chips,
-};
+use ncugate_model::metric::{Catalogue, Combination, Formula, LogicalMetric, MetricError, MetricKind, known_chips};
 use ncugate_model::{Better, ComputeCapability, is_ncu_metric};
 use serde::Serialize;
 use std::fmt::Write;
@@ -254,6 +252,7 @@ pub fn metric_text(entry: &MetricEntry) -> String {
 mod tests {
     use super::*;
     use ncu_rep::Report;
+    use ncugate_model::metric::MetricSource;
     use std::collections::{BTreeMap, BTreeSet};
 
     #[test]

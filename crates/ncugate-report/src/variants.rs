@@ -11,8 +11,8 @@ use super::{steps, text};
 use crate::explain::NcuObservations;
 use ncugate_judge::{CapturedVariant, Case, Correctness, GateResult, VariantResult};
 use ncugate_model::{
-    BuildOutcome, BuildRecord, Cell, CheckOutcome, CheckRecord, CleanText, Level, Resources, ShapeName, Tolerance,
-    VariantId, Verdict,
+    BuildOutcome, BuildRecord, CheckOutcome, CheckRecord, CleanText, Level, Resources, ShapeName, Tolerance, VariantId,
+    Verdict,
 };
 use ncugate_phase::plan::{KernelCode, Method, Variant, VariantRole};
 use std::collections::HashMap;
@@ -300,10 +300,7 @@ fn values(
         Method::Kernel(plan) => CleanText::whole(&plan.program(shape).map_or_else(String::new, steps::program_text)),
         Method::Function(_) | Method::Command(_) | Method::Captured(_) => CleanText::default(),
     };
-    let measure = |metric: &MetricColumn| match inputs.quantities.read(&variant.id, shape, &metric.name) {
-        Cell::Value(value) => Measure::Number(Number::new(value)),
-        Cell::Missing(reason) => Measure::Missing((&*reason).into()),
-    };
+    let measure = |metric: &MetricColumn| Measure::from(&inputs.quantities.read(&variant.id, shape, &metric.name));
     ShapeValues {
         launch,
         steps: steps::rows(inputs, variant, shape, metrics),

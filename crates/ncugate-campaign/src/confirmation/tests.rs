@@ -106,12 +106,7 @@ impl NoisyRun {
         let part = |record: &LatencyRecord, at: usize| match &record.outcome {
             LatencyOutcome::Timed { samples, launches, audit, gpu } => {
                 let (samples, launches) = (samples.chunks(samples.len() / 5).nth(at).unwrap().to_vec(), *launches);
-                let outcome = LatencyOutcome::Timed {
-                    samples,
-                    launches,
-                    audit: audit.clone(),
-                    gpu: gpu.clone(),
-                };
+                let outcome = LatencyOutcome::Timed { samples, launches, audit: audit.clone(), gpu: gpu.clone() };
                 LatencyRecord { outcome, ..record.clone() }
             }
             _ => record.clone(),
@@ -285,17 +280,13 @@ fn rounds_are_split_over_processes_as_equally_as_can_be() {
 
 #[test]
 fn a_case_keeps_which_process_took_each_sample() {
-    let timed =
-        |us, n| LatencyOutcome::Timed { samples: vec![us; n], launches: 7, audit: None, gpu: None };
+    let timed = |us, n| LatencyOutcome::Timed { samples: vec![us; n], launches: 7, audit: None, gpu: None };
     let case = (id("a"), ShapeName("only".into()));
     let first = grown(None, &case, vec![timed(1.0, 3), timed(2.0, 2)]);
     let record = grown(Some(first), &case, vec![timed(3.0, 4)]);
     assert_eq!((record.looks, record.processes), (2, vec![3, 2, 4]));
     let expected: Vec<f64> = [[1.0; 3].as_slice(), &[2.0; 2], &[3.0; 4]].concat();
-    assert_eq!(
-        record.timed.outcome,
-        LatencyOutcome::Timed { samples: expected, launches: 7, audit: None, gpu: None }
-    );
+    assert_eq!(record.timed.outcome, LatencyOutcome::Timed { samples: expected, launches: 7, audit: None, gpu: None });
 }
 
 /// A command that logs to `starts` when it has loaded and when it gets its request.

@@ -20,7 +20,6 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ffi::{CString, c_void};
-use std::ops::ControlFlow;
 use std::path::Path;
 
 /// The CUDA version and the compute capability that introduced tensor maps.

@@ -17,7 +17,6 @@ use ncugate_phase::plan::ShapeProgram;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// The job of a worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

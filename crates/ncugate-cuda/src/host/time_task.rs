@@ -12,7 +12,6 @@ use crate::time::{
 };
 use ncugate_model::{LatencyOutcome, LatencyRecord, VariantId};
 use std::ops::ControlFlow;
-use std::time::Duration;
 
 /// Calls of a function before it is captured.
 const WARM_CALLS: u32 = 3;

@@ -289,6 +289,7 @@ impl<'a> ColumnSource<'a> {
             let cell = match cell {
                 Cell::Value(value) => Cell::Value(value + added),
                 Cell::Missing(reason) => Cell::Missing(self.denied(variant, shape, &definition).unwrap_or(reason)),
+                undefined @ Cell::Undefined(_) => undefined,
             };
             // Every repeat of a program has the same fills and copies.
             let repeats = case.ok().and_then(|case| case.repeats.as_ref());

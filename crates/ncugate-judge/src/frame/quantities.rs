@@ -185,13 +185,10 @@ impl Quantities {
         let mut table = self.clone();
         for metric in other.metrics() {
             let is_own = self.columns.contains_key(metric);
-            let cell = |(variant, shape): &CaseId| match self.read(variant, shape, metric) {
-                Cell::Missing(reason) => match other.read(variant, shape, metric) {
-                    found @ Cell::Value(_) => found,
-                    Cell::Missing(_) if is_own => Cell::Missing(reason),
-                    why @ Cell::Missing(_) => why,
-                },
-                value @ Cell::Value(_) => value,
+            let cell = |(variant, shape): &CaseId| {
+                let [own, filled] = [self, other].map(|table| table.read(variant, shape, metric));
+                let stays = own.value().is_some() || is_own && filled.value().is_none();
+                if stays { own } else { filled }
             };
             let column = table.columns.entry(metric.to_owned()).or_default();
             column.cells = self.rows.keys().map(cell).collect();

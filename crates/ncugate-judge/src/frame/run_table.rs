@@ -88,17 +88,13 @@ fn json_cell(value: &AnyValue<'_>) -> serde_json::Value {
 /// its metric.
 fn metric_columns(metric: &str, column: &MetricCells) -> Vec<Column> {
     let cells = column.cells();
-    let reason = |cell: &Cell| match cell {
-        Cell::Value(_) => None,
-        Cell::Missing(reason) => Some(reason.clone()),
-    };
     let mut columns = Vec::new();
     if metric != wide::CORRECT {
         let numbers = cells.iter().map(Cell::value);
         columns.push(Float64Chunked::from_iter_options(metric.into(), numbers).into_column());
     }
     if cells.iter().any(|cell| cell.value().is_none()) {
-        let reasons = cells.iter().map(reason);
+        let reasons = cells.iter().map(|cell| cell.known().err());
         columns.push(StringChunked::from_iter_options(wide::reason(metric).into(), reasons).into_column());
     }
     columns
