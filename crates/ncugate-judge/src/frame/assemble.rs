@@ -7,20 +7,14 @@ use super::required_metrics;
 use super::steps::Misfit;
 use super::transfers::Transfers;
 use crate::store::Run;
-use ncugate_model::Cell;
-use ncugate_model::ComputeCapability;
-use ncugate_model::ShapeName;
-use ncugate_model::Throttle;
-use ncugate_model::VariantId;
 use ncugate_model::digest::sha256;
 use ncugate_model::metric::{
     Catalogue, CheckFact, Combination, Definition, Derivation, LatencyForm, LatencyMetric, most_operations,
 };
-use ncugate_model::number;
-use ncugate_model::stats;
-use ncugate_model::{BuildOutcome, BuildRecord, Resources};
-use ncugate_model::{CheckOutcome, CheckRecord, ConfirmationRecord, LatencyOutcome, LatencyRecord};
-use ncugate_model::{ProfileOutcome, ProfileRecord};
+use ncugate_model::{
+    BuildOutcome, BuildRecord, Cell, CheckOutcome, CheckRecord, ComputeCapability, ConfirmationRecord, LatencyOutcome,
+    LatencyRecord, ProfileOutcome, ProfileRecord, Resources, ShapeName, Throttle, VariantId, number, stats,
+};
 use ncugate_phase::config::{Phase, Shape};
 use ncugate_phase::plan::{KernelLaunch, Method, Plan, ShapeProgram, StepTraffic, Variant};
 use std::collections::HashMap;
@@ -56,8 +50,7 @@ pub fn quantities(measured: &TableInputs<'_>, metrics: &[String]) -> Quantities 
         if let Some(Ok(samples)) = source.samples(variant, shape) {
             table.set_samples(at, samples.into());
         }
-        let build = source.index.builds.get(&variant.id);
-        if let Some(reason) = build.and_then(|build| build.outcome.left_out_at(&shape.name)) {
+        if let Some(reason) = source.index.build(&variant.id).and_then(|build| build.left_out_at(&shape.name)) {
             table.leave_out(at, &reason.into());
         }
     }
@@ -104,8 +97,7 @@ fn throttle(outcome: &LatencyOutcome) -> Option<Arc<[Throttle]>> {
 fn code(index: &RecordIndex<'_>, variant: &Variant, shape: &Shape) -> Option<Arc<str>> {
     let Method::Kernel(kernel) = &variant.method else { return None };
     let program = kernel.program(&shape.name)?;
-    let outcome = &index.builds.get(&variant.id)?.outcome;
-    let BuildOutcome::Built { code_sha256, arch, launch, .. } = outcome else { return None };
+    let BuildOutcome::Built { code_sha256, arch, launch, .. } = index.build(&variant.id)? else { return None };
     let program = program.compiled_as(launch.as_ref());
     let parts = serde_json::to_string(&(code_sha256, arch, program)).ok()?;
     (!code_sha256.is_empty()).then(|| sha256(parts.as_bytes()).into())
@@ -144,6 +136,14 @@ impl<'a> RecordIndex<'a> {
         self.builds.get(variant).and_then(|b| b.shares.as_ref()).unwrap_or(variant)
     }
 
+    fn build(&self, variant: &VariantId) -> Option<&'a BuildOutcome> {
+        self.builds.get(variant).map(|build| &build.outcome)
+    }
+
+    fn profiles_of<'b>(&'b self, variant: &'b Variant, shape: &'b Shape) -> &'b [&'a ProfileRecord] {
+        self.profiles.get(&(self.measured_as(&variant.id), &shape.name)).map(Vec::as_slice).unwrap_or_default()
+    }
+
     fn latency(&self, variant: &VariantId, shape: &ShapeName) -> Option<&LatencyOutcome> {
         self.latencies.get(&(self.measured_as(variant), shape)).map(|r| &r.outcome)
     }
@@ -151,7 +151,7 @@ impl<'a> RecordIndex<'a> {
 
 /// The program of a variant at a shape.
 fn program(index: &RecordIndex<'_>, variant: &Variant, shape: &Shape) -> Result<ShapeProgram, Cell> {
-    let compiled = match index.builds.get(&variant.id).map(|build| &build.outcome) {
+    let compiled = match index.build(&variant.id) {
         Some(BuildOutcome::Built { launch, .. }) => launch.as_ref(),
         _ => None,
     };
@@ -254,7 +254,7 @@ impl<'a> ColumnSource<'a> {
     /// A fact of the machine code that host code launched, by the symbols in its reports. None if a kernel is not its own.
     fn of_launched(&self, variant: &Variant, place: usize, fact: StaticFact) -> Option<Cell> {
         let StaticFact::Build(fact) = fact else { return None };
-        let BuildOutcome::Built { entries, .. } = &self.index.builds.get(&variant.id)?.outcome else { return None };
+        let BuildOutcome::Built { entries, .. } = self.index.build(&variant.id)? else { return None };
         let launched = self.measured.counted.launched(place)?;
         let own = |symbol: &&str| entries.iter().find(|known| known.entry == **symbol).map(|known| known.resources);
         let resources = launched.iter().map(own).collect::<Option<Vec<_>>>()?;
@@ -303,7 +303,7 @@ impl<'a> ColumnSource<'a> {
     /// Why a case that was otherwise profiled or traced has no counters: ncu had no permission, or the counters were
     /// not requested.
     fn denied(&self, variant: &Variant, shape: &Shape, definition: &Definition) -> Option<Arc<str>> {
-        let records = self.index.profiles.get(&(self.index.measured_as(&variant.id), &shape.name))?;
+        let records = self.index.profiles_of(variant, shape);
         let failed = |record: &&ProfileRecord| matches!(record.outcome, ProfileOutcome::Failed { .. });
         let has = |record: &ProfileRecord, name: &str| record.metrics.iter().any(|metric| metric == name);
         let given = |name: &str| records.iter().filter(|record| !failed(record)).any(|record| has(record, name));
@@ -321,7 +321,7 @@ impl<'a> ColumnSource<'a> {
     }
 
     fn resources(&self, variant: &Variant) -> Result<Resources, Cell> {
-        match self.index.builds.get(&variant.id).map(|b| &b.outcome) {
+        match self.index.build(&variant.id) {
             Some(BuildOutcome::Built { resources, .. } | BuildOutcome::Refused { resources: Some(resources), .. }) => {
                 Ok(*resources)
             }
@@ -335,7 +335,7 @@ impl<'a> ColumnSource<'a> {
     /// Resources of one kernel entry. If the variant has one entry or its build was rejected, the resources of the
     /// whole variant.
     fn resources_of(&self, variant: &Variant, entry: &str) -> Result<Resources, Cell> {
-        match self.index.builds.get(&variant.id).map(|b| &b.outcome) {
+        match self.index.build(&variant.id) {
             Some(BuildOutcome::Built { entries, .. }) if !entries.is_empty() => {
                 let own = entries.iter().find(|known| known.entry == entry);
                 own.map(|own| own.resources).ok_or_else(|| missing(&format!("'{entry}' was not built")))
@@ -391,7 +391,7 @@ impl<'a> ColumnSource<'a> {
     }
 
     fn why_not_timed(&self, variant: &Variant, shape: &Shape) -> String {
-        match self.index.builds.get(&variant.id).map(|b| &b.outcome) {
+        match self.index.build(&variant.id) {
             Some(BuildOutcome::Failed { .. }) => "did not build".to_owned(),
             Some(BuildOutcome::Refused { .. }) => "cannot be launched on this chip".to_owned(),
             _ => format!("was not timed at shape '{}'", shape.name),
@@ -437,8 +437,7 @@ impl<'a> ColumnSource<'a> {
     }
 
     fn why_not_profiled(&self, variant: &Variant, shape: &Shape) -> String {
-        let key = (self.index.measured_as(&variant.id), &shape.name);
-        let records = self.index.profiles.get(&key).map(Vec::as_slice).unwrap_or_default();
+        let records = self.index.profiles_of(variant, shape);
         let failure = records.iter().find_map(|r| match &r.outcome {
             ProfileOutcome::Failed { reason } => Some(reason.clone()),
             ProfileOutcome::Profiled { .. } | ProfileOutcome::Traced { .. } => None,
