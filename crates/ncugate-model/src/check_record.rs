@@ -204,6 +204,25 @@ pub enum LatencyOutcome {
     Failed { reason: String },
 }
 
+impl LatencyOutcome {
+    /// The samples, or why there are none.
+    pub fn samples(&self) -> Result<&[f64], String> {
+        match self {
+            Self::Timed { samples, .. } => Ok(samples),
+            Self::Cheats { reason, .. } => Err(format!("cheats: {reason}")),
+            Self::Wrong { reason, .. } | Self::Failed { reason } => Err(reason.clone()),
+        }
+    }
+
+    /// Launches of a sample; 1 without samples.
+    pub const fn launches(&self) -> u32 {
+        match self {
+            Self::Timed { launches, .. } => *launches,
+            Self::Cheats { .. } | Self::Wrong { .. } | Self::Failed { .. } => 1,
+        }
+    }
+}
+
 /// A line of `confirmations.jsonl`: new samples, taken after variants were selected by those of `latencies.jsonl`.
 /// They took no part in the selection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -60,10 +60,7 @@ pub fn quantities(measured: &TableInputs<'_>, metrics: &[String]) -> Quantities 
 /// How a case was timed.
 fn sampling(index: &RecordIndex<'_>, variant: &Variant, shape: &Shape) -> Sampling {
     let outcome = index.latency(&variant.id, &shape.name);
-    let launches = match outcome {
-        Some(LatencyOutcome::Timed { launches, .. }) => *launches,
-        Some(LatencyOutcome::Cheats { .. } | LatencyOutcome::Wrong { .. } | LatencyOutcome::Failed { .. }) | None => 1,
-    };
+    let launches = outcome.map_or(1, LatencyOutcome::launches);
     let key = (index.measured_as(&variant.id), &shape.name);
     let program = match &variant.method {
         Method::Kernel(_) | Method::Function(_) => Program::Kernel,
@@ -74,13 +71,10 @@ fn sampling(index: &RecordIndex<'_>, variant: &Variant, shape: &Shape) -> Sampli
 }
 
 fn fresh(record: &ConfirmationRecord) -> FreshSamples {
-    let (samples, launches) = match &record.timed.outcome {
-        LatencyOutcome::Timed { samples, launches, .. } => (Ok(Arc::from(samples.as_slice())), *launches),
-        LatencyOutcome::Cheats { reason, .. } => (Err(format!("cheats: {reason}").into()), 1),
-        LatencyOutcome::Wrong { reason, .. } | LatencyOutcome::Failed { reason } => (Err(reason.as_str().into()), 1),
-    };
+    let outcome = &record.timed.outcome;
+    let samples = outcome.samples().map(Arc::from).map_err(Arc::from);
     let processes = record.processes.as_slice().into();
-    FreshSamples { samples, launches, processes, throttle: throttle(&record.timed.outcome) }
+    FreshSamples { samples, launches: outcome.launches(), processes, throttle: throttle(outcome) }
 }
 
 /// Throttling in the round of each sample, if every round has it.
@@ -359,18 +353,12 @@ impl<'a> ColumnSource<'a> {
 
     /// The latency samples of a case, or why they are rejected; `None` if the case was not timed.
     fn samples(&self, variant: &Variant, shape: &Shape) -> Option<Result<&[f64], String>> {
-        let samples = match self.index.latency(&variant.id, &shape.name)? {
-            LatencyOutcome::Timed { samples, .. } => samples.as_slice(),
-            LatencyOutcome::Cheats { reason, .. } => return Some(Err(format!("cheats: {reason}"))),
-            LatencyOutcome::Wrong { reason, .. } | LatencyOutcome::Failed { reason } => {
-                return Some(Err(reason.clone()));
-            }
-        };
         let rounds = self.measured.phase.bench.rounds as usize;
-        if samples.len() < rounds {
-            return Some(Err(format!("it was timed in {} of {rounds} rounds", samples.len())));
-        }
-        Some(self.possible(shape, samples).map(|()| samples))
+        let samples = self.index.latency(&variant.id, &shape.name)?.samples();
+        Some(samples.and_then(|samples| match samples.len() < rounds {
+            true => Err(format!("it was timed in {} of {rounds} rounds", samples.len())),
+            false => self.possible(shape, samples).map(|()| samples),
+        }))
     }
 
     /// Rejects samples that are faster than the chip's limits.
