@@ -37,10 +37,8 @@ pub fn doctor(args: &DoctorArgs, out: &mut Output) -> Result<Outcome, CommandErr
         _ => None,
     };
     let cupti = facts.device.is_ok().then(|| campaign::cupti(args.probe));
-    let monitor = uuid.map(|uuid| GpuMonitor::open(&uuid));
-    let nvml = monitor.as_ref().map(|monitor| monitor.as_ref().map_err(Clone::clone).and_then(GpuMonitor::read));
-    let energy = monitor.and_then(Result::ok).map(|monitor| monitor.energy_source());
-    let facts = Facts { trial, cupti, nvml, energy, ..facts };
+    let nvml = uuid.map(|uuid| GpuMonitor::open(&uuid).and_then(|monitor| monitor.read()));
+    let facts = Facts { trial, cupti, nvml, ..facts };
     Ok(if args.format == OutputFormat::Json { write_json(&facts, &mut out.machine())? } else { say(&facts, out)? })
 }
 

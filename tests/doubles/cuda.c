@@ -297,7 +297,7 @@ Result cuFuncSetAttribute(void *function, int attribute, int value) { return OK;
 
 /* ---- kernels ---- */
 
-uint64_t microseconds; /* the double of NVML reads it */
+static uint64_t microseconds;
 
 /* What a double of CUPTI hears of every kernel: its name, grid, block and shared memory, and when it began and ended. */
 void (*doubleLaunched)(const char *name, const unsigned launch[7], uint64_t begun, uint64_t ended);

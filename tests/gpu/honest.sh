@@ -41,7 +41,7 @@ has torch || without+=(torch)
 has triton || without+=(triton)
 # Prints the packages that a phase needs, by the names of its files.
 needs() {
-    grep -qE 'torch_|sdpa_torch|baselines/|functions\.py|optional\.py|include = \["torch"|python = "(packages|energy)' "$1" && echo torch
+    grep -qE 'torch_|sdpa_torch|baselines/|functions\.py|optional\.py|include = \["torch"|python = "packages' "$1" && echo torch
     grep -qE 'kernels/triton|gluon\.py|by_triton' "$1" && echo triton
 }
 

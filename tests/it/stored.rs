@@ -330,7 +330,7 @@ fn timed(latency: &Latency, variant: &VariantId, shape: &ShapeName, rounds: u32)
     let mut sorted = samples.clone();
     sorted.sort_by(f64::total_cmp);
     let audit = Some(audit(sorted[sorted.len() / 2]));
-    let outcome = LatencyOutcome::Timed { samples, launches: 20, audit, gpu: None, energy: None };
+    let outcome = LatencyOutcome::Timed { samples, launches: 20, audit, gpu: None };
     LatencyRecord { variant: variant.clone(), shape: shape.clone(), outcome }
 }
 

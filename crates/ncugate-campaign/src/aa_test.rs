@@ -171,8 +171,7 @@ mod tests {
 
     #[test]
     fn a_variant_is_timed_against_itself_in_the_same_rounds() {
-        let outcome =
-            |us| LatencyOutcome::Timed { samples: vec![us; 60], launches: 3, audit: None, gpu: None, energy: None };
+        let outcome = |us| LatencyOutcome::Timed { samples: vec![us; 60], launches: 3, audit: None, gpu: None };
         let (pairs, job) = timed([outcome(1.0), outcome(2.0)]);
         assert_eq!(pairs.unwrap(), [(ShapeName("only".into()), [vec![1.0; 60], vec![2.0; 60]])]);
         assert_eq!(job.kernels.len(), 2);
@@ -192,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_side_that_crashes_gives_no_noise() {
-        let good = LatencyOutcome::Timed { samples: vec![1.0; 60], launches: 3, audit: None, gpu: None, energy: None };
+        let good = LatencyOutcome::Timed { samples: vec![1.0; 60], launches: 3, audit: None, gpu: None };
         let (pairs, _) = timed([good, LatencyOutcome::Failed { reason: "crashed".to_owned() }]);
         assert!(pairs.unwrap_err().ends_with("(B) at only: crashed"));
     }

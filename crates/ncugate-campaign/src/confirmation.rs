@@ -239,7 +239,7 @@ fn grown(
 fn joined(before: LatencyOutcome, after: LatencyOutcome) -> LatencyOutcome {
     match (before, after) {
         (
-            LatencyOutcome::Timed { mut samples, launches, audit, gpu, energy },
+            LatencyOutcome::Timed { mut samples, launches, audit, gpu },
             LatencyOutcome::Timed { samples: more, launches: least, audit: later, gpu: after, .. },
         ) => {
             samples.extend(more);
@@ -251,7 +251,7 @@ fn joined(before: LatencyOutcome, after: LatencyOutcome) -> LatencyOutcome {
                 gpu.extend(&after);
                 gpu
             });
-            LatencyOutcome::Timed { samples, launches: launches.min(least), audit, gpu, energy }
+            LatencyOutcome::Timed { samples, launches: launches.min(least), audit, gpu }
         }
         (cheats @ LatencyOutcome::Cheats { .. }, _) | (_, cheats @ LatencyOutcome::Cheats { .. }) => cheats,
         (wrong @ LatencyOutcome::Wrong { .. }, _) | (_, wrong @ LatencyOutcome::Wrong { .. }) => wrong,

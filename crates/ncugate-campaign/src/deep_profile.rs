@@ -18,9 +18,7 @@ use ncugate_judge::frame::{cases_of, required_metrics};
 use ncugate_judge::store::{Run, RunWriter, StoreError};
 use ncugate_model::digest::sha256;
 use ncugate_model::disk::scratch_folder;
-use ncugate_model::{
-    BuiltKernel, DeepProfile, LatencyOutcome, Listing, ProfileOutcome, ProfiledOutputs, ShapeName, VariantId,
-};
+use ncugate_model::{BuiltKernel, DeepProfile, Listing, ProfileOutcome, ProfiledOutputs, ShapeName, VariantId};
 use ncugate_ncu::{
     Contents, Job, LifeSampling, Ncu, NcuFailure, Processes, ProfileDetail, ProfiledCase, ReportReader, Runner,
     SessionOutcome, Subject,
@@ -390,10 +388,7 @@ impl DeepProfiler<'_> {
 fn longest(run: &Run, cases: &[ProfiledCase]) -> Option<f64> {
     let latency = |(variant, shape): &ProfiledCase| {
         let found = run.latencies.iter().find(|record| &record.variant == variant && &record.shape == shape)?;
-        match &found.outcome {
-            LatencyOutcome::Timed { samples, .. } => samples.iter().copied().reduce(f64::max),
-            LatencyOutcome::Failed { .. } | LatencyOutcome::Cheats { .. } | LatencyOutcome::Wrong { .. } => None,
-        }
+        found.outcome.samples().ok()?.iter().copied().reduce(f64::max)
     };
     cases.iter().map(latency).try_fold(0.0, |most: f64, us| Some(most.max(us?)))
 }

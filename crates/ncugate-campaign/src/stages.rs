@@ -18,12 +18,9 @@ use ncugate_judge::SanitizerVerdict;
 use ncugate_judge::store::{Run, RunState, RunWriter};
 use ncugate_model::VariantId;
 use ncugate_model::compiler_warnings;
-use ncugate_model::metric::id;
 use ncugate_model::process;
 use ncugate_model::{BuildOutcome, BuildRecord, BuiltKernel};
-use ncugate_model::{
-    CheckRecord, EnergyOutcome, LatencyOutcome, LatencyRecord, SanitizerOutcome, SanitizerRecord, unsound_samples,
-};
+use ncugate_model::{CheckRecord, LatencyOutcome, LatencyRecord, SanitizerOutcome, SanitizerRecord, unsound_samples};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::{KernelCode, Method, Plan};
 use std::collections::{BTreeMap, BTreeSet};
@@ -142,9 +139,6 @@ impl Campaign<'_> {
         let mut totals = BenchTotals::default();
         let tolerance = self.phase.workload.tolerance;
         let mut job = WorkerJob::new(self.phase, self.plan, cubins, JobPurpose::Bench)?;
-        if self.metrics.iter().any(|name| name == id::ENERGY_PER_LAUNCH.name()) {
-            job.measure_energy(self.phase.bench.timeout);
-        }
         earlier_records.checks.iter().for_each(|record| job.settle_check(record));
         earlier_records.latencies.iter().for_each(|record| job.settle_latency(record));
         totals.wrong.extend(
@@ -166,9 +160,6 @@ impl Campaign<'_> {
         self.timed("bench: kernels", |campaign| campaign.kernels(job, &mut totals))?;
         self.timed("bench: external commands", |campaign| campaign.commands(earlier_records, &mut totals))?;
         self.writer.spent("bench: samples on the GPU", totals.sampled_us * 1e-6)?;
-        if totals.energy_s > 0.0 {
-            self.writer.spent("bench: energy of launches", totals.energy_s)?;
-        }
         if totals.references_s >= NOTICEABLE_S {
             self.writer.spent("bench: references", totals.references_s)?;
         }
@@ -283,10 +274,9 @@ impl Campaign<'_> {
                 self.writer.check(&record)?;
             }
             WorkerEvent::Timed(record) => {
-                if let LatencyOutcome::Timed { samples, launches, energy, .. } = &record.outcome
+                if let LatencyOutcome::Timed { samples, launches, .. } = &record.outcome
                     && unsound_samples(samples).is_none()
                 {
-                    totals.energy_s += energy.as_ref().map_or(0.0, EnergyOutcome::seconds);
                     totals.sampled_us += samples.iter().sum::<f64>() * f64::from(*launches);
                 }
                 self.progress.step(&record.variant.0);
@@ -371,8 +361,6 @@ struct BenchTotals {
     wrong: BTreeSet<VariantId>,
     /// GPU time of latency samples, in microseconds.
     sampled_us: f64,
-    /// GPU time of launches back to back, in seconds.
-    energy_s: f64,
     /// Wall time in references and checks of outputs, in seconds.
     references_s: f64,
 }

@@ -13,7 +13,7 @@ use super::step_bounds::StepBounds;
 use crate::frame::MetricCells;
 use ncugate_model::Verdict;
 use ncugate_model::expr::{Comparison, Owner, Quantity, Reference, Value};
-use ncugate_model::metric::{Catalogue, LogicalMetric, MetricSource};
+use ncugate_model::metric::{Catalogue, LogicalMetric};
 use ncugate_phase::config::Gate;
 use rayon::prelude::*;
 
@@ -205,9 +205,8 @@ impl<'a> BoundGate<'a> {
         };
         let launches = Launches::new(&self.operands, &values, row, shape);
         let steps = StepBounds::new(&self.operands, self.references(), &values, row, shape);
-        let has_energy = self.reads_energy();
         let is_timed = samples.timed.iter().any(|timed| timed.own.is_some() || timed.other.is_some());
-        let doubt = match is_timed || has_energy {
+        let doubt = match is_timed {
             true => self.context.doubt(&self.context.variant(variant).id, &self.gate.shapes[shape]).map(Doubt::Latency),
             false => self.doubt_of_counters(variant, shape),
         };
@@ -226,10 +225,7 @@ impl<'a> BoundGate<'a> {
             None => outcome,
         };
         let outcome = match launches {
-            Some(launches) => {
-                let repeats = if has_energy { "windows" } else { "launches" };
-                launches.judge(&self.requirement.form, outcome, repeats)
-            }
+            Some(launches) => launches.judge(&self.requirement.form, outcome),
             None => outcome,
         };
         let outcome = match steps {
@@ -240,12 +236,6 @@ impl<'a> BoundGate<'a> {
             Some(doubt) => outcome.unless_doubted(doubt),
             None => outcome,
         }
-    }
-
-    fn reads_energy(&self) -> bool {
-        let is_energy = |name: &str| Catalogue::embedded().source(name) == Some(MetricSource::Energy);
-        let mut read = self.references().iter();
-        read.any(|reference| matches!(reference, Reference::Quantity(quantity) if is_energy(&quantity.name)))
     }
 
     /// Why a counter of the variant itself is rejected at a shape.

@@ -260,7 +260,7 @@ impl<'a> EvalContext<'a> {
             return Some(Doubt::Duration(reason));
         }
         match Catalogue::embedded().source(metric)? {
-            MetricSource::Latency | MetricSource::Energy => self.doubt(variant, shape).map(Doubt::Latency),
+            MetricSource::Latency => self.doubt(variant, shape).map(Doubt::Latency),
             MetricSource::Ncu if !is_fact(metric) => self.contradiction(variant, shape).map(Doubt::Counters),
             MetricSource::Ncu
             | MetricSource::Build
@@ -361,9 +361,8 @@ pub fn dtype(phase: &Phase, shape: &Shape) -> Option<Value> {
 
 /// The value of a cell, or the reason for its absence.
 pub fn finite(cell: &Cell) -> Result<f64, Arc<str>> {
-    match cell {
-        Cell::Value(value) if value.is_finite() => Ok(*value),
-        Cell::Value(value) => Err(format!("measured as {value}").into()),
-        Cell::Missing(reason) => Err(reason.clone()),
+    match cell.known() {
+        Ok(value) if !value.is_finite() => Err(format!("measured as {value}").into()),
+        known => known.map_err(Arc::clone),
     }
 }

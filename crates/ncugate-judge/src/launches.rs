@@ -64,8 +64,8 @@ impl Launches {
         Some(Self { scenarios, own: own_launches, most })
     }
 
-    /// The verdict of the medians if every launch agrees with it, else inconclusive. `repeats` is the name of the launches.
-    pub fn judge(&self, form: &CompiledForm, outcome: CaseOutcome, repeats: &str) -> CaseOutcome {
+    /// The verdict of the medians if every launch agrees with it, else inconclusive.
+    pub fn judge(&self, form: &CompiledForm, outcome: CaseOutcome) -> CaseOutcome {
         let expected = match outcome.verdict {
             Verdict::Pass => true,
             Verdict::Fail => false,
@@ -89,8 +89,8 @@ impl Launches {
         }
         let holding = held.iter().filter(|&&truth| truth).count() * self.own / held.len();
         let note = match self.own {
-            1 => format!("{repeats} of the compared variant disagree"),
-            own => format!("{repeats} disagree: it holds for {holding} of {own}"),
+            1 => "launches of the compared variant disagree".to_owned(),
+            own => format!("launches disagree: it holds for {holding} of {own}"),
         };
         CaseOutcome {
             verdict: Verdict::Inconclusive,

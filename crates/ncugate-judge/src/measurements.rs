@@ -5,16 +5,18 @@ use super::witness::{ChipFacts, Witness, WitnessInput};
 use super::{
     Correctness, DurationPolicy, Evidence, JudgeError, correctness, name_cheats, name_profiled_cheats, name_sanitized,
 };
-use crate::frame::launches::{Capture, FrameError, LaunchFrames, Origin};
+use crate::frame::launches::{FrameError, counted_launches};
 use crate::frame::{
     Ownership, ProfileCounters, ProfiledCases, Quantities, TableInputs, quantities, required_metrics, traced_cases,
+    traced_launches,
 };
 use crate::store::{Run, open_reports};
-use ncu_rep::{MetricSelection, Report};
+use ncu_rep::Report;
 use ncugate_model::number::counted;
 use ncugate_model::{ComputeCapability, VariantId};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::Plan;
+use polars::prelude::DataFrame;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -38,7 +40,7 @@ pub struct Measurements<'a> {
     metrics: Vec<String>,
     paths: Vec<PathBuf>,
     reports: Vec<(String, Report)>,
-    frames: Option<LaunchFrames>,
+    launches: Option<DataFrame>,
     quantities: Quantities,
     witness: Witness,
     faults: ReportFaults,
@@ -68,7 +70,7 @@ impl<'a> Measurements<'a> {
             metrics,
             paths: Vec::new(),
             reports: Vec::new(),
-            frames: None,
+            launches: None,
             quantities: Quantities::default(),
             witness: Witness::default(),
             faults: ReportFaults::default(),
@@ -169,26 +171,27 @@ impl<'a> Measurements<'a> {
         let named = self.run.reports();
         if self.paths.iter().any(|path| !named.contains(path)) {
             // reports that no record names any more are ignored
-            (self.paths, self.reports, self.frames) = (Vec::new(), Vec::new(), None);
+            (self.paths, self.reports, self.launches) = (Vec::new(), Vec::new(), None);
         }
         let paths: Vec<PathBuf> = named.into_iter().filter(|path| !self.paths.contains(path)).collect();
-        if self.frames.is_some() && paths.is_empty() {
+        if self.launches.is_some() && paths.is_empty() {
             return Ok(());
         }
         let reports = open_reports(&paths)?;
-        let captures: Vec<Capture<'_>> =
-            reports.iter().map(|(name, report)| Capture { name, origin: Origin::Report(report) }).collect();
-        let mut named = self.metrics.clone();
-        named.extend(required_metrics::witness_metrics(self.phase));
-        let names = required_metrics::read(&named, self.capability());
-        let frames = LaunchFrames::read(&captures, MetricSelection::Named(&names))?;
-        match &mut self.frames {
-            Some(known) => known.append(&frames)?,
-            None => self.frames = Some(frames),
+        let launches = counted_launches(&reports, &self.counters())?;
+        match &mut self.launches {
+            Some(known) => drop(known.vstack_mut_owned(launches).map_err(FrameError::from)?.rechunk_mut()),
+            None => self.launches = Some(launches),
         }
         self.reports.extend(reports);
         self.paths.extend(paths);
         Ok(())
+    }
+
+    /// ncu's names of the counters that gates and the witness read.
+    fn counters(&self) -> Vec<String> {
+        let witness = required_metrics::witness_metrics(self.phase);
+        required_metrics::read(&self.metrics.iter().cloned().chain(witness).collect::<Vec<_>>(), self.capability())
     }
 
     /// Builds the table and the proofs from the records and the decoded reports.
@@ -202,8 +205,8 @@ impl<'a> Measurements<'a> {
                 Ownership::Captured(&phase.objective.shape)
             }
         };
-        let counted = match &self.frames {
-            Some(frames) => decoded_counters(frames, run, plan, ownership)?,
+        let counted = match &self.launches {
+            Some(launches) => self.decoded_counters(launches, ownership)?,
             None => ProfileCounters::default(),
         };
         let (capability, sms) = (self.capability(), self.sms());
@@ -252,6 +255,15 @@ impl<'a> Measurements<'a> {
 }
 
 impl Measurements<'_> {
+    /// Counters from the reports, and from CUPTI traces for cases without a report.
+    fn decoded_counters(&self, launches: &DataFrame, by: Ownership<'_>) -> Result<ProfileCounters, FrameError> {
+        if !super::traced_values::is_traced(&self.run) {
+            return Ok(ProfileCounters::of_launches(launches, self.plan, by)?);
+        }
+        let traced = traced_launches(&self.run.profiles, &self.counters())?;
+        Ok(ProfileCounters::of_launches(launches.vstack(&traced)?.rechunk_mut(), self.plan, by)?)
+    }
+
     /// Checks every latency against the counters.
     fn held_against_counters(&self, measured: &TableInputs<'_>) -> Result<Witness, JudgeError> {
         let traced = traced_cases(&self.run.profiles);
@@ -271,21 +283,6 @@ impl Measurements<'_> {
             traced: &traced.iter().map(|c| ((c.variant.clone(), c.shape.clone()), c.trace.empty_ns)).collect(),
         }))
     }
-}
-
-/// Counters from the report frames, and from CUPTI traces for cases without a report.
-fn decoded_counters(
-    frames: &LaunchFrames,
-    run: &Run,
-    plan: &Plan,
-    ownership: Ownership<'_>,
-) -> Result<ProfileCounters, FrameError> {
-    if !super::traced_values::is_traced(run) {
-        return Ok(ProfileCounters::of_frames(frames, plan, ownership)?);
-    }
-    let mut all = frames.clone();
-    all.append(&LaunchFrames::of_traces(&run.profiles)?)?;
-    Ok(ProfileCounters::of_frames(&all, plan, ownership)?)
 }
 
 /// The same answer for all variants, for launches whose results were not checked.

@@ -4,10 +4,11 @@ use super::measurements::Measurements;
 use super::results::Correctness;
 use crate::frame::required_metrics;
 use indexmap::IndexMap;
-use ncugate_model::metric::{Catalogue, Definition, Formula, MetricSource};
+use ncugate_model::metric::{Catalogue, MetricSource};
 use ncugate_model::number::counted;
 use ncugate_model::{Cell, ShapeName, VariantId};
 use ncugate_phase::plan::{Method, Variant, VariantRole};
+use std::sync::Arc;
 
 /// Maximum number of metrics and variants listed in a caution.
 const NAMED: usize = 3;
@@ -25,7 +26,7 @@ struct MissingCounters {
 pub fn cautions(measurements: &Measurements<'_>) -> Vec<String> {
     let phase = measurements.phase();
     let named = requested_metrics(measurements);
-    let mut found: IndexMap<String, MissingCounters> = IndexMap::new();
+    let mut found: IndexMap<Arc<str>, MissingCounters> = IndexMap::new();
     let profiled = |variant: &&Variant| {
         let is_measured = matches!(variant.method, Method::Kernel(_) | Method::Function(_))
             || variant.standing == VariantRole::Candidate;
@@ -38,10 +39,11 @@ pub fn cautions(measurements: &Measurements<'_>) -> Vec<String> {
         for shape in phase.profile.shapes.iter().filter(is_launched) {
             let read = |metric: &String| measurements.quantities().read(&variant.id, shape, metric);
             let all = countable(measurements, required_metrics::metrics(phase));
-            let nothing = all.iter().all(|(metric, _)| read(metric).value().is_none());
+            let nothing = all.iter().all(|metric| read(metric).value().is_none());
             let wanted = if nothing && matches!(variant.method, Method::Kernel(_)) { &all } else { &named };
-            for (metric, definition) in wanted {
-                if let Some(reason) = absent(read(metric), definition) {
+            for metric in wanted {
+                // A share of zero was counted.
+                if let Cell::Missing(reason) = read(metric) {
                     let missing = found.entry(reason).or_default();
                     push(&mut missing.metrics, metric);
                     push(&mut missing.variants, &variant.id);
@@ -54,7 +56,7 @@ pub fn cautions(measurements: &Measurements<'_>) -> Vec<String> {
 }
 
 /// Metrics that the user requested.
-fn requested_metrics(measurements: &Measurements<'_>) -> Vec<(String, Definition)> {
+fn requested_metrics(measurements: &Measurements<'_>) -> Vec<String> {
     let phase = measurements.phase();
     let metrics = required_metrics::metrics(phase);
     let by_name = |metric: &String| {
@@ -66,17 +68,10 @@ fn requested_metrics(measurements: &Measurements<'_>) -> Vec<(String, Definition
 }
 
 /// The metrics that ncu can count on the chip.
-fn countable(measurements: &Measurements<'_>, metrics: Vec<String>) -> Vec<(String, Definition)> {
+fn countable(measurements: &Measurements<'_>, metrics: Vec<String>) -> Vec<String> {
     let catalogue = Catalogue::embedded();
     let counted = metrics.into_iter().filter(|metric| catalogue.source(metric) == Some(MetricSource::Ncu));
-    counted.filter_map(|name| catalogue.definition(&name, measurements.capability()).ok().map(|d| (name, d))).collect()
-}
-
-/// Why a cell is empty. `None` if the cell has a value, or if the counters give no value (a share of zero).
-fn absent(cell: Cell, definition: &Definition) -> Option<String> {
-    let Cell::Missing(reason) = cell else { return None };
-    let of_nothing = matches!(&definition.formula, Formula::Share { empty, .. } if **empty == *reason);
-    (!of_nothing).then(|| reason.to_string())
+    counted.filter(|name| catalogue.definition(name, measurements.capability()).is_ok()).collect()
 }
 
 fn push<T: Clone + PartialEq>(list: &mut Vec<T>, item: &T) {

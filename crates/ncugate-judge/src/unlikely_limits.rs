@@ -70,7 +70,6 @@ fn unit(reference: &Reference) -> &'static str {
 ///
 /// - a percentage above 0 and up to 1 looks like a share,
 /// - a latency from 10 ms on looks like nanoseconds, one below 0.1 us like milliseconds,
-/// - an energy below 10 uJ looks like joules,
 /// - a duration of ncu's below 100 ns looks like microseconds,
 /// - memory above 0 and below 256 bytes looks like KiB,
 /// - a speedup from 20 on looks like a percentage.
@@ -79,7 +78,6 @@ fn meant(reference: &Reference, limit: f64) -> Option<&'static str> {
         "%" if limit > 0.0 && limit <= 1.0 => Some("a share is written in percent, as `20 %`"),
         "us" if limit >= 1e4 => Some("a latency is in microseconds; write `ns` or `ms` if that is meant"),
         "us" if limit > 0.0 && limit < 0.1 => Some("a latency is in microseconds; write `ms` if that is meant"),
-        "mJ" if limit > 0.0 && limit < 0.01 => Some("energy is in millijoules; write `J` if that is meant"),
         "ns" if limit > 0.0 && limit < 100.0 => Some("it is in nanoseconds; write `us` if that is meant"),
         "byte" | "byte/block" if limit > 0.0 && limit < 256.0 => {
             Some("memory is in bytes; write `KiB` if that is meant")

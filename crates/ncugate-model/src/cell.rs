@@ -9,6 +9,8 @@ pub enum Cell {
     Value(f64),
     /// No measurement, with the reason.
     Missing(Arc<str>),
+    /// Counted, but without a value, with the reason: a share of zero.
+    Undefined(Arc<str>),
 }
 
 impl Cell {
@@ -17,11 +19,16 @@ impl Cell {
         if value.is_finite() { Self::Value(value) } else { Self::Missing(format!("measured as {value}").into()) }
     }
 
+    /// The number, or the reason for its absence.
+    pub const fn known(&self) -> Result<f64, &Arc<str>> {
+        match self {
+            Self::Value(value) => Ok(*value),
+            Self::Missing(reason) | Self::Undefined(reason) => Err(reason),
+        }
+    }
+
     /// The number, if there is one.
     pub fn value(&self) -> Option<f64> {
-        match self {
-            Self::Value(v) => Some(*v),
-            Self::Missing(_) => None,
-        }
+        self.known().ok()
     }
 }

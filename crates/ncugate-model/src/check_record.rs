@@ -1,7 +1,6 @@
 //! The result of checking and timing a variant.
 
 use super::audit::Audit;
-use super::gpu_energy::EnergyOutcome;
 use super::gpu_state::GpuStates;
 use super::id::{ShapeName, VariantId};
 use super::law::Law;
@@ -182,9 +181,6 @@ pub enum LatencyOutcome {
         /// The GPU's clocks in the round of each sample; `None` if they were not read.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         gpu: Option<GpuStates>,
-        /// The GPU's energy in launches back to back after the samples; `None` if nobody asked for it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        energy: Option<EnergyOutcome>,
     },
     /// Its checks were right, but timed launches gave wrong outputs or none: the timed code is not the proven code.
     /// Its samples are meaningless and are not kept.
@@ -206,6 +202,25 @@ pub enum LatencyOutcome {
     },
     /// No samples, with the reason (never timed because it was not correct, crashed while timed, missing).
     Failed { reason: String },
+}
+
+impl LatencyOutcome {
+    /// The samples, or why there are none.
+    pub fn samples(&self) -> Result<&[f64], String> {
+        match self {
+            Self::Timed { samples, .. } => Ok(samples),
+            Self::Cheats { reason, .. } => Err(format!("cheats: {reason}")),
+            Self::Wrong { reason, .. } | Self::Failed { reason } => Err(reason.clone()),
+        }
+    }
+
+    /// Launches of a sample; 1 without samples.
+    pub const fn launches(&self) -> u32 {
+        match self {
+            Self::Timed { launches, .. } => *launches,
+            Self::Cheats { .. } | Self::Wrong { .. } | Self::Failed { .. } => 1,
+        }
+    }
 }
 
 /// A line of `confirmations.jsonl`: new samples, taken after variants were selected by those of `latencies.jsonl`.

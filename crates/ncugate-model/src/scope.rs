@@ -28,14 +28,6 @@ impl Scope {
     /// The scopes that are keywords.
     pub const WORDS: [&'static str; 3] = ["selected", "each", "any"];
 
-    /// Whether it selects one variant, the best by the objective.
-    pub fn picks_one(&self) -> bool {
-        match self {
-            Self::Selected | Self::Best(_) => true,
-            Self::Each | Self::Any | Self::Matching(_) => false,
-        }
-    }
-
     /// The glob over ids, if it has one.
     pub fn glob(&self) -> Option<&str> {
         match self {

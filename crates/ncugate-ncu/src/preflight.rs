@@ -2,7 +2,6 @@
 
 use super::tool::{Ncu, NcuVersion, ToolError};
 use ncugate_model::ComputeMode;
-use ncugate_model::EnergySource;
 use ncugate_model::Gpu;
 use ncugate_model::GpuState;
 use serde::Serialize;
@@ -117,8 +116,6 @@ pub struct Facts {
     pub cupti: Option<Result<String, String>>,
     /// The GPU's state by NVML, or why it is not available. Not read without a GPU.
     pub nvml: Option<Result<GpuState, String>>,
-    /// NVML's source of the energy, or why there is none. Not asked for without NVML.
-    pub energy: Option<Result<EnergySource, String>>,
     /// Environment variables that affect measurements, with their values.
     pub environment: Vec<(String, String)>,
 }
@@ -156,7 +153,6 @@ impl Facts {
             trial: None,
             cupti: None,
             nvml: None,
-            energy: None,
             environment: environment.collect(),
         }
     }
@@ -415,13 +411,7 @@ fn check_nvml(facts: &Facts) -> Option<Check> {
     let name = "NVML";
     Some(match facts.nvml.as_ref()? {
         Ok(GpuState { sm_mhz, celsius, watts, throttle, .. }) => {
-            let energy = match &facts.energy {
-                Some(Ok(EnergySource::Counter)) => ", energy counter".to_owned(),
-                Some(Ok(EnergySource::SampledPower)) => ", energy by integrating the power".to_owned(),
-                Some(Err(reason)) => format!(", no `energy_per_launch`: {reason}"),
-                None => String::new(),
-            };
-            let found = format!("SMs at {sm_mhz} MHz, {celsius} degrees, {watts} W{energy}");
+            let found = format!("SMs at {sm_mhz} MHz, {celsius} degrees, {watts} W");
             match throttle.is_unusual() {
                 true => warning(
                     name,
@@ -432,7 +422,7 @@ fn check_nvml(facts: &Facts) -> Option<Check> {
             }
         }
         Err(reason) => {
-            let advice = "latencies are measured without a reading of clocks and throttling, and `energy_per_launch` is missing; libnvidia-ml.so.1 comes with the driver";
+            let advice = "latencies are measured without a reading of clocks and throttling; libnvidia-ml.so.1 comes with the driver";
             warning(name, reason.clone(), advice)
         }
     })

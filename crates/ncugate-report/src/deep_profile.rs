@@ -5,13 +5,13 @@ use super::inputs::ReportInputs;
 use super::line_pairs::{PairedLines, SampledVariant, pair};
 use super::model::Measure;
 use super::ncu_advice::{NcuAdvice, advice};
-use super::number::{self, Number};
+use super::number;
 use super::text;
 use super::variant_row::VariantRow;
 use crate::explain::{EstimateSource, NcuRuleMessage, Severity};
 use ncu_rep::SpeedupScope;
 use ncugate_model::metric::Catalogue;
-use ncugate_model::{Cell, CleanText, DeepProfile, ProfileOutcome, VariantId};
+use ncugate_model::{CleanText, DeepProfile, ProfileOutcome, VariantId};
 use ncugate_phase::config::{Confidence, DeepProfileTarget, RuleKind};
 use ncugate_phase::plan::{Method, Variant};
 use serde::Serialize;
@@ -112,10 +112,7 @@ pub fn row(inputs: &ReportInputs<'_>, rows: &[VariantRow]) -> Option<DeepProfile
         passes: profile.passes,
         seconds: profile.seconds,
     };
-    let measure = |id: &VariantId, metric: &str| match inputs.deep.quantities.read(id, &first.shape, metric) {
-        Cell::Value(value) => Measure::Number(Number::new(value)),
-        Cell::Missing(reason) => Measure::Missing((&*reason).into()),
-    };
+    let measure = |id: &VariantId, metric: &str| Measure::from(&inputs.deep.quantities.read(id, &first.shape, metric));
     let metric = |name: &str| {
         let known = Catalogue::embedded().get(name);
         DeepMetric {

@@ -18,7 +18,6 @@ mod deltas;
 mod diagnosis_row;
 pub mod dispatch;
 mod effects;
-mod energy_row;
 mod error;
 pub mod explanation;
 mod finding_row;

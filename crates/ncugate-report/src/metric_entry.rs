@@ -1,8 +1,6 @@
 //! The meaning of a metric: from the catalogue, or from the parts of its name in Nsight Compute.
 
-use ncugate_model::metric::{
-    Catalogue, Combination, Formula, LogicalMetric, MetricError, MetricKind, MetricSource, known_chips,
-};
+use ncugate_model::metric::{Catalogue, Combination, Formula, LogicalMetric, MetricError, MetricKind, known_chips};
 use ncugate_model::{Better, ComputeCapability, is_ncu_metric};
 use serde::Serialize;
 use std::fmt::Write;
@@ -65,7 +63,6 @@ fn of_catalogue(catalogue: &Catalogue, metric: &LogicalMetric) -> MetricEntry {
         None => format!("on {}", listed(&lacking)),
     });
     let judged = match metric.kind {
-        _ if metric.source == MetricSource::Energy => "only if all windows agree",
         MetricKind::Deterministic => "exactly: it is equal for equal code and launch",
         MetricKind::Counter => "as counted, within its spread",
         MetricKind::Timing => "by the interval of its samples",
@@ -255,6 +252,7 @@ pub fn metric_text(entry: &MetricEntry) -> String {
 mod tests {
     use super::*;
     use ncu_rep::Report;
+    use ncugate_model::metric::MetricSource;
     use std::collections::{BTreeMap, BTreeSet};
 
     #[test]
@@ -279,9 +277,8 @@ mod tests {
     }
 
     /// Sections of the page: sources of a metric, and their titles.
-    const SECTIONS: [(MetricSource, &str); 7] = [
+    const SECTIONS: [(MetricSource, &str); 6] = [
         (MetricSource::Latency, "Timing without a profiler"),
-        (MetricSource::Energy, "NVML"),
         (MetricSource::Check, "Correctness cases"),
         (MetricSource::Build, "Cubin"),
         (MetricSource::Launch, "Launch"),

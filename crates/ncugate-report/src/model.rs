@@ -4,7 +4,7 @@ use super::metric_change::MetricFacts;
 use super::number::Number;
 use super::text;
 use ncugate_model::metric::Catalogue;
-use ncugate_model::{Better, CleanText, Verdict};
+use ncugate_model::{Better, Cell, CleanText, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -153,6 +153,15 @@ pub enum Measure {
     Number(Number),
     /// Not measured, and why.
     Missing(CleanText),
+}
+
+impl From<&Cell> for Measure {
+    fn from(cell: &Cell) -> Self {
+        match cell.known() {
+            Ok(value) => Self::Number(Number::new(value)),
+            Err(reason) => Self::Missing((&**reason).into()),
+        }
+    }
 }
 
 impl Measure {

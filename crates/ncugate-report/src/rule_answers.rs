@@ -11,7 +11,7 @@ use ncugate_judge::store::Run;
 use ncugate_judge::witness::ChipFacts;
 use ncugate_judge::{Correctness, JudgeError, JudgedRun};
 use ncugate_model::expr::Expr;
-use ncugate_model::{Cell, CleanText, Dtype, ProfileOutcome, ShapeName, VariantId};
+use ncugate_model::{CleanText, Dtype, ProfileOutcome, ShapeName, VariantId};
 use ncugate_phase::config::{Phase, Shape};
 use ncugate_phase::plan::Method;
 use std::collections::HashMap;
@@ -99,9 +99,9 @@ pub fn diagnosis_row(
     unasked: &UnaskedRules,
 ) -> DiagnosisRow {
     let timed = |metric: &str| seen.read(variant, shape, metric);
-    let untimed = match (timed("latency_p50"), timed("duration")) {
-        (Cell::Missing(_), Cell::Missing(why)) => Some(why.to_string()),
-        (Cell::Value(_), _) | (_, Cell::Value(_)) => None,
+    let untimed = match (timed("latency_p50").known(), timed("duration").known()) {
+        (Err(_), Err(why)) => Some(why.to_string()),
+        (Ok(_), _) | (_, Ok(_)) => None,
     };
     let place = (variant.0.clone(), shape.0.clone());
     DiagnosisRow::new(place, has_cause, unasked, untimed.as_deref(), &collection(session, variant, shape))

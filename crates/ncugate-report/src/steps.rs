@@ -2,12 +2,12 @@
 
 use super::inputs::ReportInputs;
 use super::model::{Measure, MetricColumn};
-use super::number::{self, Number};
+use super::number;
 use super::text;
 use super::variant_row::{StepRow, VariantRow};
 use ncugate_model::LaunchMode;
 use ncugate_model::metric::{Catalogue, ShownIn, id};
-use ncugate_model::{Cell, CleanText, ShapeName, VariantId, demangled};
+use ncugate_model::{CleanText, ShapeName, VariantId, demangled};
 use ncugate_phase::plan::{KernelLaunch, Method, ShapeProgram, Step, Variant};
 use serde::Serialize;
 
@@ -103,17 +103,13 @@ fn values(
     launch: Option<usize>,
     metrics: &[MetricColumn],
 ) -> Vec<Option<Measure>> {
-    let measure = |cell: Cell| match cell {
-        Cell::Value(value) => Measure::Number(Number::new(value)),
-        Cell::Missing(reason) => Measure::Missing((&*reason).into()),
-    };
     let of = |metric: &MetricColumn| {
         let cell = match launch {
             Some(at) => inputs.quantities.steps(variant, shape, &metric.name).get(at).cloned()?,
             None if is_of_launches(&metric.name) => inputs.quantities.of_launches(variant, shape, &metric.name),
             None => return None,
         };
-        Some(measure(cell))
+        Some(Measure::from(&cell))
     };
     metrics.iter().map(of).collect()
 }
@@ -123,7 +119,7 @@ fn is_of_launches(metric: &str) -> bool {
     use ncugate_model::metric::MetricSource as Source;
     match Catalogue::embedded().source(metric) {
         Some(Source::Build | Source::Launch | Source::Occupancy | Source::Ncu) => true,
-        Some(Source::Latency | Source::Energy | Source::Check) | None => false,
+        Some(Source::Latency | Source::Check) | None => false,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Evidence behind the numbers: cheating variants, self-reported latencies, launches verified while timed.
 
 use super::inputs::{ReportInputs, RunSource};
-use super::{energy_row, number, timed_clocks};
+use super::{number, timed_clocks};
 use ncugate_judge::witness::WorkDurations;
 use ncugate_judge::{CapturedVariant, Correctness, VariantResult};
 use ncugate_model::{
@@ -107,12 +107,7 @@ pub fn trust(inputs: &ReportInputs<'_>) -> Trust {
     let cheats = cheats(inputs);
     let found = [said(&cheats), passed_over(inputs), self_reported(inputs)];
     let lines = found.into_iter().chain([conditional(inputs), verified(inputs), witnessed(inputs)]);
-    let lines = lines
-        .flatten()
-        .chain(sanitized(inputs))
-        .chain(timed_clocks::cautions(inputs))
-        .chain(energy_row::sentence(inputs))
-        .chain(captured(inputs));
+    let lines = lines.flatten().chain(sanitized(inputs)).chain(timed_clocks::cautions(inputs)).chain(captured(inputs));
     let lines = lines.map(CleanText::from).collect();
     Trust { cheats, lines }
 }

@@ -1,6 +1,5 @@
 //! A variant in the report: identity, build, proof, measurements and verdicts.
 
-use super::energy_row::EnergyRow;
 use super::model::Measure;
 use super::ncu_advice::NcuAdvice;
 use super::number::Number;
@@ -171,9 +170,6 @@ pub struct ShapeValues {
     /// Clocks of the GPU while it was timed; absent if they were not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clocks: Option<ClockRow>,
-    /// Measurement behind `energy_per_launch`; absent if it was not asked for or gave no value.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub energy: Option<EnergyRow>,
     /// Durations without and with a profiler, and how far apart they may be; absent if one of them is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub witness: Option<WorkDurations>,

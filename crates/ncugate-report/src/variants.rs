@@ -1,6 +1,5 @@
 //! Variants as rows.
 
-use super::energy_row::EnergyRow;
 use super::inputs::{ReportInputs, RunSource};
 use super::model::{Measure, MetricColumn};
 use super::ncu_advice::advice;
@@ -12,8 +11,8 @@ use super::{steps, text};
 use crate::explain::NcuObservations;
 use ncugate_judge::{CapturedVariant, Case, Correctness, GateResult, VariantResult};
 use ncugate_model::{
-    BuildOutcome, BuildRecord, Cell, CheckOutcome, CheckRecord, CleanText, Level, Resources, ShapeName, Tolerance,
-    VariantId, Verdict,
+    BuildOutcome, BuildRecord, CheckOutcome, CheckRecord, CleanText, Level, Resources, ShapeName, Tolerance, VariantId,
+    Verdict,
 };
 use ncugate_phase::plan::{KernelCode, Method, Variant, VariantRole};
 use std::collections::HashMap;
@@ -301,17 +300,13 @@ fn values(
         Method::Kernel(plan) => CleanText::whole(&plan.program(shape).map_or_else(String::new, steps::program_text)),
         Method::Function(_) | Method::Command(_) | Method::Captured(_) => CleanText::default(),
     };
-    let measure = |metric: &MetricColumn| match inputs.quantities.read(&variant.id, shape, &metric.name) {
-        Cell::Value(value) => Measure::Number(Number::new(value)),
-        Cell::Missing(reason) => Measure::Missing((&*reason).into()),
-    };
+    let measure = |metric: &MetricColumn| Measure::from(&inputs.quantities.read(&variant.id, shape, &metric.name));
     ShapeValues {
         launch,
         steps: steps::rows(inputs, variant, shape, metrics),
         values: metrics.iter().map(measure).collect(),
         samples: inputs.quantities.samples(&variant.id, shape).map_or_else(Vec::new, |s| s.to_vec()),
         audit: index.audits.at(&variant.id, shape),
-        energy: EnergyRow::at(inputs.quantities, &variant.id, shape),
         clocks: index.clocks.get(&(index.measured_as(&variant.id), shape)).cloned(),
         witness: index.results.get(&variant.id).and_then(|result| result.durations.get(shape)).copied(),
     }

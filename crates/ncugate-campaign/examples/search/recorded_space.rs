@@ -2,10 +2,10 @@
 
 use ncugate_campaign::search::{AxisScale, Encoding};
 use ncugate_judge::frame::Quantities;
+use ncugate_model::Better;
 use ncugate_model::disk::open;
 use ncugate_model::expr::Value;
 use ncugate_model::metric::Catalogue;
-use ncugate_model::{Better, Cell};
 use ncugate_phase::plan::{Plan, Point, VariantRole};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
@@ -119,9 +119,8 @@ impl RecordedSpace {
                 });
                 point.push(u32::try_from(at).map_err(|_| "an axis has too many values".to_owned())?);
             }
-            let read = |metric: &str| match table.read(&variant.id, &objective.shape, metric) {
-                Cell::Value(value) if value.is_finite() => Some(value),
-                Cell::Value(_) | Cell::Missing(_) => None,
+            let read = |metric: &str| {
+                table.read(&variant.id, &objective.shape, metric).value().filter(|value| value.is_finite())
             };
             points.push(Point(point));
             costs.push(read(&objective.metric));

@@ -49,7 +49,7 @@ fn id(name: &str) -> VariantId {
 fn latency(name: &str, us: f64, spread: f64, rounds: usize) -> LatencyRecord {
     let seed = usize::from(name.as_bytes()[0]);
     let samples = (0..rounds).map(|i| us * (1.0 + spread * (((i * 23 + seed * 7) % 30) as f64 / 14.5 - 1.0))).collect();
-    let outcome = LatencyOutcome::Timed { samples, launches: 7, audit: None, gpu: None, energy: None };
+    let outcome = LatencyOutcome::Timed { samples, launches: 7, audit: None, gpu: None };
     LatencyRecord { variant: id(name), shape: ShapeName("only".into()), outcome }
 }
 
@@ -104,15 +104,9 @@ impl NoisyRun {
     /// of the worker's starts.
     fn confirm(&self, writer: &mut RunWriter, looks: &[&[LatencyRecord]]) -> Vec<WorkerJob> {
         let part = |record: &LatencyRecord, at: usize| match &record.outcome {
-            LatencyOutcome::Timed { samples, launches, audit, gpu, energy } => {
+            LatencyOutcome::Timed { samples, launches, audit, gpu } => {
                 let (samples, launches) = (samples.chunks(samples.len() / 5).nth(at).unwrap().to_vec(), *launches);
-                let outcome = LatencyOutcome::Timed {
-                    samples,
-                    launches,
-                    audit: audit.clone(),
-                    gpu: gpu.clone(),
-                    energy: energy.clone(),
-                };
+                let outcome = LatencyOutcome::Timed { samples, launches, audit: audit.clone(), gpu: gpu.clone() };
                 LatencyRecord { outcome, ..record.clone() }
             }
             _ => record.clone(),
@@ -286,17 +280,13 @@ fn rounds_are_split_over_processes_as_equally_as_can_be() {
 
 #[test]
 fn a_case_keeps_which_process_took_each_sample() {
-    let timed =
-        |us, n| LatencyOutcome::Timed { samples: vec![us; n], launches: 7, audit: None, gpu: None, energy: None };
+    let timed = |us, n| LatencyOutcome::Timed { samples: vec![us; n], launches: 7, audit: None, gpu: None };
     let case = (id("a"), ShapeName("only".into()));
     let first = grown(None, &case, vec![timed(1.0, 3), timed(2.0, 2)]);
     let record = grown(Some(first), &case, vec![timed(3.0, 4)]);
     assert_eq!((record.looks, record.processes), (2, vec![3, 2, 4]));
     let expected: Vec<f64> = [[1.0; 3].as_slice(), &[2.0; 2], &[3.0; 4]].concat();
-    assert_eq!(
-        record.timed.outcome,
-        LatencyOutcome::Timed { samples: expected, launches: 7, audit: None, gpu: None, energy: None }
-    );
+    assert_eq!(record.timed.outcome, LatencyOutcome::Timed { samples: expected, launches: 7, audit: None, gpu: None });
 }
 
 /// A command that logs to `starts` when it has loaded and when it gets its request.

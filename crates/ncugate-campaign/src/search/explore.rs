@@ -460,17 +460,12 @@ impl ActiveSearch<'_> {
 
 /// The objective over the samples of a variant, or why it has no samples.
 fn outcome(phase: &Phase, latency: &LatencyOutcome) -> TriedOutcome {
-    let failed = |reason: &str| TriedOutcome::Failed { reason: reason.to_owned() };
-    match latency {
-        LatencyOutcome::Timed { samples, .. } => {
-            let metric = Catalogue::embedded().latency(&phase.objective.metric);
-            match metric.and_then(|metric| metric.statistic.of(samples).ok()) {
-                Some(us) if us.is_finite() && us > 0.0 => TriedOutcome::Timed { us },
-                Some(_) | None => failed("its samples are not latencies"),
-            }
-        }
-        LatencyOutcome::Cheats { reason, .. } => failed(&format!("cheats: {reason}")),
-        LatencyOutcome::Wrong { reason, .. } | LatencyOutcome::Failed { reason } => failed(reason),
+    let metric = Catalogue::embedded().latency(&phase.objective.metric);
+    let us = latency.samples().map(|samples| metric.and_then(|metric| metric.statistic.of(samples).ok()));
+    match us {
+        Ok(Some(us)) if us.is_finite() && us > 0.0 => TriedOutcome::Timed { us },
+        Ok(_) => TriedOutcome::Failed { reason: "its samples are not latencies".to_owned() },
+        Err(reason) => TriedOutcome::Failed { reason },
     }
 }
 

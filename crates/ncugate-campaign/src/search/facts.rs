@@ -5,7 +5,7 @@ use ncugate_cuda::build::code_hash;
 use ncugate_judge::{TargetGpu, not_built, static_facts};
 use ncugate_model::expr::{Expr, Names, Value};
 use ncugate_model::metric::Catalogue;
-use ncugate_model::{BuildRecord, Cell, VariantId};
+use ncugate_model::{BuildRecord, VariantId};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::Plan;
 use std::collections::BTreeMap;
@@ -32,10 +32,7 @@ impl StaticFacts {
         let target = TargetGpu { capability: tools.device.compute_capability, sms: Some(tools.device.sms) };
         let table = static_facts(phase, plan, builds.to_vec(), target, &names);
         let of = |variant: &VariantId| {
-            let cell = |name: &String| match table.read(variant, &phase.objective.shape, name) {
-                Cell::Value(value) => Some((name.clone(), value)),
-                Cell::Missing(_) => None,
-            };
+            let cell = |name: &String| Some((name.clone(), table.read(variant, &phase.objective.shape, name).value()?));
             names.iter().filter_map(cell).collect()
         };
         let code = |build: &BuildRecord| Some((build.variant.clone(), code_hash(build, plan, &phase.workload)?));

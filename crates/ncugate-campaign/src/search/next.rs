@@ -10,7 +10,7 @@ use super::trial::SearchTrial;
 use ncugate_judge::{JudgedRun, PhaseRun};
 use ncugate_model::expr::Value;
 use ncugate_model::stats::Resampler;
-use ncugate_model::{Better, Cell, SearchRecord, TriedOutcome, Verdict};
+use ncugate_model::{Better, SearchRecord, TriedOutcome, Verdict};
 use ncugate_phase::config::{Phase, SearchStrategy};
 use ncugate_phase::plan::{Point, Space, VariantRole};
 use ncugate_report::mutation_space::{MutationSpace, mutation_space};
@@ -173,10 +173,7 @@ fn trials(run: &PhaseRun, session: &JudgedRun<'_>, space: &Space) -> Vec<SearchT
     let (table, objective) = (session.measurements().quantities(), &run.phase.objective);
     let candidates = run.plan.variants.iter().filter(|variant| variant.standing == VariantRole::Candidate);
     let trial = |variant: &ncugate_phase::plan::Variant| {
-        let cost = match table.read(&variant.id, &objective.shape, &objective.metric) {
-            Cell::Value(value) if value > 0.0 => Some(value),
-            Cell::Value(_) | Cell::Missing(_) => None,
-        };
+        let cost = table.read(&variant.id, &objective.shape, &objective.metric).value().filter(|value| *value > 0.0);
         Some(SearchTrial { point: space.point(&variant.params)?, cost, facts: Vec::new(), code: None })
     };
     candidates.filter_map(trial).collect()

@@ -20,7 +20,6 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ffi::{CString, c_void};
-use std::ops::ControlFlow;
 use std::path::Path;
 
 /// The CUDA version and the compute capability that introduced tensor maps.
@@ -33,7 +32,6 @@ pub struct CudaDevice {
     stream: sys::CUstream,
     start: sys::CUevent,
     end: sys::CUevent,
-    next_end: sys::CUevent,
     /// Private memory of kernels, by argument index and size in bytes. Launches run one after the other, so they share it.
     workspaces: RefCell<BTreeMap<(usize, u64), DeviceMemory>>,
     /// Calls functions of another language.
@@ -64,7 +62,6 @@ impl CudaDevice {
             stream,
             start: event()?,
             end: event()?,
-            next_end: event()?,
             tables: RefCell::default(),
             surfaces: RefCell::default(),
             l2_set_aside: Cell::default(),
@@ -380,40 +377,6 @@ impl CudaDevice {
         let milliseconds =
             unsafe { result::event::elapsed(self.start, self.end) }.map_err(cuda("cuEventElapsedTime"))?;
         Ok(f64::from(milliseconds) * 1e3)
-    }
-
-    /// Replays a graph back to back in batches of `replays`, one of which always waits behind the one that runs, until `ended`
-    /// breaks. `ended` gets the microseconds of device time from the start to the end of each batch.
-    ///
-    /// # Errors
-    /// A launch fails.
-    pub fn replay_back_to_back(
-        &self,
-        graph: &ExecutableGraph,
-        replays: u32,
-        mut ended: impl FnMut(f64) -> ControlFlow<()>,
-    ) -> Result<(), DeviceError> {
-        // SAFETY: events and stream live as long as `self`.
-        let record = |event| unsafe { result::event::record(event, self.stream) }.map_err(cuda("cuEventRecord"));
-        let queue = |event| {
-            (0..replays).try_for_each(|_| self.replay(graph))?;
-            record(event)
-        };
-        let (mut running, mut waiting) = (self.end, self.next_end);
-        record(self.start)?;
-        queue(running)?;
-        loop {
-            queue(waiting)?;
-            // SAFETY: the events were recorded, and the later one has happened when it is read.
-            let milliseconds = unsafe {
-                result::event::synchronize(running).map_err(cuda("the kernel failed"))?;
-                result::event::elapsed(self.start, running).map_err(cuda("cuEventElapsedTime"))?
-            };
-            if ended(f64::from(milliseconds) * 1e3).is_break() {
-                return self.synchronize();
-            }
-            std::mem::swap(&mut running, &mut waiting);
-        }
     }
 }
 /// Launch attributes besides grid, block and memory.

@@ -116,7 +116,6 @@ pub(super) fn timing(phase: &Phase, effort: AuditEffort) -> Result<TimingSetting
             Verification::None => AuditEffort::None,
         },
         hidden: HiddenSeeds { inputs: Vec::new(), pilot: 0, schedule: drawn_seed()? },
-        energy_limit_s: None,
     };
     // Without verification one content is enough, but its inputs are still unknown to kernels.
     let verified = settings.effort != AuditEffort::None || phase.workload.has_state();

@@ -109,8 +109,6 @@ pub enum WorkerTask {
     Sample {
         round: u32,
     },
-    /// Launches back to back for the energy.
-    Energy,
     Profile {
         /// Number of the launch, from 0.
         repeat: u32,

@@ -17,10 +17,6 @@ use ncugate_phase::plan::ShapeProgram;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::time::Duration;
-
-/// Longest measurement of the energy, in seconds; that of a fast kernel takes two.
-const MOST_ENERGY_S: f64 = 10.0;
 
 /// The job of a worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -224,14 +220,6 @@ impl WorkerJob {
     /// The variant's part of the job.
     pub fn kernel_mut(&mut self, variant: &VariantId) -> Option<&mut JobKernel> {
         self.kernels.iter_mut().find(|k| &k.variant == variant)
-    }
-
-    /// Has the energy of every variant measured after its samples. A measurement ends long before `timeout`, after which a variant
-    /// counts as hung.
-    pub fn measure_energy(&mut self, timeout: Duration) {
-        if let JobMode::Bench(settings) = &mut self.mode {
-            settings.energy_limit_s = Some(MOST_ENERGY_S.min(timeout.as_secs_f64() / 2.0));
-        }
     }
 
     /// Removes a case with a known result from the remaining work; a continued run starts with this.

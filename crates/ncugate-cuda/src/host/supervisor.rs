@@ -203,7 +203,6 @@ impl std::fmt::Display for Activity {
             WorkerTask::Check { seed } => write!(f, "{}, seed {seed}", self.shape),
             WorkerTask::Warm => write!(f, "{}, warming up", self.shape),
             WorkerTask::Sample { round } => write!(f, "{}, round {round}", self.shape),
-            WorkerTask::Energy => write!(f, "{}, launched back to back", self.shape),
             WorkerTask::Profile { repeat } => write!(f, "{}, profiled launch {repeat}", self.shape),
         }
     }
@@ -407,7 +406,7 @@ impl Supervisor<'_> {
                 let outcome = CheckOutcome::Crashed { reason };
                 WorkerEvent::Checked(CheckRecord { variant, shape, seed, outcome, nulls: 0 })
             }
-            WorkerTask::Warm | WorkerTask::Sample { .. } | WorkerTask::Energy => {
+            WorkerTask::Warm | WorkerTask::Sample { .. } => {
                 let outcome = LatencyOutcome::Failed { reason: format!("crashed during timing: {reason}") };
                 WorkerEvent::Timed(LatencyRecord { variant, shape, outcome })
             }

@@ -12,7 +12,6 @@ use crate::time::{
 };
 use ncugate_model::{LatencyOutcome, LatencyRecord, VariantId};
 use std::ops::ControlFlow;
-use std::time::Duration;
 
 /// Calls of a function before it is captured.
 const WARM_CALLS: u32 = 3;
@@ -83,18 +82,8 @@ impl Worker<'_> {
             }
             before = after;
         }
-        for mut kernel in kernels.into_iter().filter_map(|(_, kernel)| kernel) {
+        for kernel in kernels.into_iter().filter_map(|(_, kernel)| kernel) {
             let variant = kernel.variant.clone();
-            if let Some(limit) = settings.energy_limit_s {
-                self.started(&variant, shape, WorkerTask::Energy)?;
-                let limit = Duration::from_secs_f64(limit);
-                if let Err(error) = kernel.measure_energy(&self.device, &mut buffers, monitor.as_ref(), limit) {
-                    if let lost @ ControlFlow::Break(_) = self.drop_out(&variant, shape, &error)? {
-                        return Ok(lost);
-                    }
-                    continue;
-                }
-            }
             self.timed(&variant, shape, kernel.outcome())?;
         }
         Ok(ControlFlow::Continue(()))

@@ -2,7 +2,6 @@
 //! launches.
 
 mod audit_graph;
-mod energy_meter;
 mod isolated_samples;
 mod output_comparison;
 mod round;

@@ -28,9 +28,6 @@ pub struct TimingSettings {
     pub effort: AuditEffort,
     /// Seeds that no kernel and no phase knows.
     pub hidden: HiddenSeeds,
-    /// Longest measurement of a variant's energy at a shape, in seconds; `None` if nobody asks for the energy.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub energy_limit_s: Option<f64>,
 }
 
 /// Time limit for the audits of a variant at a shape.
@@ -120,7 +117,6 @@ mod tests {
             l2: L2State::Rotate,
             effort: AuditEffort::None,
             hidden: HiddenSeeds::default(),
-            energy_limit_s: None,
         };
         let sets = |bytes, cache| (rotating(4).sets(bytes, cache), rotating(4).contents(bytes, cache));
         assert_eq!([sets(200, 100), sets(201, 100), sets(1 << 40, 0)], [(4, 5), (2, 3), (4, 5)]);

@@ -187,17 +187,6 @@ impl TimedBuffers {
         if self.lead_in_state.is_some() { most.min(self.sets.len() as u32) } else { most }
     }
 
-    /// Why launches back to back differ from those of a sample; `None` if they do not.
-    pub const fn bar_to_back_to_back(&self) -> Option<&'static str> {
-        if self.lead_in_state.is_some() {
-            Some("the workload has state, which is restored only before a sample")
-        } else if self.flush.is_some() {
-            Some("`bench.l2` is \"cold\", but launches back to back find a warm cache")
-        } else {
-            None
-        }
-    }
-
     /// Queues a reset of everything to the state before the first launch, for launches outside samples. They cannot
     /// tell that they are not samples.
     ///

@@ -1,8 +1,6 @@
 //! A kernel being timed: a CUDA graph of its launches over rotating buffers, between two events, and the verification
 //! of those launches.
 
-mod energy;
-
 use super::audit_graph::{AuditGraph, WrongLaunch};
 use super::isolated_samples::{IsolatedLaunches, IsolatedOutputs};
 use super::output_comparison::{OutputComparison, OutputPlace};
@@ -12,7 +10,7 @@ use super::surfaces::Surfaces;
 use super::timed_buffers::{RestoredState, TimedBuffers};
 use super::unrepeated_samples::{UnrepeatedGraph, UnrepeatedOutputs};
 use crate::gpu::{BoundProgram, CudaDevice, DeviceError, ExecutableGraph, PendingDigests, SurfaceCopy, VariantExtents};
-use ncugate_model::{Audit, EnergyOutcome, GpuState, GpuStates, LatencyOutcome, VariantId};
+use ncugate_model::{Audit, GpuState, GpuStates, LatencyOutcome, VariantId};
 
 /// Launches whose mean is the first estimate of a launch's time.
 const PILOT: u32 = 4;
@@ -64,7 +62,6 @@ pub struct TimedKernel {
     audit: Audit,
     /// Of the rounds so far in which the GPU's clocks were read.
     states: GpuStates,
-    energy: Option<EnergyOutcome>,
 }
 
 /// A sample with a wrong output.
@@ -197,7 +194,6 @@ impl TimedKernel {
             inexact: 0,
             audit,
             states: GpuStates::default(),
-            energy: None,
         })
     }
 
@@ -427,7 +423,7 @@ impl TimedKernel {
             false => {
                 let gpu = self.states.covers(self.samples.len()).then_some(self.states);
                 let launches = self.extent.launches;
-                LatencyOutcome::Timed { samples: self.samples, launches, audit, gpu, energy: self.energy }
+                LatencyOutcome::Timed { samples: self.samples, launches, audit, gpu }
             }
             true => LatencyOutcome::Failed { reason: "the phase has no rounds".to_owned() },
         }
@@ -507,7 +503,6 @@ mod tests {
         l2: L2State::Rotate,
         effort: AuditEffort::Sweep,
         hidden: HiddenSeeds { inputs: Vec::new(), pilot: 0, schedule: 0 },
-        energy_limit_s: None,
     };
 
     #[test]

@@ -7,20 +7,14 @@ use super::required_metrics;
 use super::steps::Misfit;
 use super::transfers::Transfers;
 use crate::store::Run;
-use ncugate_model::Cell;
-use ncugate_model::ComputeCapability;
-use ncugate_model::ShapeName;
-use ncugate_model::Throttle;
-use ncugate_model::VariantId;
 use ncugate_model::digest::sha256;
 use ncugate_model::metric::{
     Catalogue, CheckFact, Combination, Definition, Derivation, LatencyForm, LatencyMetric, most_operations,
 };
-use ncugate_model::number;
-use ncugate_model::stats;
-use ncugate_model::{BuildOutcome, BuildRecord, Resources};
-use ncugate_model::{CheckOutcome, CheckRecord, ConfirmationRecord, LatencyOutcome, LatencyRecord};
-use ncugate_model::{ProfileOutcome, ProfileRecord};
+use ncugate_model::{
+    BuildOutcome, BuildRecord, Cell, CheckOutcome, CheckRecord, ComputeCapability, ConfirmationRecord, LatencyOutcome,
+    LatencyRecord, ProfileOutcome, ProfileRecord, Resources, ShapeName, Throttle, VariantId, number, stats,
+};
 use ncugate_phase::config::{Phase, Shape};
 use ncugate_phase::plan::{KernelLaunch, Method, Plan, ShapeProgram, StepTraffic, Variant};
 use std::collections::HashMap;
@@ -56,12 +50,7 @@ pub fn quantities(measured: &TableInputs<'_>, metrics: &[String]) -> Quantities 
         if let Some(Ok(samples)) = source.samples(variant, shape) {
             table.set_samples(at, samples.into());
         }
-        if let Some(LatencyOutcome::Timed { energy: Some(energy), .. }) = source.index.latency(&variant.id, &shape.name)
-        {
-            table.set_energy(at, Arc::new(energy.clone()));
-        }
-        let build = source.index.builds.get(&variant.id);
-        if let Some(reason) = build.and_then(|build| build.outcome.left_out_at(&shape.name)) {
+        if let Some(reason) = source.index.build(&variant.id).and_then(|build| build.left_out_at(&shape.name)) {
             table.leave_out(at, &reason.into());
         }
     }
@@ -71,10 +60,7 @@ pub fn quantities(measured: &TableInputs<'_>, metrics: &[String]) -> Quantities 
 /// How a case was timed.
 fn sampling(index: &RecordIndex<'_>, variant: &Variant, shape: &Shape) -> Sampling {
     let outcome = index.latency(&variant.id, &shape.name);
-    let launches = match outcome {
-        Some(LatencyOutcome::Timed { launches, .. }) => *launches,
-        Some(LatencyOutcome::Cheats { .. } | LatencyOutcome::Wrong { .. } | LatencyOutcome::Failed { .. }) | None => 1,
-    };
+    let launches = outcome.map_or(1, LatencyOutcome::launches);
     let key = (index.measured_as(&variant.id), &shape.name);
     let program = match &variant.method {
         Method::Kernel(_) | Method::Function(_) => Program::Kernel,
@@ -85,13 +71,10 @@ fn sampling(index: &RecordIndex<'_>, variant: &Variant, shape: &Shape) -> Sampli
 }
 
 fn fresh(record: &ConfirmationRecord) -> FreshSamples {
-    let (samples, launches) = match &record.timed.outcome {
-        LatencyOutcome::Timed { samples, launches, .. } => (Ok(Arc::from(samples.as_slice())), *launches),
-        LatencyOutcome::Cheats { reason, .. } => (Err(format!("cheats: {reason}").into()), 1),
-        LatencyOutcome::Wrong { reason, .. } | LatencyOutcome::Failed { reason } => (Err(reason.as_str().into()), 1),
-    };
+    let outcome = &record.timed.outcome;
+    let samples = outcome.samples().map(Arc::from).map_err(Arc::from);
     let processes = record.processes.as_slice().into();
-    FreshSamples { samples, launches, processes, throttle: throttle(&record.timed.outcome) }
+    FreshSamples { samples, launches: outcome.launches(), processes, throttle: throttle(outcome) }
 }
 
 /// Throttling in the round of each sample, if every round has it.
@@ -108,8 +91,7 @@ fn throttle(outcome: &LatencyOutcome) -> Option<Arc<[Throttle]>> {
 fn code(index: &RecordIndex<'_>, variant: &Variant, shape: &Shape) -> Option<Arc<str>> {
     let Method::Kernel(kernel) = &variant.method else { return None };
     let program = kernel.program(&shape.name)?;
-    let outcome = &index.builds.get(&variant.id)?.outcome;
-    let BuildOutcome::Built { code_sha256, arch, launch, .. } = outcome else { return None };
+    let BuildOutcome::Built { code_sha256, arch, launch, .. } = index.build(&variant.id)? else { return None };
     let program = program.compiled_as(launch.as_ref());
     let parts = serde_json::to_string(&(code_sha256, arch, program)).ok()?;
     (!code_sha256.is_empty()).then(|| sha256(parts.as_bytes()).into())
@@ -148,6 +130,14 @@ impl<'a> RecordIndex<'a> {
         self.builds.get(variant).and_then(|b| b.shares.as_ref()).unwrap_or(variant)
     }
 
+    fn build(&self, variant: &VariantId) -> Option<&'a BuildOutcome> {
+        self.builds.get(variant).map(|build| &build.outcome)
+    }
+
+    fn profiles_of<'b>(&'b self, variant: &'b Variant, shape: &'b Shape) -> &'b [&'a ProfileRecord] {
+        self.profiles.get(&(self.measured_as(&variant.id), &shape.name)).map(Vec::as_slice).unwrap_or_default()
+    }
+
     fn latency(&self, variant: &VariantId, shape: &ShapeName) -> Option<&LatencyOutcome> {
         self.latencies.get(&(self.measured_as(variant), shape)).map(|r| &r.outcome)
     }
@@ -155,7 +145,7 @@ impl<'a> RecordIndex<'a> {
 
 /// The program of a variant at a shape.
 fn program(index: &RecordIndex<'_>, variant: &Variant, shape: &Shape) -> Result<ShapeProgram, Cell> {
-    let compiled = match index.builds.get(&variant.id).map(|build| &build.outcome) {
+    let compiled = match index.build(&variant.id) {
         Some(BuildOutcome::Built { launch, .. }) => launch.as_ref(),
         _ => None,
     };
@@ -208,7 +198,6 @@ impl<'a> ColumnSource<'a> {
     fn column(&self, metric: &str) -> MetricCells {
         match Catalogue::embedded().derivation(metric) {
             Some(Derivation::Latency(latency)) => self.by_row(|variant, shape| self.timed(latency, variant, shape)),
-            Some(Derivation::Energy) => self.energy(),
             Some(Derivation::Check(fact)) => self.by_row(|variant, shape| self.checked(fact, variant, shape)),
             Some(Derivation::Build(fact)) => self.launchable(metric, StaticFact::Build(fact)),
             Some(Derivation::Launch(fact)) => self.launchable(metric, StaticFact::Launch(fact)),
@@ -259,7 +248,7 @@ impl<'a> ColumnSource<'a> {
     /// A fact of the machine code that host code launched, by the symbols in its reports. None if a kernel is not its own.
     fn of_launched(&self, variant: &Variant, place: usize, fact: StaticFact) -> Option<Cell> {
         let StaticFact::Build(fact) = fact else { return None };
-        let BuildOutcome::Built { entries, .. } = &self.index.builds.get(&variant.id)?.outcome else { return None };
+        let BuildOutcome::Built { entries, .. } = self.index.build(&variant.id)? else { return None };
         let launched = self.measured.counted.launched(place)?;
         let own = |symbol: &&str| entries.iter().find(|known| known.entry == **symbol).map(|known| known.resources);
         let resources = launched.iter().map(own).collect::<Option<Vec<_>>>()?;
@@ -294,6 +283,7 @@ impl<'a> ColumnSource<'a> {
             let cell = match cell {
                 Cell::Value(value) => Cell::Value(value + added),
                 Cell::Missing(reason) => Cell::Missing(self.denied(variant, shape, &definition).unwrap_or(reason)),
+                undefined @ Cell::Undefined(_) => undefined,
             };
             // Every repeat of a program has the same fills and copies.
             let repeats = case.ok().and_then(|case| case.repeats.as_ref());
@@ -307,7 +297,7 @@ impl<'a> ColumnSource<'a> {
     /// Why a case that was otherwise profiled or traced has no counters: ncu had no permission, or the counters were
     /// not requested.
     fn denied(&self, variant: &Variant, shape: &Shape, definition: &Definition) -> Option<Arc<str>> {
-        let records = self.index.profiles.get(&(self.index.measured_as(&variant.id), &shape.name))?;
+        let records = self.index.profiles_of(variant, shape);
         let failed = |record: &&ProfileRecord| matches!(record.outcome, ProfileOutcome::Failed { .. });
         let has = |record: &ProfileRecord, name: &str| record.metrics.iter().any(|metric| metric == name);
         let given = |name: &str| records.iter().filter(|record| !failed(record)).any(|record| has(record, name));
@@ -325,7 +315,7 @@ impl<'a> ColumnSource<'a> {
     }
 
     fn resources(&self, variant: &Variant) -> Result<Resources, Cell> {
-        match self.index.builds.get(&variant.id).map(|b| &b.outcome) {
+        match self.index.build(&variant.id) {
             Some(BuildOutcome::Built { resources, .. } | BuildOutcome::Refused { resources: Some(resources), .. }) => {
                 Ok(*resources)
             }
@@ -339,7 +329,7 @@ impl<'a> ColumnSource<'a> {
     /// Resources of one kernel entry. If the variant has one entry or its build was rejected, the resources of the
     /// whole variant.
     fn resources_of(&self, variant: &Variant, entry: &str) -> Result<Resources, Cell> {
-        match self.index.builds.get(&variant.id).map(|b| &b.outcome) {
+        match self.index.build(&variant.id) {
             Some(BuildOutcome::Built { entries, .. }) if !entries.is_empty() => {
                 let own = entries.iter().find(|known| known.entry == entry);
                 own.map(|own| own.resources).ok_or_else(|| missing(&format!("'{entry}' was not built")))
@@ -361,44 +351,14 @@ impl<'a> ColumnSource<'a> {
         }
     }
 
-    /// The median energy of a launch over windows, each of which is a repeat.
-    fn energy(&self) -> MetricCells {
-        let mut column = MetricCells::default();
-        for Row { variant, shape, .. } in &self.rows {
-            let each = match self.index.latency(&variant.id, &shape.name) {
-                _ if matches!(variant.method, Method::Command(_) | Method::Captured(_)) => {
-                    Err("another program launches its kernels".to_owned())
-                }
-                None => Err(self.why_not_timed(variant, shape)),
-                Some(LatencyOutcome::Timed { energy: Some(energy), .. }) => energy.millijoules(),
-                Some(LatencyOutcome::Timed { energy: None, .. }) => Err("this run did not measure it".to_owned()),
-                Some(LatencyOutcome::Cheats { reason, .. }) => Err(format!("cheats: {reason}")),
-                Some(LatencyOutcome::Wrong { reason, .. } | LatencyOutcome::Failed { reason }) => Err(reason.clone()),
-            };
-            let (cell, repeats) =
-                match each.and_then(|each| Ok((stats::median(&each).map_err(|e| e.to_string())?, each))) {
-                    Ok((median, each)) => (Cell::finite(median), Some(each.into())),
-                    Err(reason) => (missing(&reason), None),
-                };
-            column.push(cell, CellDetails { repeats, ..CellDetails::default() });
-        }
-        column
-    }
-
     /// The latency samples of a case, or why they are rejected; `None` if the case was not timed.
     fn samples(&self, variant: &Variant, shape: &Shape) -> Option<Result<&[f64], String>> {
-        let samples = match self.index.latency(&variant.id, &shape.name)? {
-            LatencyOutcome::Timed { samples, .. } => samples.as_slice(),
-            LatencyOutcome::Cheats { reason, .. } => return Some(Err(format!("cheats: {reason}"))),
-            LatencyOutcome::Wrong { reason, .. } | LatencyOutcome::Failed { reason } => {
-                return Some(Err(reason.clone()));
-            }
-        };
         let rounds = self.measured.phase.bench.rounds as usize;
-        if samples.len() < rounds {
-            return Some(Err(format!("it was timed in {} of {rounds} rounds", samples.len())));
-        }
-        Some(self.possible(shape, samples).map(|()| samples))
+        let samples = self.index.latency(&variant.id, &shape.name)?.samples();
+        Some(samples.and_then(|samples| match samples.len() < rounds {
+            true => Err(format!("it was timed in {} of {rounds} rounds", samples.len())),
+            false => self.possible(shape, samples).map(|()| samples),
+        }))
     }
 
     /// Rejects samples that are faster than the chip's limits.
@@ -419,7 +379,7 @@ impl<'a> ColumnSource<'a> {
     }
 
     fn why_not_timed(&self, variant: &Variant, shape: &Shape) -> String {
-        match self.index.builds.get(&variant.id).map(|b| &b.outcome) {
+        match self.index.build(&variant.id) {
             Some(BuildOutcome::Failed { .. }) => "did not build".to_owned(),
             Some(BuildOutcome::Refused { .. }) => "cannot be launched on this chip".to_owned(),
             _ => format!("was not timed at shape '{}'", shape.name),
@@ -465,8 +425,7 @@ impl<'a> ColumnSource<'a> {
     }
 
     fn why_not_profiled(&self, variant: &Variant, shape: &Shape) -> String {
-        let key = (self.index.measured_as(&variant.id), &shape.name);
-        let records = self.index.profiles.get(&key).map(Vec::as_slice).unwrap_or_default();
+        let records = self.index.profiles_of(variant, shape);
         let failure = records.iter().find_map(|r| match &r.outcome {
             ProfileOutcome::Failed { reason } => Some(reason.clone()),
             ProfileOutcome::Profiled { .. } | ProfileOutcome::Traced { .. } => None,

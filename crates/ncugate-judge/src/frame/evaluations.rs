@@ -6,17 +6,43 @@
 //! evaluation. For a planned program, an evaluation has the program's number of launches.
 
 use super::case::CaseId;
-use indexmap::IndexSet;
 use ncugate_model::ShapeName;
 use ncugate_model::metric::{Catalogue, Combination};
 use ncugate_phase::plan::{Method, Variant};
+use polars::prelude::{DataFrame, Float64Chunked};
 use std::collections::HashMap;
+use std::slice::from_ref;
 
 /// ncu's name for the launch duration, which weights launches.
 pub(super) const DURATION: &str = "gpu__time_duration.sum";
 
-/// Counters of one launch or of several together, by name index.
-pub(super) type Counters = Vec<Option<f64>>;
+/// A column of counters, with one row per launch.
+#[derive(Clone, Copy)]
+pub(super) struct CounterColumn<'l> {
+    pub name: &'l str,
+    values: &'l Float64Chunked,
+    how: Combination,
+}
+
+impl<'l> CounterColumn<'l> {
+    /// The counters of a frame of launches: its columns of numbers with a fraction.
+    pub fn all(launches: &'l DataFrame) -> Vec<Self> {
+        let columns = launches.columns().iter().filter_map(|column| Some((column.name().as_str(), column.f64().ok()?)));
+        let of = |(name, values)| Self { name, values, how: Catalogue::embedded().combination(name) };
+        columns.map(of).collect()
+    }
+
+    /// The value of an evaluation.
+    pub fn value(&self, evaluation: &WeightedLaunches<'_>) -> Option<f64> {
+        if let [row] = evaluation.rows {
+            return self.values.get(*row);
+        }
+        let values: Vec<Option<f64>> = evaluation.rows.iter().map(|row| self.values.get(*row)).collect();
+        let is_together = self.how == Combination::GreatestTogether;
+        let weights = if is_together { &evaluation.totals } else { &evaluation.times };
+        self.how.value(&values, weights.as_deref())
+    }
+}
 
 /// One execution of a case, in one report.
 #[derive(Debug, Clone, Copy)]
@@ -27,69 +53,58 @@ pub(super) struct Evaluation<'l> {
     pub rows: &'l [usize],
 }
 
-/// Combines the launches of evaluations.
-pub(super) struct Combiner<'l> {
-    launches: &'l [Counters],
-    /// By counter index; empty if every evaluation is one launch.
-    how: Vec<Combination>,
-    /// Index of [`DURATION`].
-    duration: Option<usize>,
+/// Launches whose counters are combined, with their weights.
+#[derive(Default)]
+pub(super) struct WeightedLaunches<'l> {
+    rows: &'l [usize],
+    times: Option<Vec<f64>>,
+    /// The sum of the counters combined as [`Combination::GreatestTogether`] at each launch; `None` if one lacks one.
+    totals: Option<Vec<f64>>,
+}
+
+impl<'l> WeightedLaunches<'l> {
+    /// A single launch.
+    pub fn of_launch(row: &'l usize) -> Self {
+        Self { rows: from_ref(row), ..Self::default() }
+    }
+}
+
+/// Weighs the launches of evaluations.
+pub(super) struct Weights<'l> {
+    duration: Option<&'l Float64Chunked>,
+    /// The counters combined as [`Combination::GreatestTogether`].
+    together: Vec<&'l Float64Chunked>,
     /// Duration of each launch, by case and number of launches. Reports without durations use those of another
     /// report.
     times: HashMap<(&'l CaseId, usize), Vec<f64>>,
 }
 
-impl<'l> Combiner<'l> {
-    /// `names` are the counter names of `launches`.
-    pub fn new(names: &IndexSet<&str>, launches: &'l [Counters], evaluations: &[Evaluation<'l>]) -> Self {
-        let mut combiner =
-            Self { launches, how: Vec::new(), duration: names.get_index_of(DURATION), times: HashMap::new() };
-        let mut several = evaluations.iter().filter(|evaluation| evaluation.rows.len() > 1).peekable();
-        if several.peek().is_some() {
-            combiner.how = names.iter().map(|name| Catalogue::embedded().combination(name)).collect();
-        }
-        for Evaluation { case, rows, .. } in several {
-            if let Some(times) = combiner.own_times(rows) {
-                combiner.times.entry((case, rows.len())).or_insert(times);
+impl<'l> Weights<'l> {
+    pub fn new(counters: &[CounterColumn<'l>], evaluations: &[Evaluation<'l>]) -> Self {
+        let duration = counters.iter().find(|counter| counter.name == DURATION).map(|counter| counter.values);
+        let together = counters.iter().filter(|counter| counter.how == Combination::GreatestTogether);
+        let together = together.map(|counter| counter.values).collect();
+        let mut weights = Self { duration, together, times: HashMap::new() };
+        for Evaluation { case, rows, .. } in evaluations.iter().filter(|evaluation| evaluation.rows.len() > 1) {
+            if let Some(times) = weights.own_times(rows) {
+                weights.times.entry((case, rows.len())).or_insert(times);
             }
         }
-        combiner
+        weights
     }
 
-    /// The counters of an evaluation.
-    pub fn counters(&self, evaluation: &Evaluation<'l>) -> Counters {
+    pub fn of(&self, evaluation: &Evaluation<'l>) -> WeightedLaunches<'l> {
         let rows = evaluation.rows;
         if let [row] = rows {
-            return self.launch(*row);
+            return WeightedLaunches::of_launch(row);
         }
         let times = self.own_times(rows).or_else(|| self.times.get(&(evaluation.case, rows.len())).cloned());
-        let totals: Option<Vec<f64>> = rows.iter().map(|row| self.total(*row)).collect();
-        let counter = |(at, how): (usize, &Combination)| {
-            let values: Vec<Option<f64>> = rows.iter().map(|row| self.counter(*row, at)).collect();
-            let weights = if *how == Combination::GreatestTogether { &totals } else { &times };
-            how.value(&values, weights.as_deref())
-        };
-        self.how.iter().enumerate().map(counter).collect()
-    }
-
-    /// The counters of one launch.
-    pub fn launch(&self, row: usize) -> Counters {
-        self.launches.get(row).cloned().unwrap_or_default()
-    }
-
-    fn counter(&self, row: usize, at: usize) -> Option<f64> {
-        *self.launches.get(row)?.get(at)?
+        let total = |row: &usize| self.together.iter().map(|counter| counter.get(*row)).sum();
+        WeightedLaunches { rows, times, totals: rows.iter().map(total).collect() }
     }
 
     fn own_times(&self, rows: &[usize]) -> Option<Vec<f64>> {
-        rows.iter().map(|row| self.counter(*row, self.duration?)).collect()
-    }
-
-    /// The sum of the counters combined as [`Combination::GreatestTogether`] at a launch; `None` if the launch lacks
-    /// one.
-    fn total(&self, row: usize) -> Option<f64> {
-        let parts = self.how.iter().enumerate().filter(|(_, how)| **how == Combination::GreatestTogether);
-        parts.map(|(at, _)| self.counter(row, at)).sum()
+        rows.iter().map(|row| self.duration?.get(*row)).collect()
     }
 }
 

@@ -5,12 +5,11 @@
 //! written from the frame. Missing values are empty in CSV and null elsewhere; NaN is `NaN`. Missing values never
 //! become 0.
 
-use std::borrow::Cow;
 use std::io::{self, Write};
 
 use indexmap::{IndexMap, IndexSet};
 use polars::prelude::{
-    Column, CompatLevel, DataFrame, Float64Chunked, IntoColumn, NewChunkedArray, PolarsError, StringChunked,
+    CompatLevel, DataFrame, DataType, Float64Chunked, IntoColumn, NewChunkedArray, PolarsError, StringChunked,
     UInt32Chunked,
 };
 use polars_io::SerWriter;
@@ -127,12 +126,26 @@ impl Export<'_> {
         if let (true, MetricSelection::All, []) = (self.filter.is_open(), self.columns.counters, self.columns.logical) {
             return Ok(LaunchFrames::read(self.captures, MetricSelection::All)?.metrics);
         }
-        let mut table = LongTable::default();
+        let mut rows: Vec<Row<'_>> = Vec::new();
         visit(self.captures, self.filter, self.columns, |row| {
-            table.push(row);
+            rows.push(row.clone());
             Ok::<(), FrameError>(())
         })?;
-        table.frame()
+        let text = |name: &str, of: for<'a> fn(&'a Row<'a>) -> &'a str| {
+            StringChunked::from_iter_values(name.into(), rows.iter().map(of)).into_column()
+        };
+        let cells: Vec<_> = rows.iter().map(|row| super::decode::cell(&row.value)).collect();
+        let texts = cells.iter().map(|(_, text)| text.as_deref());
+        let columns = vec![
+            text(m::REPORT, |row| row.report),
+            UInt32Chunked::from_iter_values(m::LAUNCH.into(), rows.iter().map(|row| row.launch)).into_column(),
+            text(m::KERNEL, |row| &row.kernel),
+            text(m::METRIC, |row| row.metric),
+            text(m::UNIT, |row| row.unit),
+            Float64Chunked::from_iter_options(m::VALUE.into(), cells.iter().map(|(number, _)| *number)).into_column(),
+            StringChunked::from_iter_options(m::TEXT.into(), texts).into_column(),
+        ];
+        Ok(DataFrame::new(rows.len(), columns)?)
     }
 
     /// Every selected launch; without chosen metrics, those of the catalogue come before those of the report.
@@ -161,15 +174,16 @@ impl Export<'_> {
                         *value = row.value.into_owned();
                     }
                 }
-                let nvtx = launch.nvtx(capture.name)?;
-                let row = WideLaunch {
-                    kernel: launch.kernel().into_owned(),
-                    grid: launch.grid(),
-                    block: launch.block(),
-                    nvtx: (!nvtx.is_empty()).then_some(nvtx),
-                    values: Vec::new(),
+                let text = |text: String| MetricValue::String(text.into());
+                let nvtx = Some(launch.nvtx(capture.name)?).filter(|nvtx| !nvtx.is_empty());
+                let extent = |size: Option<[u32; 3]>, axis: usize| {
+                    size.map_or(MetricValue::Missing, |size| MetricValue::U32(size[axis]))
                 };
-                wide.push((capture.name.to_owned(), launch.id()), row, values);
+                let extents = [launch.grid(), launch.block()].into_iter();
+                let extents = extents.flat_map(|size| [0, 1, 2].map(|axis| extent(size, axis)));
+                let id = [text(capture.name.to_owned()), MetricValue::U32(launch.id())].into_iter();
+                let head = id.chain([text(launch.kernel().into_owned())]).chain(extents);
+                wide.push(head.chain([nvtx.map_or(MetricValue::Missing, text)]).collect(), values);
             }
         }
         Ok(wide)
@@ -217,74 +231,17 @@ impl<'a> JsonList<'a> {
     }
 }
 
-/// Rows of the long form, by column.
-#[derive(Default)]
-struct LongTable<'a> {
-    reports: Vec<&'a str>,
-    launches: Vec<u32>,
-    kernels: Vec<String>,
-    metrics: Vec<&'a str>,
-    units: Vec<String>,
-    values: Vec<Option<f64>>,
-    texts: Vec<Option<String>>,
-}
+/// Columns of a launch before its metrics.
+const HEAD: [&str; 10] = {
+    let ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]) = (l::GRID, l::BLOCK);
+    [m::REPORT, m::LAUNCH, m::KERNEL, grid_x, grid_y, grid_z, block_x, block_y, block_z, l::NVTX]
+};
 
-impl<'a> LongTable<'a> {
-    fn push(&mut self, row: &Row<'a>) {
-        let (value, text) = super::decode::cell(&row.value);
-        self.reports.push(row.report);
-        self.launches.push(row.launch);
-        self.kernels.push(row.kernel.to_string());
-        self.metrics.push(row.metric);
-        self.units.push(row.unit.to_owned());
-        self.values.push(value);
-        self.texts.push(text.map(Cow::into_owned));
-    }
-
-    fn frame(self) -> Result<DataFrame, ExportError> {
-        let rows = self.launches.len();
-        let columns = vec![
-            StringChunked::from_slice(m::REPORT.into(), &self.reports).into_column(),
-            UInt32Chunked::from_vec(m::LAUNCH.into(), self.launches).into_column(),
-            StringChunked::from_slice(m::KERNEL.into(), &self.kernels).into_column(),
-            StringChunked::from_slice(m::METRIC.into(), &self.metrics).into_column(),
-            StringChunked::from_slice(m::UNIT.into(), &self.units).into_column(),
-            Float64Chunked::from_slice_options(m::VALUE.into(), &self.values).into_column(),
-            StringChunked::from_slice_options(m::TEXT.into(), &self.texts).into_column(),
-        ];
-        Ok(DataFrame::new(rows, columns)?)
-    }
-}
-
+/// One row per launch: [`HEAD`], then the metrics. Cells behind the last value of a row are missing.
 #[derive(Default)]
 struct WideTable {
     metrics: IndexSet<String>,
-    launches: Vec<((String, u32), WideLaunch)>,
-}
-
-struct WideLaunch {
-    kernel: String,
-    grid: Option<[u32; 3]>,
-    block: Option<[u32; 3]>,
-    /// Its NVTX ranges in one line.
-    nvtx: Option<String>,
-    values: Vec<Option<MetricValue<'static>>>,
-}
-
-/// Columns of a launch before its metrics, except the report and its id.
-const EXTENTS: [&str; 6] = {
-    let ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]) = (l::GRID, l::BLOCK);
-    [grid_x, grid_y, grid_z, block_x, block_y, block_z]
-};
-
-impl WideLaunch {
-    /// In the order of [`EXTENTS`].
-    fn extents(&self) -> [Option<u32>; 6] {
-        let of = |extents: Option<[u32; 3]>, axis: usize| extents.map(|extents| extents[axis]);
-        let ([x, y, z], [u, v, w]) =
-            ([0, 1, 2].map(|axis| of(self.grid, axis)), [0, 1, 2].map(|axis| of(self.block, axis)));
-        [x, y, z, u, v, w]
-    }
+    rows: Vec<Vec<MetricValue<'static>>>,
 }
 
 /// The metrics of the catalogue whose counters a launch has, in the order of the catalogue.
@@ -297,82 +254,65 @@ fn computable(capability: Option<ComputeCapability>, counters: &LaunchCounters<'
 }
 
 impl WideTable {
-    fn push(&mut self, id: (String, u32), mut launch: WideLaunch, values: IndexMap<String, MetricValue<'static>>) {
+    fn push(&mut self, mut row: Vec<MetricValue<'static>>, values: IndexMap<String, MetricValue<'static>>) {
         for (name, value) in values {
-            let column = self.metrics.insert_full(name).0;
-            launch.values.resize(launch.values.len().max(column + 1), None);
-            launch.values[column] = Some(value);
+            let column = HEAD.len() + self.metrics.insert_full(name).0;
+            row.resize(row.len().max(column + 1), MetricValue::Missing);
+            row[column] = value;
         }
-        self.launches.push((id, launch));
+        self.rows.push(row);
     }
 
-    fn cell<'w>(&self, launch: &'w WideLaunch, column: usize) -> &'w MetricValue<'static> {
-        launch.values.get(column).and_then(Option::as_ref).unwrap_or(&MetricValue::Missing)
+    fn names(&self) -> impl Iterator<Item = &str> {
+        HEAD.into_iter().chain(self.metrics.iter().map(String::as_str))
+    }
+
+    fn cells<'w>(&self, row: &'w [MetricValue<'static>]) -> impl Iterator<Item = &'w MetricValue<'static>> {
+        row.iter().chain(std::iter::repeat(&MetricValue::Missing)).take(HEAD.len() + self.metrics.len())
     }
 
     fn csv(&self, out: &mut dyn Write) -> Result<(), ExportError> {
         let mut csv = csv::Writer::from_writer(out);
-        let head = [m::REPORT, m::LAUNCH, m::KERNEL].into_iter().chain(EXTENTS).chain([l::NVTX]);
-        let head = head.chain(self.metrics.iter().map(String::as_str));
-        csv.write_record(head.map(|name| cell(name).into_owned()))?;
-        for ((report, id), launch) in &self.launches {
-            let cells = (0..self.metrics.len()).map(|column| self.cell(launch, column).to_string());
-            let extents = launch.extents().map(|extent| extent.map(|extent| extent.to_string()).unwrap_or_default());
-            let all = [report.clone(), id.to_string(), launch.kernel.clone()].into_iter().chain(extents);
-            let all = all.chain([launch.nvtx.clone().unwrap_or_default()]).chain(cells);
-            csv.write_record(all.map(|text| cell(&text).into_owned()))?;
+        csv.write_record(self.names().map(|name| cell(name).into_owned()))?;
+        for row in &self.rows {
+            csv.write_record(self.cells(row).map(|value| cell(&value.to_string()).into_owned()))?;
         }
         Ok(csv.flush()?)
     }
 
     fn json(&self, out: &mut dyn Write) -> Result<(), ExportError> {
         let mut list = JsonList::new(out);
-        for ((report, id), launch) in &self.launches {
-            let head = [
-                (m::REPORT.to_owned(), Value::from(report.as_str())),
-                (m::LAUNCH.to_owned(), Value::from(*id)),
-                (m::KERNEL.to_owned(), Value::from(launch.kernel.as_str())),
-            ];
-            let extents =
-                EXTENTS.iter().zip(launch.extents()).map(|(name, extent)| ((*name).to_owned(), Value::from(extent)));
-            let nvtx = (l::NVTX.to_owned(), Value::from(launch.nvtx.clone()));
-            let cells = self.metrics.iter().enumerate();
-            let cells = cells.map(|(column, name)| (name.clone(), json_value(self.cell(launch, column))));
-            list.push(&head.into_iter().chain(extents).chain([nvtx]).chain(cells).collect())?;
+        for row in &self.rows {
+            list.push(&self.names().map(str::to_owned).zip(self.cells(row).map(json_value)).collect())?;
         }
         Ok(list.finish()?)
     }
 
-    /// A frame: metrics with any text become text columns, all others columns of doubles.
+    /// A frame: columns of the launch have the types of its frame, metrics with any text become text columns, and all
+    /// others columns of doubles.
     fn frame(&self) -> Result<DataFrame, ExportError> {
-        let reports: Vec<&str> = self.launches.iter().map(|((report, _), _)| report.as_str()).collect();
-        let kernels: Vec<&str> = self.launches.iter().map(|(_, launch)| launch.kernel.as_str()).collect();
-        let mut columns: Vec<Column> = vec![
-            StringChunked::from_slice(m::REPORT.into(), &reports).into_column(),
-            UInt32Chunked::from_vec(m::LAUNCH.into(), self.launches.iter().map(|((_, id), _)| *id).collect())
-                .into_column(),
-            StringChunked::from_slice(m::KERNEL.into(), &kernels).into_column(),
-        ];
-        for (axis, name) in EXTENTS.into_iter().enumerate() {
-            let extents: Vec<Option<u32>> = self.launches.iter().map(|(_, launch)| launch.extents()[axis]).collect();
-            columns.push(UInt32Chunked::from_slice_options(name.into(), &extents).into_column());
-        }
-        let nvtx: Vec<Option<&str>> = self.launches.iter().map(|(_, launch)| launch.nvtx.as_deref()).collect();
-        columns.push(StringChunked::from_slice_options(l::NVTX.into(), &nvtx).into_column());
-        for (index, name) in self.metrics.iter().enumerate() {
-            let cells: Vec<&MetricValue<'_>> =
-                self.launches.iter().map(|(_, launch)| self.cell(launch, index)).collect();
-            let exact = |cell: &&MetricValue<'_>| super::decode::cell(cell).1.is_none();
-            columns.push(if cells.iter().all(exact) {
-                let numbers: Vec<Option<f64>> = cells.iter().map(|cell| cell.as_f64()).collect();
-                Float64Chunked::from_slice_options(name.as_str().into(), &numbers).into_column()
-            } else {
-                let texts: Vec<Option<String>> =
-                    cells.iter().map(|cell| (!cell.is_missing()).then(|| cell.to_string())).collect();
-                StringChunked::from_slice_options(name.as_str().into(), &texts).into_column()
-            });
-        }
-        Ok(DataFrame::new(self.launches.len(), columns)?)
+        let column = |(at, name): (usize, &str)| {
+            let cells = || self.rows.iter().map(|row| row.get(at).unwrap_or(&MetricValue::Missing));
+            let of_launch = l::COLUMNS.iter().find(|(known, _)| at < HEAD.len() && *known == name);
+            let dtype = match of_launch {
+                Some((_, dtype)) => dtype.clone(),
+                None if cells().all(|value| super::decode::cell(value).1.is_none()) => DataType::Float64,
+                None => DataType::String,
+            };
+            let number =
+                |value: &MetricValue<'_>| if let MetricValue::U32(number) = value { Some(*number) } else { None };
+            match dtype {
+                DataType::UInt32 => UInt32Chunked::from_iter_options(name.into(), cells().map(number)).into_column(),
+                DataType::Float64 => {
+                    Float64Chunked::from_iter_options(name.into(), cells().map(MetricValue::as_f64)).into_column()
+                }
+                _ => {
+                    let texts = cells().map(|value| (!value.is_missing()).then(|| value.to_string()));
+                    StringChunked::from_iter_options(name.into(), texts).into_column()
+                }
+            }
+        };
+        Ok(DataFrame::new(self.rows.len(), self.names().enumerate().map(column).collect())?)
     }
 }
 

@@ -3,10 +3,13 @@
 //! Reports take the fast path of `decode`: names and units are gathered by index, values are decoded in parallel, and
 //! pages are released as decoding proceeds. The meaning of a launch is defined in [`ncu_rep`].
 
+use indexmap::IndexSet;
 use polars::prelude::{DataFrame, PolarsError};
 
-use super::launch_table::LaunchTable;
+use super::decode::ReportMetrics;
+use super::launch_table::{self, LaunchRow};
 pub use super::nvtx::nvtx_text;
+use super::schema::launches as l;
 use super::{decode, metric_table};
 use ncu_rep::csv::CsvReport;
 use ncu_rep::{MetricSelection, Report, ReportError};
@@ -57,28 +60,20 @@ impl LaunchFrames {
     /// # Errors
     /// A report is damaged.
     pub fn read(captures: &[Capture<'_>], selection: MetricSelection<'_>) -> Result<Self, FrameError> {
-        let mut all = match captures.split_first() {
-            Some((first, _)) => Self::of(first, selection)?,
-            None => Self { launches: LaunchTable::default().frame()?, metrics: metric_table::empty()? },
+        let Some((first, others)) = captures.split_first() else {
+            return Ok(Self { launches: launch_table::frame("", &[])?, metrics: metric_table::empty()? });
         };
-        for capture in captures.iter().skip(1) {
-            all.append(&Self::of(capture, selection)?)?;
+        let mut all = Self::of(first, selection)?;
+        for capture in others {
+            let next = Self::of(capture, selection)?;
+            all.launches.vstack_mut_owned(next.launches)?;
+            all.metrics.vstack_mut_owned(next.metrics)?;
         }
-        if captures.len() > 1 {
+        if !others.is_empty() {
             all.launches.rechunk_mut();
             all.metrics.rechunk_mut();
         }
         Ok(all)
-    }
-
-    /// Appends the launches of other reports.
-    ///
-    /// # Errors
-    /// The columns of the frames differ.
-    pub fn append(&mut self, other: &Self) -> Result<(), FrameError> {
-        self.launches.vstack_mut(&other.launches)?;
-        self.metrics.vstack_mut(&other.metrics)?;
-        Ok(())
     }
 
     /// Builds both frames of one report.
@@ -86,13 +81,9 @@ impl LaunchFrames {
     /// # Errors
     /// The report is damaged.
     pub fn of_report(name: &str, report: &Report, selection: MetricSelection<'_>) -> Result<Self, FrameError> {
-        let named = |source| FrameError::Report { report: name.to_owned(), source };
-        let mut launches = LaunchTable::default();
-        let part = |first, attributes: &[_]| LaunchTable::of(report, name, first, attributes);
-        let decoded = decode::metrics(report, selection, part, |part| launches.append(part)).map_err(named)?;
-        let frame = launches.frame()?;
-        let metrics = metric_table::of_report(name, report, &decoded, &launches.into_kernels())?;
-        Ok(Self { launches: frame, metrics })
+        let (launches, decoded) = decoded(name, report, selection)?;
+        let metrics = metric_table::of_report(name, report, &decoded, launches.column(l::KERNEL)?.str()?)?;
+        Ok(Self { launches, metrics })
     }
 
     /// Builds both frames of one input.
@@ -101,19 +92,61 @@ impl LaunchFrames {
             Origin::Report(report) => return Self::of_report(capture.name, report, selection),
             Origin::Csv(csv) => csv,
         };
-        let mut launches = LaunchTable::default();
-        launches.push_csv(capture.name, csv);
-        let frame = launches.frame()?;
-        let metrics = metric_table::of_csv(capture.name, csv, selection, &launches.into_kernels())?;
-        Ok(Self { launches: frame, metrics })
+        let rows: Vec<LaunchRow<'_>> = csv.launches.iter().map(LaunchRow::of_csv).collect();
+        let launches = launch_table::frame(capture.name, &rows)?;
+        let metrics = metric_table::of_csv(capture.name, csv, selection, launches.column(l::KERNEL)?.str()?)?;
+        Ok(Self { launches, metrics })
     }
+}
+
+/// The launches of reports, with a column for each counter in `names`: its value at each launch, null where it has none.
+///
+/// # Errors
+/// A report is damaged.
+pub fn counted_launches(reports: &[(String, Report)], names: &[String]) -> Result<DataFrame, FrameError> {
+    let names: IndexSet<&str> = names.iter().map(String::as_str).collect();
+    let selection: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let mut all = launch_table::frame("", &[])?;
+    all.hstack_mut(&metric_table::by_launch(names.iter().copied(), &[], &[]))?;
+    for (name, report) in reports {
+        let (mut launches, ReportMetrics { names: slots, pieces }) =
+            decoded(name, report, MetricSelection::Named(&selection))?;
+        let columns: Vec<Option<usize>> =
+            slots.iter().map(|slot| names.get_index_of(report.bulk().name(*slot))).collect();
+        launches.hstack_mut(&metric_table::by_launch(names.iter().copied(), &columns, &pieces))?;
+        all.vstack_mut_owned(launches)?;
+    }
+    all.rechunk_mut();
+    Ok(all)
+}
+
+/// The launches frame of a report, and its selected metrics.
+fn decoded<'r>(
+    name: &str,
+    report: &'r Report,
+    selection: MetricSelection<'_>,
+) -> Result<(DataFrame, ReportMetrics<'r>), FrameError> {
+    let part = |first, attributes: &[decode::Attributes<'r>]| {
+        let rows = report.launches().skip(first).zip(attributes);
+        let rows: Vec<LaunchRow<'_>> = rows.map(|(launch, of)| LaunchRow::of(&launch, of)).collect::<Result<_, _>>()?;
+        Ok(launch_table::frame(name, &rows))
+    };
+    let mut parts = Vec::new();
+    let metrics = decode::metrics(report, selection, part, |part| parts.push(part));
+    let metrics = metrics.map_err(|source| FrameError::Report { report: name.to_owned(), source })?;
+    let mut launches = launch_table::frame(name, &[])?;
+    for part in parts {
+        launches.vstack_mut_owned(part?)?;
+    }
+    launches.rechunk_mut();
+    Ok((launches, metrics))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::frame::decode::cell;
-    use crate::frame::schema::{launches as l, metrics as m};
+    use crate::frame::schema::metrics as m;
     use ncu_rep::MetricValue;
     use std::path::Path;
 

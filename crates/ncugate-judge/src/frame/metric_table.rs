@@ -1,19 +1,19 @@
-//! The metrics frame of one report or CSV: decoded rows, converted to columns in parallel.
+//! Columns of the metrics of reports, in long form (a row per launch and metric) and in wide form (a column per counter).
 
 use std::borrow::Cow;
 
 use indexmap::IndexSet;
 use polars::prelude::{
-    ChunkTake, Column, DataFrame, DataType, Float64Chunked, IntoColumn, NewChunkedArray, PolarsError, StringChunked,
-    UInt32Chunked,
+    ChunkFullNull, ChunkTake, Column, DataFrame, DataType, Float64Chunked, IntoColumn, NewChunkedArray, PolarsError,
+    StringChunked, UInt32Chunked,
 };
 use rayon::prelude::*;
 
 use super::decode::{Piece, ReportMetrics};
+use super::launch_table::constant;
 use super::schema::metrics as m;
-use super::texts::{TextColumn, constant};
 use ncu_rep::csv::CsvReport;
-use ncu_rep::{MetricSelection, MetricValue, Report, unit_of};
+use ncu_rep::{MetricSelection, Report, unit_of};
 
 /// Up to this number of rows, columns are built in parallel. The allocator keeps each thread's temporary memory.
 const SIDE_BY_SIDE_ROWS: usize = 1 << 20;
@@ -26,7 +26,7 @@ struct MetricTable<'a> {
     /// Id of each launch.
     ids: Vec<u32>,
     /// Kernel of each launch.
-    kernels: &'a TextColumn,
+    kernels: &'a StringChunked,
     /// Name and unit of each slot.
     metrics: Vec<(&'a str, &'a str)>,
     /// Slot of each row, which identifies the metric.
@@ -39,7 +39,7 @@ struct MetricTable<'a> {
 /// # Errors
 /// polars rejects a column.
 pub(super) fn empty() -> Result<DataFrame, PolarsError> {
-    MetricTable::new("", Vec::new(), &TextColumn::default(), Vec::new(), &[]).frame()
+    MetricTable::new("", Vec::new(), &StringChunked::full_null("".into(), 0), Vec::new(), &[]).frame()
 }
 
 /// The metrics frame of a report whose launches have these kernels.
@@ -50,7 +50,7 @@ pub(super) fn of_report(
     name: &str,
     report: &Report,
     decoded: &ReportMetrics<'_>,
-    kernels: &TextColumn,
+    kernels: &StringChunked,
 ) -> Result<DataFrame, PolarsError> {
     let bulk = report.bulk();
     let metrics = decoded.names.iter().map(|&place| (bulk.name(place), unit_of(bulk.name(place)))).collect();
@@ -66,7 +66,7 @@ pub(super) fn of_csv(
     name: &str,
     csv: &CsvReport,
     selection: MetricSelection<'_>,
-    kernels: &TextColumn,
+    kernels: &StringChunked,
 ) -> Result<DataFrame, PolarsError> {
     let mut metrics: IndexSet<(&str, &str)> = IndexSet::new();
     let mut piece = Piece::default();
@@ -85,33 +85,39 @@ pub(super) fn of_csv(
     MetricTable::new(name, ids, kernels, metrics.into_iter().collect(), &[piece]).frame()
 }
 
-/// The metrics frame of launches with the given names, units and numbers.
-///
-/// # Errors
-/// polars rejects a column.
-pub(super) fn of_values(
-    name: &str,
-    launches: &[Vec<(&str, &str, f64)>],
-    kernels: &TextColumn,
-) -> Result<DataFrame, PolarsError> {
-    let mut metrics: IndexSet<(&str, &str)> = IndexSet::new();
-    let mut piece = Piece::default();
-    for values in launches {
-        for (name, unit, value) in values {
-            let slot = metrics.insert_full((*name, *unit)).0;
-            piece.push(slot as u32, &MetricValue::Double(*value));
+/// A column per counter in `names`, with a row per launch: the first value of the counter, null if there is none. The
+/// metrics of a slot belong to the column in `columns`. This pivots by hand: see docs/design.md.
+pub(super) fn by_launch<'n>(
+    names: impl Iterator<Item = &'n str>,
+    columns: &[Option<usize>],
+    pieces: &[Piece<'_>],
+) -> Vec<Column> {
+    let launches: usize = pieces.iter().map(|piece| piece.counts.len()).sum();
+    let mut values: Vec<(&str, Vec<Option<f64>>)> = names.map(|name| (name, vec![None; launches])).collect();
+    let mut launch = 0;
+    for piece in pieces {
+        let mut rows = piece.slots.iter().zip(&piece.numbers).enumerate();
+        let mut missing = piece.missing.iter().peekable();
+        for &count in &piece.counts {
+            for (row, (slot, number)) in rows.by_ref().take(count) {
+                let is_missing = missing.next_if_eq(&&row).is_some();
+                if let Some(column) = columns[*slot as usize].filter(|_| !is_missing) {
+                    values[column].1[launch].get_or_insert(*number);
+                }
+            }
+            launch += 1;
         }
-        piece.counts.push(values.len());
     }
-    let ids = (0..launches.len() as u32).collect();
-    MetricTable::new(name, ids, kernels, metrics.into_iter().collect(), &[piece]).frame()
+    let column =
+        |(name, values): (&str, Vec<_>)| Float64Chunked::from_slice_options(name.into(), &values).into_column();
+    values.into_iter().map(column).collect()
 }
 
 impl<'a> MetricTable<'a> {
     fn new(
         report: &'a str,
         ids: Vec<u32>,
-        kernels: &'a TextColumn,
+        kernels: &'a StringChunked,
         metrics: Vec<(&'a str, &'a str)>,
         pieces: &'a [Piece<'a>],
     ) -> Self {
@@ -154,13 +160,14 @@ impl<'a> MetricTable<'a> {
     }
 
     fn kernel(&self) -> Result<Column, PolarsError> {
-        if let Some(only) = self.kernels.only() {
-            return Ok(constant(m::KERNEL, only, self.slots.len()));
+        let mut kernels = self.kernels.iter();
+        if let Some(Some(first)) = kernels.next()
+            && kernels.all(|kernel| kernel == Some(first))
+        {
+            return Ok(constant(m::KERNEL, first, self.slots.len()));
         }
-        let texts =
-            StringChunked::from_iter_values(m::KERNEL.into(), self.kernels.iter().map(Option::unwrap_or_default));
         let launches: Vec<u32> = (0..self.ids.len() as u32).collect();
-        Ok(texts.take(&self.by_row(&launches))?.into_column())
+        Ok(self.kernels.take(&self.by_row(&launches))?.with_name(m::KERNEL.into()).into_column())
     }
 
     fn value(&self) -> Column {

@@ -21,7 +21,6 @@ pub mod rows;
 mod run_table;
 pub mod schema;
 mod steps;
-mod texts;
 mod traced_launches;
 mod transfers;
 
@@ -35,4 +34,4 @@ pub use profile_counters::{Ownership, ProfileCounters, ProfiledCases};
 pub use quantities::{Bounds, FreshSamples, MetricCells, Program, Quantities, Sampling};
 pub use run_table::{run_table, write_table};
 pub use steps::ExpectedKernel;
-pub use traced_launches::{TracedCase, traced_cases};
+pub use traced_launches::{TracedCase, traced_cases, traced_launches};

@@ -15,20 +15,19 @@
 
 use super::captured_launches::{CapturedLaunch, CapturedVariants};
 use super::case::{CaseId, CaseKey};
-use super::evaluations::{Combiner, Counters, DURATION, Evaluation, length};
-use super::launches::{Capture, FrameError, LaunchFrames, Origin};
+use super::evaluations::{CounterColumn, DURATION, Evaluation, WeightedLaunches, Weights, length};
+use super::launches::{FrameError, counted_launches};
 use super::nvtx::cases_of;
 use super::schema::launches::{DEMANGLED, KERNEL, LAUNCH, NVTX, REPORT, SYMBOL};
-use super::schema::metrics::{METRIC, VALUE};
-use super::steps::{Misfit, OwnedLaunch, SeenLaunch, owned as owned_launches};
+use super::steps::{Misfit, OwnedLaunch, SeenLaunch, owned};
 use super::traced_launches;
-use indexmap::{IndexMap, IndexSet};
-use ncu_rep::{MetricSelection, Report};
+use indexmap::IndexMap;
+use ncu_rep::Report;
 use ncugate_model::metric::Definition;
 use ncugate_model::stats;
 use ncugate_model::{BuildOutcome, BuildRecord, Cell, EMPTY_RANGE, EntrySymbols, ProfileOutcome, ShapeName, VariantId};
 use ncugate_phase::plan::{Plan, Variant};
-use polars::prelude::{DataFrame, PolarsError};
+use polars::prelude::{DataFrame, Float64Chunked, IntoColumn, NewChunkedArray, PolarsError};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -78,21 +77,22 @@ impl ProfiledCases {
 /// Counters of every profiled case.
 #[derive(Debug, Clone, Default)]
 pub struct ProfileCounters {
-    /// ncu's names of the counters.
-    names: IndexSet<String>,
-    cases: IndexMap<CaseId, CaseCounters>,
+    /// A column per counter, by ncu's name; a row per repeat of a case, and per launch of a repeat with several.
+    counters: DataFrame,
+    cases: IndexMap<CaseId, CaseRows>,
     /// Launches in the range of a case that do not belong to its program.
     misfits: Vec<Misfit>,
     /// The shortest duration of an empty kernel in nanoseconds.
     empty_ns: Option<f64>,
 }
 
+/// Rows of the counters of a case.
 #[derive(Debug, Clone, Default)]
-struct CaseCounters {
-    /// Counters of whole evaluations.
-    repeats: Vec<Counters>,
-    /// Counters of each launch by repeat, if an evaluation has several launches.
-    steps: Vec<Vec<Counters>>,
+struct CaseRows {
+    /// Of whole evaluations, by repeat.
+    repeats: Vec<usize>,
+    /// Of each launch by repeat, if an evaluation has several launches.
+    steps: Vec<Vec<usize>>,
     launches: EvaluationLaunches,
     /// Symbols of the launched kernels; `None` for one without a symbol in its report.
     kernels: BTreeSet<Option<String>>,
@@ -130,52 +130,70 @@ impl ProfileCounters {
         ownership: Ownership<'_>,
         names: &[String],
     ) -> Result<Self, FrameError> {
-        let captures: Vec<Capture<'_>> =
-            reports.iter().map(|(name, report)| Capture { name, origin: Origin::Report(report) }).collect();
-        let frames = LaunchFrames::read(&captures, MetricSelection::Named(names))?;
-        Self::of_frames(&frames, plan, ownership).map_err(FrameError::from)
+        Ok(Self::of_launches(&counted_launches(reports, names)?, plan, ownership)?)
     }
 
-    /// Takes counters from existing frames.
+    /// Takes counters from a frame of launches, as by [`counted_launches`].
     ///
     /// # Errors
-    /// A frame lacks a column.
-    pub fn of_frames(frames: &LaunchFrames, plan: &Plan, ownership: Ownership<'_>) -> Result<Self, PolarsError> {
-        let (names, launches) = by_launch(frames)?;
-        let (owned, misfits) = owned(&frames.launches, plan, ownership)?;
+    /// The frame lacks a column.
+    pub fn of_launches(launches: &DataFrame, plan: &Plan, ownership: Ownership<'_>) -> Result<Self, PolarsError> {
+        let seen = seen(launches, plan, ownership)?;
+        let (owned, misfits) = match ownership {
+            Ownership::Recorded(profiled) => owned(plan, &profiled.symbols, &seen),
+            Ownership::Captured(_) => owned(plan, &HashMap::new(), &seen),
+        };
         let mut ranges: IndexMap<(&CaseId, &str), Vec<usize>> = IndexMap::new();
-        for (row, (launch, report)) in owned.iter().zip(frames.launches.column(REPORT)?.str()?.iter()).enumerate() {
+        for (row, (launch, seen)) in owned.iter().zip(&seen).enumerate() {
             if let Some(OwnedLaunch { case, .. }) = launch {
-                ranges.entry((case, report.unwrap_or_default())).or_default().push(row);
+                ranges.entry((case, seen.report)).or_default().push(row);
             }
         }
-        let symbols = frames.launches.column(SYMBOL)?.str()?;
-        let kernels = (frames.launches.column(DEMANGLED)?.str()?, frames.launches.column(KERNEL)?.str()?);
-        let kernel = |row: &usize| kernels.0.get(*row).or_else(|| kernels.1.get(*row)).unwrap_or_default();
+        let is_later = |row: &usize| owned[*row].as_ref().is_some_and(|launch| launch.step > 0);
         let mut evaluations = evaluations(&ranges, plan, ownership);
-        let combiner = Combiner::new(&names, &launches, &evaluations);
+        let counters = CounterColumn::all(launches);
+        let weights = Weights::new(&counters, &evaluations);
         evaluations.sort_by_key(|evaluation| (evaluation.case, evaluation.report));
-        let mut cases: IndexMap<CaseId, CaseCounters> = IndexMap::new();
+        // Each row has its launches in every report that counted it, in the order of the reports.
+        let mut rows: Vec<Vec<WeightedLaunches<'_>>> = Vec::new();
+        let mut add = |repeats: &mut Vec<usize>, repeat: usize, launches| match repeats.get(repeat) {
+            Some(row) => rows[*row].push(launches),
+            None => {
+                repeats.push(rows.len());
+                rows.push(vec![launches]);
+            }
+        };
+        let mut cases: IndexMap<CaseId, CaseRows> = IndexMap::new();
         for of_report in evaluations.chunk_by(|a, b| (a.case, a.report) == (b.case, b.report)) {
             let Some(Evaluation { case, .. }) = of_report.first() else { continue };
             let case = cases.entry((*case).clone()).or_default();
-            let rows = of_report.iter().flat_map(|evaluation| evaluation.rows);
-            case.kernels.extend(rows.map(|row| symbols.get(*row).map(str::to_owned)));
+            let symbols = of_report.iter().flat_map(|evaluation| evaluation.rows).map(|row| seen[*row].symbol);
+            case.kernels.extend(symbols.map(|symbol| symbol.map(str::to_owned)));
             let first = match ownership {
                 Ownership::Recorded(_) => 0,
                 // Each launch of another program is a separate evaluation, in any report.
                 Ownership::Captured(_) => case.repeats.len(),
             };
             for (repeat, evaluation) in (first..).zip(of_report) {
-                case.launches.add(evaluation.rows.iter().map(kernel));
-                case.add(repeat, evaluation, &combiner, &owned);
+                case.launches.add(evaluation.rows.iter().map(|row| seen[*row].demangled));
+                add(&mut case.repeats, repeat, weights.of(evaluation));
+                if evaluation.rows.iter().any(is_later) {
+                    case.steps.resize_with(case.steps.len().max(evaluation.rows.len()), Vec::new);
+                    for (step, row) in case.steps.iter_mut().zip(evaluation.rows) {
+                        add(step, repeat, WeightedLaunches::of_launch(row));
+                    }
+                }
             }
         }
         for case in cases.values_mut().filter(|case| case.launches().is_none()) {
             case.steps.clear();
         }
-        let empty_ns = empty_ns(frames, &names, &launches)?;
-        Ok(Self { names: names.into_iter().map(str::to_owned).collect(), cases, misfits, empty_ns })
+        let combined = counters.iter().map(|counter| {
+            let values = rows.iter().map(|reports| reports.iter().find_map(|launches| counter.value(launches)));
+            Float64Chunked::from_iter_options(counter.name.into(), values).into_column()
+        });
+        let counters = DataFrame::new(rows.len(), combined.collect())?;
+        Ok(Self { counters, cases, misfits, empty_ns: empty_ns(launches)? })
     }
 
     /// What ncu adds to the work of every launch: the shortest duration of an empty kernel in nanoseconds; `None` if no
@@ -203,10 +221,9 @@ impl ProfileCounters {
 
     /// Evaluates a metric for every case.
     pub(super) fn evaluate(&self, definition: &Definition) -> Vec<CaseValue> {
-        let value = |counters: &Counters| {
-            definition.evaluate(&|name| counters.get(self.names.get_index_of(name)?).copied().flatten())
-        };
-        let of_case = |case: &CaseCounters| {
+        let column = |name: &str| self.counters.columns()[self.counters.get_column_index(name)?].f64().ok();
+        let value = |row: &usize| definition.evaluate(&|name| column(name)?.get(*row));
+        let of_case = |case: &CaseRows| {
             let (cell, repeats) = median(case.repeats.iter().map(value));
             let steps = case.steps.iter().map(|step| median(step.iter().map(value)).0).collect();
             CaseValue { cell, repeats, steps }
@@ -232,41 +249,22 @@ impl EvaluationLaunches {
     }
 }
 
-impl CaseCounters {
+impl CaseRows {
     fn launches(&self) -> Option<&Arc<[Arc<str>]>> {
         match &self.launches {
             EvaluationLaunches::Same(kernels) => Some(kernels),
             EvaluationLaunches::NotSeen | EvaluationLaunches::Different => None,
         }
     }
-
-    /// Adds an evaluation, and its launches if it has several.
-    fn add(
-        &mut self,
-        repeat: usize,
-        evaluation: &Evaluation<'_>,
-        combiner: &Combiner<'_>,
-        owned: &[Option<OwnedLaunch>],
-    ) {
-        add(&mut self.repeats, repeat, combiner.counters(evaluation));
-        let is_later = |row: &usize| owned.get(*row).and_then(Option::as_ref).is_some_and(|launch| launch.step > 0);
-        if evaluation.rows.iter().any(is_later) {
-            self.steps.resize_with(self.steps.len().max(evaluation.rows.len()), Vec::new);
-            for (step, row) in self.steps.iter_mut().zip(evaluation.rows) {
-                add(step, repeat, combiner.launch(*row));
-            }
-        }
-    }
 }
 
 /// The shortest duration in the range of empty launches. No variant has a part in that range: its kernels are launched in
 /// other ranges.
-fn empty_ns(frames: &LaunchFrames, names: &IndexSet<&str>, launches: &[Counters]) -> Result<Option<f64>, PolarsError> {
-    let Some(duration) = names.get_index_of(DURATION) else { return Ok(None) };
-    let ranges = frames.launches.column(NVTX)?.str()?.iter().zip(launches);
+fn empty_ns(launches: &DataFrame) -> Result<Option<f64>, PolarsError> {
+    let Ok(durations) = launches.column(DURATION) else { return Ok(None) };
+    let ranges = launches.column(NVTX)?.str()?.iter().zip(durations.f64()?.iter());
     let is_empty = |range: &str| range.trim_end_matches('\0').as_bytes() == EMPTY_RANGE.to_bytes();
-    let empty = ranges.filter(|(range, _)| range.is_some_and(is_empty));
-    let times = empty.filter_map(|(_, counters)| counters.get(duration).copied().flatten());
+    let times = ranges.filter(|(range, _)| range.is_some_and(is_empty)).filter_map(|(_, ns)| ns);
     Ok(times.filter(|ns| *ns > 0.0).reduce(f64::min))
 }
 
@@ -288,14 +286,6 @@ fn evaluations<'l>(
     ranges.iter().flat_map(of_range).collect()
 }
 
-/// Adds a report's counters for a repeat; counters of earlier reports take precedence.
-fn add(repeats: &mut Vec<Counters>, repeat: usize, counters: Counters) {
-    match repeats.get_mut(repeat) {
-        Some(known) => known.iter_mut().zip(counters).for_each(|(known, value)| *known = known.or(value)),
-        None => repeats.push(counters),
-    }
-}
-
 /// The median of the values, and all values if there are several. The first absent value makes the median absent.
 fn median(values: impl Iterator<Item = Cell>) -> (Cell, Option<Arc<[f64]>>) {
     let values: Result<Vec<f64>, Cell> = values.map(|cell| cell.value().ok_or(cell)).collect();
@@ -308,100 +298,44 @@ fn median(values: impl Iterator<Item = Cell>) -> (Cell, Option<Arc<[f64]>>) {
     }
 }
 
-/// The counter names, and the counters of every launch. If a counter has several values, the first is used.
-fn by_launch(frames: &LaunchFrames) -> Result<(IndexSet<&str>, Vec<Counters>), PolarsError> {
-    let mut places = HashMap::new();
-    for (row, id) in ids(&frames.launches)?.enumerate() {
-        places.extend(id.map(|id| (id, row)));
-    }
-    let mut names: IndexSet<&str> = IndexSet::new();
-    let mut launches = vec![Counters::new(); frames.launches.height()];
-    let values = frames.metrics.column(METRIC)?.str()?.iter().zip(frames.metrics.column(VALUE)?.f64()?.iter());
-    for (id, (name, value)) in ids(&frames.metrics)?.zip(values) {
-        let at = names.insert_full(name.unwrap_or_default()).0;
-        let row = id.and_then(|id| places.get(&id).copied());
-        if let Some(counters) = row.and_then(|row| launches.get_mut(row)) {
-            counters.resize(counters.len().max(at + 1), None);
-            counters[at] = counters[at].or(value);
-        }
-    }
-    launches.iter_mut().for_each(|counters| counters.resize(names.len(), None));
-    Ok((names, launches))
-}
-
-/// Report and id of each row.
-fn ids(frame: &DataFrame) -> Result<impl Iterator<Item = Option<(&str, u32)>>, PolarsError> {
-    let (reports, launches) = (frame.column(REPORT)?.str()?, frame.column(LAUNCH)?.u32()?);
-    Ok(reports.iter().zip(launches.iter()).map(|(report, launch)| report.zip(launch)))
-}
-
-/// The case and step of each launch, `None` if it belongs to no case of the plan. Also returns launches in ranges of
-/// the plan that do not belong to it.
-fn owned(
-    launches: &DataFrame,
+/// The launches of a frame, with the case whose range or pattern fits: of patterns, only one may.
+fn seen<'f>(
+    launches: &'f DataFrame,
     plan: &Plan,
     ownership: Ownership<'_>,
-) -> Result<(Vec<Option<OwnedLaunch>>, Vec<Misfit>), PolarsError> {
-    let kernels = launches.column(KERNEL)?.str()?;
-    let symbols = launches.column(SYMBOL)?.str()?;
-    let demangled = launches.column(DEMANGLED)?.str()?;
-    let reports = launches.column(REPORT)?.str()?;
-    let cases: Vec<Option<CaseId>> = match ownership {
-        Ownership::Recorded(profiled) => {
-            let ranges = launches.column(NVTX)?.str()?;
-            let case = |(report, ranges): (Option<&str>, Option<&str>)| {
-                cases_of(ranges?).find(|case| profiled.has(report.unwrap_or_default(), case))
-            };
-            reports.iter().zip(ranges.iter()).map(case).collect()
-        }
-        Ownership::Captured(shape) => captured(launches, plan, shape)?,
+) -> Result<Vec<SeenLaunch<'f>>, PolarsError> {
+    let text = |name: &str| launches.column(name)?.str();
+    let (reports, kernels, symbols) = (text(REPORT)?, text(KERNEL)?, text(SYMBOL)?);
+    let (demangled, ranges, ids) = (text(DEMANGLED)?, text(NVTX)?, launches.column(LAUNCH)?.u32()?);
+    let captured = CapturedVariants::of(plan);
+    let seen = |row: usize| {
+        let [report, kernel, nvtx] = [reports, kernels, ranges].map(|column| column.get(row).unwrap_or_default());
+        let (symbol, demangled) = (symbols.get(row), demangled.get(row).unwrap_or(kernel));
+        let case = match ownership {
+            Ownership::Recorded(profiled) => cases_of(nvtx).find(|case| profiled.has(report, case)),
+            Ownership::Captured(shape) => {
+                let launch = ids.get(row).unwrap_or_default();
+                match captured.owners(&CapturedLaunch { report, launch, kernel, demangled, nvtx }).as_slice() {
+                    [owner] => Some(((*owner).clone(), shape.clone())),
+                    _ => None,
+                }
+            }
+        };
+        SeenLaunch { report, case, kernel, symbol, demangled }
     };
-    let names = kernels.iter().zip(demangled.iter()).zip(symbols.iter().zip(reports.iter()));
-    let seen: Vec<SeenLaunch<'_>> = cases
-        .into_iter()
-        .zip(names)
-        .map(|(case, ((kernel, demangled), (symbol, report)))| SeenLaunch {
-            report: report.unwrap_or_default(),
-            case,
-            kernel: kernel.unwrap_or_default(),
-            symbol,
-            demangled: demangled.or(kernel).unwrap_or_default(),
-        })
-        .collect();
-    let none = HashMap::new();
-    let symbols = match ownership {
-        Ownership::Recorded(profiled) => &profiled.symbols,
-        Ownership::Captured(_) => &none,
-    };
-    Ok(owned_launches(plan, symbols, &seen))
-}
-
-/// The case of each launch by the patterns of the plan; `None` unless exactly one pattern matches.
-fn captured(launches: &DataFrame, plan: &Plan, shape: &ShapeName) -> Result<Vec<Option<CaseId>>, PolarsError> {
-    let variants = CapturedVariants::of(plan);
-    let texts = [launches.column(KERNEL)?.str()?, launches.column(DEMANGLED)?.str()?, launches.column(NVTX)?.str()?];
-    let case = |(row, id): (usize, Option<(&str, u32)>)| {
-        let (report, launch) = id?;
-        let [kernel, demangled, nvtx] = texts.map(|column| column.get(row));
-        let kernel = kernel.unwrap_or_default();
-        let demangled = demangled.unwrap_or(kernel);
-        let found = CapturedLaunch { report, launch, kernel, demangled, nvtx: nvtx.unwrap_or_default() };
-        match variants.owners(&found).as_slice() {
-            [owner] => Some(((*owner).clone(), shape.clone())),
-            _ => None,
-        }
-    };
-    Ok(ids(launches)?.enumerate().map(case).collect())
+    Ok((0..launches.height()).map(seen).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frame::decode::Piece;
+    use crate::frame::metric_table;
+    use indexmap::IndexSet;
+    use ncu_rep::MetricValue;
     use ncugate_model::metric::Formula;
     use ncugate_phase::plan::{CommandPlan, Method, Variant, VariantRole};
-    use polars::prelude::{
-        ChunkFullNull as _, Column, Float64Chunked, IntoColumn, NewChunkedArray, StringChunked, UInt32Chunked,
-    };
+    use polars::prelude::{ChunkFullNull as _, Column, StringChunked, UInt32Chunked};
 
     /// A launch: report, id, kernel, NVTX range, counters by name.
     type Profiled<'a> = (&'a str, u32, &'a str, &'a str, &'a [(&'a str, f64)]);
@@ -410,30 +344,26 @@ mod tests {
         StringChunked::from_iter_values(name.into(), values).into_column()
     }
 
-    fn ids(values: impl Iterator<Item = u32>) -> Column {
-        UInt32Chunked::from_iter_values(LAUNCH.into(), values).into_column()
-    }
-
-    fn frames(launches: &[Profiled<'_>]) -> LaunchFrames {
-        let long: Vec<_> = launches.iter().flat_map(|l| l.4.iter().map(move |m| (l.0, l.1, m.0, m.1))).collect();
-        let launch_columns = vec![
+    fn frame(launches: &[Profiled<'_>]) -> DataFrame {
+        let mut names: IndexSet<&str> = IndexSet::new();
+        let mut piece = Piece::default();
+        for launch in launches {
+            for (name, value) in launch.4 {
+                piece.push(names.insert_full(*name).0 as u32, &MetricValue::Double(*value));
+            }
+            piece.counts.push(launch.4.len());
+        }
+        let mut columns = vec![
             text(REPORT, launches.iter().map(|l| l.0)),
-            ids(launches.iter().map(|l| l.1)),
+            UInt32Chunked::from_iter_values(LAUNCH.into(), launches.iter().map(|l| l.1)).into_column(),
             text(KERNEL, launches.iter().map(|l| l.2)),
             StringChunked::full_null(SYMBOL.into(), launches.len()).into_column(),
             text(DEMANGLED, launches.iter().map(|l| l.2)),
             text(NVTX, launches.iter().map(|l| l.3)),
         ];
-        let metric_columns = vec![
-            text(REPORT, long.iter().map(|m| m.0)),
-            ids(long.iter().map(|m| m.1)),
-            text(METRIC, long.iter().map(|m| m.2)),
-            Float64Chunked::from_iter_values(VALUE.into(), long.iter().map(|m| m.3)).into_column(),
-        ];
-        LaunchFrames {
-            launches: DataFrame::new(launches.len(), launch_columns).unwrap(),
-            metrics: DataFrame::new(long.len(), metric_columns).unwrap(),
-        }
+        let slots: Vec<Option<usize>> = (0..names.len()).map(Some).collect();
+        columns.extend(metric_table::by_launch(names.iter().copied(), &slots, &[piece]));
+        DataFrame::new(launches.len(), columns).unwrap()
     }
 
     fn plan(filter: Option<&str>) -> Plan {
@@ -454,7 +384,7 @@ mod tests {
             .collect();
         let profiled =
             ProfiledCases::of(records.iter().map(|(variant, shape, outcome)| (variant, shape, outcome)), &[]);
-        ProfileCounters::of_frames(&frames(launches), &plan(filter), Ownership::Recorded(&profiled)).unwrap()
+        ProfileCounters::of_launches(&frame(launches), &plan(filter), Ownership::Recorded(&profiled)).unwrap()
     }
 
     /// The sum of these counters for a variant at shape `s`, and its value in each repeat.

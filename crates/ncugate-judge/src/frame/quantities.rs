@@ -3,7 +3,7 @@
 use super::case::{CaseId, CaseKey};
 use super::schema::wide;
 use indexmap::IndexMap;
-use ncugate_model::{Cell, EnergyOutcome, ShapeName, Throttle, VariantId};
+use ncugate_model::{Cell, ShapeName, Throttle, VariantId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -20,7 +20,6 @@ struct RowFacts {
     samples: Option<Arc<[f64]>>,
     sampling: Option<Sampling>,
     left_out: Option<Arc<str>>,
-    energy: Option<Arc<EnergyOutcome>>,
     /// Names of the kernels that an evaluation launches, in order, if known.
     launches: Option<Arc<[Arc<str>]>>,
 }
@@ -186,13 +185,10 @@ impl Quantities {
         let mut table = self.clone();
         for metric in other.metrics() {
             let is_own = self.columns.contains_key(metric);
-            let cell = |(variant, shape): &CaseId| match self.read(variant, shape, metric) {
-                Cell::Missing(reason) => match other.read(variant, shape, metric) {
-                    found @ Cell::Value(_) => found,
-                    Cell::Missing(_) if is_own => Cell::Missing(reason),
-                    why @ Cell::Missing(_) => why,
-                },
-                value @ Cell::Value(_) => value,
+            let cell = |(variant, shape): &CaseId| {
+                let [own, filled] = [self, other].map(|table| table.read(variant, shape, metric));
+                let stays = own.value().is_some() || is_own && filled.value().is_none();
+                if stays { own } else { filled }
             };
             let column = table.columns.entry(metric.to_owned()).or_default();
             column.cells = self.rows.keys().map(cell).collect();
@@ -285,18 +281,6 @@ impl Quantities {
         if let Some((_, facts)) = self.rows.get_index_mut(row) {
             facts.samples = Some(samples);
         }
-    }
-
-    /// Sets the measurement of a row's energy.
-    pub(super) fn set_energy(&mut self, row: usize, energy: Arc<EnergyOutcome>) {
-        if let Some((_, facts)) = self.rows.get_index_mut(row) {
-            facts.energy = Some(energy);
-        }
-    }
-
-    /// The measurement of a row's energy, if it was asked for.
-    pub fn energy_at(&self, row: usize) -> Option<&EnergyOutcome> {
-        self.rows.get_index(row)?.1.energy.as_deref()
     }
 
     /// Sets the sampling of a row's latency.

@@ -13,8 +13,7 @@ use super::quantities::{MetricCells, Quantities};
 use super::schema::wide;
 use ncu_rep::MetricValue;
 use ncugate_model::expr::Value;
-use ncugate_model::metric::id;
-use ncugate_model::{Cell, EnergyOutcome, EnergyWindow, VariantId};
+use ncugate_model::{Cell, VariantId};
 use ncugate_phase::plan::{Plan, Variant, VariantRole};
 
 /// The table of a run: the columns of [`wide`], with the plan's facts of each variant after variant and shape.
@@ -26,7 +25,6 @@ use ncugate_phase::plan::{Plan, Variant, VariantRole};
 /// | `standing` | String | `candidate` or `baseline` |
 /// | `correct` | Boolean | whether every seed at the shape is within tolerance; null where that is not known |
 /// | a metric, `<metric>.reason` | Float64, String | as in [`wide`] |
-/// | `energy_per_launch.launches`, `.seconds` | Float64 | what it was measured in, if it was |
 ///
 /// A parameter with the name of another column gets the prefix `param.`.
 ///
@@ -41,8 +39,7 @@ pub fn run_table(plan: &Plan, quantities: &Quantities) -> Result<DataFrame, Pola
         text(wide::SHAPE, quantities.rows().map(|(_, shape)| shape.0.as_str()).collect()),
     ];
     let metrics = quantities.metrics().filter_map(|metric| Some((metric, quantities.column(metric)?)));
-    let metrics = metrics.flat_map(|(metric, cells)| metric_columns(metric, cells));
-    let metrics: Vec<Column> = metrics.chain(energy_columns(quantities)).collect();
+    let metrics: Vec<Column> = metrics.flat_map(|(metric, cells)| metric_columns(metric, cells)).collect();
     let standing = variants.iter().map(|variant| variant.map(|variant| standing(variant.standing)));
     let own = [StringChunked::from_iter_options(wide::STANDING.into(), standing).into_column(), correct(quantities)];
     let taken = |name: &str| keys.iter().chain(&own).chain(&metrics).any(|column| column.name() == name);
@@ -91,38 +88,16 @@ fn json_cell(value: &AnyValue<'_>) -> serde_json::Value {
 /// its metric.
 fn metric_columns(metric: &str, column: &MetricCells) -> Vec<Column> {
     let cells = column.cells();
-    let reason = |cell: &Cell| match cell {
-        Cell::Value(_) => None,
-        Cell::Missing(reason) => Some(reason.clone()),
-    };
     let mut columns = Vec::new();
     if metric != wide::CORRECT {
         let numbers = cells.iter().map(Cell::value);
         columns.push(Float64Chunked::from_iter_options(metric.into(), numbers).into_column());
     }
     if cells.iter().any(|cell| cell.value().is_none()) {
-        let reasons = cells.iter().map(reason);
+        let reasons = cells.iter().map(|cell| cell.known().err());
         columns.push(StringChunked::from_iter_options(wide::reason(metric).into(), reasons).into_column());
     }
     columns
-}
-
-/// Launches and seconds behind the energies, if any was measured.
-fn energy_columns(quantities: &Quantities) -> Vec<Column> {
-    let windows = |row: usize| match quantities.energy_at(row) {
-        Some(EnergyOutcome::Measured { windows, .. }) => Some(windows.as_slice()),
-        Some(EnergyOutcome::Failed { .. }) | None => None,
-    };
-    let rows = 0..quantities.rows().len();
-    let column = |part: &str, of: fn(&EnergyWindow) -> f64| {
-        let cells = rows.clone().map(|row| Some(windows(row)?.iter().map(of).sum::<f64>()));
-        let name = format!("{}.{part}", id::ENERGY_PER_LAUNCH);
-        Float64Chunked::from_iter_options(name.as_str().into(), cells).into_column()
-    };
-    match rows.clone().any(|row| windows(row).is_some()) {
-        true => vec![column("launches", |window| window.launches as f64), column("seconds", |window| window.seconds)],
-        false => Vec::new(),
-    }
 }
 
 const fn standing(standing: VariantRole) -> &'static str {

@@ -1,13 +1,9 @@
-//! Converts launches traced by CUPTI to rows of the launches and metrics frames, for hosts where ncu has no counter
-//! permission. From here on they are processed like launches of a report.
+//! Converts launches traced by CUPTI to rows of the launches frame, for hosts where ncu has no counter permission. From here on they are processed like launches of a report.
 
 use super::case::CaseId;
-use super::launch_table::LaunchTable;
-use super::launches::LaunchFrames;
-use super::metric_table;
-use ncu_rep::unit_of;
-use ncugate_model::{ActivityTrace, ProfileOutcome, ProfileRecord, ShapeName, TracedLaunch, VariantId};
-use polars::prelude::PolarsError;
+use super::launch_table::{self, LaunchRow};
+use ncugate_model::{ActivityTrace, ProfileOutcome, ProfileRecord, ShapeName, VariantId};
+use polars::prelude::{DataFrame, Float64Chunked, IntoColumn, NewChunkedArray, PolarsError};
 use std::collections::HashMap;
 
 /// The report name of traced launches; no ncu report can have this name.
@@ -55,40 +51,29 @@ pub fn traced_cases(profiles: &[ProfileRecord]) -> Vec<TracedCase<'_>> {
     cases.into_iter().flatten().collect()
 }
 
-impl LaunchFrames {
-    /// Frames of the launches that CUPTI traced for these cases.
-    ///
-    /// # Errors
-    /// polars rejects a column.
-    pub fn of_traces(profiles: &[ProfileRecord]) -> Result<Self, PolarsError> {
-        let mut launches = LaunchTable::default();
-        let mut values = Vec::new();
-        for case in traced_cases(profiles) {
-            for launch in case.trace.evaluations.iter().flatten() {
-                launches.push_traced(REPORT, (case.variant, case.shape), launch);
-                let mut known = Vec::new();
-                for name in TracedLaunch::COUNTERS {
-                    if let Some(value) = launch.counter(name)
-                        && case.counters.iter().any(|counter| counter == name)
-                    {
-                        known.push((name, unit_of(name), value));
-                    }
-                }
-                values.push(known);
-            }
-        }
-        let frame = launches.frame()?;
-        let metrics = metric_table::of_values(REPORT, &values, &launches.into_kernels())?;
-        Ok(Self { launches: frame, metrics })
-    }
+/// The launches that CUPTI traced for the cases of a run, with a column for each counter in `names`.
+///
+/// # Errors
+/// polars rejects a column.
+pub fn traced_launches(profiles: &[ProfileRecord], names: &[String]) -> Result<DataFrame, PolarsError> {
+    let cases = traced_cases(profiles);
+    let launches = || cases.iter().flat_map(|case| case.trace.evaluations.iter().flatten().map(move |of| (case, of)));
+    let row = |(id, (case, launch))| LaunchRow::of_traced(id, case, launch);
+    let rows: Vec<LaunchRow<'_>> = (0..).zip(launches()).map(row).collect();
+    let columns = names.iter().map(|name| {
+        let values = launches().map(|(case, launch)| launch.counter(name).filter(|_| case.counters.contains(name)));
+        Float64Chunked::from_iter_options(name.as_str().into(), values).into_column()
+    });
+    launch_table::frame(REPORT, &rows)?.hstack(&columns.collect::<Vec<_>>())
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::launches::counted_launches;
     use super::super::profile_counters::{Ownership, ProfileCounters, ProfiledCases};
     use super::*;
     use ncugate_model::metric::Definition;
-    use ncugate_model::{Cell, TracedChip};
+    use ncugate_model::{Cell, TracedChip, TracedLaunch};
     use ncugate_phase::plan::Plan;
 
     fn launch(kernel: &str, duration_ns: u64) -> TracedLaunch {
@@ -131,8 +116,8 @@ mod tests {
     fn duration(records: &[ProfileRecord]) -> Vec<Cell> {
         let plan = plan();
         let cases = ProfiledCases::of(records.iter().map(|r| (&r.variant, &r.shape, &r.outcome)), &[]);
-        let frames = LaunchFrames::of_traces(records).unwrap();
-        let counted = ProfileCounters::of_frames(&frames, &plan, Ownership::Recorded(&cases)).unwrap();
+        let launches = traced_launches(records, &[DURATION.to_owned()]).unwrap();
+        let counted = ProfileCounters::of_launches(&launches, &plan, Ownership::Recorded(&cases)).unwrap();
         let values = counted.evaluate(&Definition::verbatim(DURATION, "ns".to_owned()));
         values.into_iter().map(|value| value.cell).collect()
     }
@@ -154,8 +139,10 @@ mod tests {
     fn only_what_ncu_lacks_counts_and_nothing_where_ncu_has_counted_since() {
         let trace = || traced(vec![vec![launch("copy", 10)]]);
         let id = &plan().variants[0].id.0.clone();
-        let frames = LaunchFrames::of_traces(&[record(id, &[DURATION], trace())]).unwrap();
-        assert_eq!((frames.launches.height(), frames.metrics.height()), (1, 1));
+        let names = [DURATION, "launch__grid_size"].map(str::to_owned);
+        let launches = traced_launches(&[record(id, &[DURATION], trace())], &names).unwrap();
+        let values = names.map(|name| launches.column(&name).unwrap().f64().unwrap().get(0));
+        assert_eq!((launches.height(), values), (1, [Some(10.0), None]));
         let counted = |name| record(id, &[name], ProfileOutcome::Profiled { report: "a.ncu-rep".to_owned() });
         let cases = |name| traced_cases(&[record(id, &[DURATION], trace()), counted(name)]).len();
         assert_eq!((cases("launch__waves_per_multiprocessor"), cases(DURATION)), (1, 0));
@@ -163,12 +150,13 @@ mod tests {
 
     #[test]
     fn frames_of_traces_have_the_columns_of_reports() {
-        let schema = |frames: &LaunchFrames| (frames.launches.schema().clone(), frames.metrics.schema().clone());
-        let none = LaunchFrames::of_traces(&[]).unwrap();
-        let one = LaunchFrames::of_traces(&[record("v", &[DURATION], traced(vec![vec![launch("copy", 10)]]))]).unwrap();
-        assert_eq!(schema(&none), schema(&one));
-        let mut all = LaunchFrames::read(&[], ncu_rep::MetricSelection::All).unwrap();
-        all.append(&one).unwrap();
-        assert_eq!(all.launches.height(), 1);
+        let names = [DURATION.to_owned()];
+        let none = traced_launches(&[], &names).unwrap();
+        let one = [record("v", &[DURATION], traced(vec![vec![launch("copy", 10)]]))];
+        let one = traced_launches(&one, &names).unwrap();
+        assert_eq!(none.schema(), one.schema());
+        let mut all = counted_launches(&[], &names).unwrap();
+        all.vstack_mut(&one).unwrap();
+        assert_eq!(all.height(), 1);
     }
 }

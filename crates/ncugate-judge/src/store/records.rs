@@ -99,19 +99,15 @@ const fn stands(outcome: &LatencyOutcome) -> bool {
 
 /// The record, marked as failed if its samples cannot be times of launches.
 fn sound(mut record: LatencyRecord) -> LatencyRecord {
-    if let LatencyOutcome::Timed { samples, launches, .. } = &record.outcome
-        && let Some(reason) = unsound_timing(samples, *launches)
-    {
+    let reason = match &record.outcome {
+        LatencyOutcome::Timed { launches: 0, .. } => Some("its samples have no launches".to_owned()),
+        LatencyOutcome::Timed { samples, .. } => unsound_samples(samples),
+        LatencyOutcome::Cheats { .. } | LatencyOutcome::Wrong { .. } | LatencyOutcome::Failed { .. } => None,
+    };
+    if let Some(reason) = reason {
         record.outcome = LatencyOutcome::Failed { reason };
     }
     record
-}
-
-fn unsound_timing(samples: &[f64], launches: u32) -> Option<String> {
-    match launches {
-        0 => Some("its samples have no launches".to_owned()),
-        _ => unsound_samples(samples),
-    }
 }
 
 fn folded<T, K: Ord>(records: Vec<T>, key: impl Fn(&T) -> K, join: impl Fn(T, T) -> T) -> Vec<T> {
@@ -142,7 +138,7 @@ mod tests {
     }
 
     fn timed(samples: &[f64]) -> LatencyRecord {
-        latency(LatencyOutcome::Timed { samples: samples.to_vec(), launches: 20, audit: None, gpu: None, energy: None })
+        latency(LatencyOutcome::Timed { samples: samples.to_vec(), launches: 20, audit: None, gpu: None })
     }
 
     fn failed() -> LatencyRecord {

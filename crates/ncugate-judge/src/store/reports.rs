@@ -25,10 +25,9 @@ pub fn open_report(path: &Path) -> Result<Report, StoreError> {
 /// [`StoreError::Report`] with the path of the first file that cannot be opened.
 pub fn open_reports(paths: &[PathBuf]) -> Result<Vec<(String, Report)>, StoreError> {
     let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    paths.iter().map(|path| Ok((name(path), proven(path)?))).collect()
-}
-
-fn proven(path: &Path) -> Result<Report, StoreError> {
-    prove_report(path).map_err(|e| StoreError::Report { path: path.to_owned(), reason: e.to_string() })?;
-    open_report(path)
+    let open = |path: &PathBuf| {
+        prove_report(path).map_err(|e| StoreError::Report { path: path.clone(), reason: e.to_string() })?;
+        Ok((name(path), open_report(path)?))
+    };
+    paths.iter().map(open).collect()
 }

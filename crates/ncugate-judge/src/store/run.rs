@@ -19,10 +19,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Number of the form of a run: its files and their fields. It is raised with every change of them.
-pub const SCHEMA: u32 = 3;
-/// The forms that this program reads, oldest first. Form 1 had several; the last of them is form 2. Form 3 has launches that
-/// were timed under the conditions of the profiler.
-pub(super) const READABLE: [u32; 3] = [1, 2, SCHEMA];
+pub const SCHEMA: u32 = 4;
+/// The first form whose launches were timed under the conditions of the profiler. Form 4 lacks only fields of it.
+const COMPLETE: u32 = 3;
 /// Recordings of form 1 that came with this program, by the hash in their seal.
 const SHIPPED: &str = include_str!("shipped_1.txt");
 /// Maximum number of software names per variant.
@@ -61,7 +60,7 @@ pub struct Run {
 /// The form of a run, as its verdict depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunForm {
-    /// The one that this program writes.
+    /// The one that this program writes, or the last one, which has the same evidence.
     Present,
     /// An older one that came with this program. It is judged by what it has.
     Shipped,
@@ -75,7 +74,7 @@ impl Run {
         let hash = self.manifest.seal.as_ref().map(|seal| seal.manifest_sha256.as_str());
         let is_shipped = |hash: &str| SHIPPED.lines().any(|line| line.split(' ').next() == Some(hash));
         match self.manifest.schema {
-            SCHEMA => RunForm::Present,
+            COMPLETE.. => RunForm::Present,
             _ if hash.is_some_and(is_shipped) => RunForm::Shipped,
             older => RunForm::Older(older),
         }
@@ -535,7 +534,7 @@ struct ManifestHead {
 /// Reads a manifest, and says which version wrote one in another form.
 fn of_known_form(folder: &Path) -> Result<(String, Manifest), StoreError> {
     let (_, ManifestHead { schema, ncugate }) = required(folder, "manifest.json")?;
-    if !READABLE.contains(&schema) {
+    if !(1..=SCHEMA).contains(&schema) {
         let version = ncugate.chars().take(SHOWN).collect();
         let expected = format!("1 to {SCHEMA}");
         return Err(StoreError::Schema { folder: folder.to_owned(), version, found: schema, expected });

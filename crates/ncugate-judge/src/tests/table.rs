@@ -2,8 +2,7 @@
 
 use super::*;
 use crate::PhaseRun;
-use crate::frame::launches::LaunchFrames;
-use crate::frame::schema::{launches, metrics};
+use crate::frame::schema::launches;
 use crate::frame::{Ownership, ProfileCounters, TableInputs, quantities};
 use ncugate_fixtures::at_root;
 use ncugate_model::LatencyOutcome;
@@ -31,10 +30,7 @@ fn latency(recording: &str, change: impl Fn(&mut Vec<f64>)) -> Cell {
 }
 
 fn reason(cell: Cell) -> String {
-    match cell {
-        Cell::Missing(reason) => reason.to_string(),
-        Cell::Value(value) => format!("the value {value}"),
-    }
+    cell.known().map_or_else(ToString::to_string, |value| format!("the value {value}"))
 }
 
 #[test]
@@ -53,26 +49,20 @@ fn a_latency_faster_than_the_chip_has_no_value() {
     assert!(fast.starts_with("faster than the chip's peak"), "{fast}");
 }
 
-/// Frames of one launch with one counter, in an NVTX range.
-fn frames(range: &str, counter: &str, value: f64) -> LaunchFrames {
+/// One launch with one counter, in an NVTX range.
+fn counted_launch(range: &str, counter: &str, value: f64) -> DataFrame {
     let text =
         |name: &str, value: &str| StringChunked::from_iter_values(name.into(), [value].into_iter()).into_column();
-    let id = |name: &str| UInt32Chunked::from_iter_values(name.into(), [0].into_iter()).into_column();
-    let of_launch: Vec<Column> = vec![
+    let columns: Vec<Column> = vec![
         text(launches::REPORT, "core-1.ncu-rep"),
-        id(launches::LAUNCH),
+        UInt32Chunked::from_iter_values(launches::LAUNCH.into(), [0].into_iter()).into_column(),
         text(launches::KERNEL, "kernel"),
         StringChunked::full_null(launches::SYMBOL.into(), 1).into_column(),
         text(launches::DEMANGLED, "kernel"),
         text(launches::NVTX, range),
+        Float64Chunked::from_iter_values(counter.into(), [value].into_iter()).into_column(),
     ];
-    let of_metric: Vec<Column> = vec![
-        text(metrics::REPORT, "core-1.ncu-rep"),
-        id(metrics::LAUNCH),
-        text(metrics::METRIC, counter),
-        Float64Chunked::from_iter_values(metrics::VALUE.into(), [value].into_iter()).into_column(),
-    ];
-    LaunchFrames { launches: DataFrame::new(1, of_launch).unwrap(), metrics: DataFrame::new(1, of_metric).unwrap() }
+    DataFrame::new(1, columns).unwrap()
 }
 
 #[test]
@@ -86,8 +76,8 @@ fn a_counter_with_an_impossible_value_has_none() {
         let outcome = ncugate_model::ProfileOutcome::Profiled { report };
         let (variant, shape) = (VariantId("flash".into()), shape("large"));
         let profiled = crate::frame::ProfiledCases::of([(&variant, &shape, &outcome)].into_iter(), &[]);
-        let counted = frames("flash@large", counter, percent);
-        let counted = ProfileCounters::of_frames(&counted, plan, Ownership::Recorded(&profiled)).unwrap();
+        let counted = counted_launch("flash@large", counter, percent);
+        let counted = ProfileCounters::of_launches(&counted, plan, Ownership::Recorded(&profiled)).unwrap();
         let measured = TableInputs { phase, plan, run: &run, counted: &counted, capability, sms: Some(132) };
         quantities(&measured, &["achieved_occupancy".to_owned()]).read(&variant, &shape, "achieved_occupancy")
     };

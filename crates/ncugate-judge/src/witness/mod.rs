@@ -277,10 +277,10 @@ impl WitnessInput<'_> {
         let latency = match self.latencies.read(&variant.id, &shape.name, &id::LATENCY_P50) {
             Cell::Value(latency) => latency,
             // A kernel that fails only while it is timed has counters that no latency supports.
-            Cell::Missing(reason) if launches.failed(&variant.id, &shape.name) => {
+            Cell::Missing(reason) | Cell::Undefined(reason) if launches.failed(&variant.id, &shape.name) => {
                 return Agreement::Doubtful(reason).into();
             }
-            Cell::Missing(reason) => return unwitnessed(&reason),
+            Cell::Missing(reason) | Cell::Undefined(reason) => return unwitnessed(&reason),
         };
         match (&variant.method, variant.standing) {
             (Method::Captured(_), _) => unwitnessed("a launch of another program"),
@@ -380,7 +380,7 @@ impl CaseCounters<'_> {
             Cell::Value(ns) => {
                 return Agreement::Doubtful(format!("the profiler gives a duration of {ns} ns").into()).into();
             }
-            Cell::Missing(reason) => {
+            Cell::Missing(reason) | Cell::Undefined(reason) => {
                 return Agreement::Unwitnessed(format!("no counter saw this kernel: {reason}").into()).into();
             }
         };

@@ -17,7 +17,6 @@ enum Kind {
     Share,
     Memory,
     Frequency,
-    Energy,
     /// Countable things.
     Count(&'static str),
 }
@@ -25,7 +24,7 @@ enum Kind {
 const KIBI: f64 = 1024.0;
 
 /// Every unit; synonyms are adjacent.
-const UNITS: [(&str, Kind, f64); 31] = [
+const UNITS: [(&str, Kind, f64); 27] = [
     ("ns", Kind::Time, 1.0),
     ("us", Kind::Time, 1e3),
     ("µs", Kind::Time, 1e3),
@@ -44,10 +43,6 @@ const UNITS: [(&str, Kind, f64); 31] = [
     ("kHz", Kind::Frequency, 1e3),
     ("MHz", Kind::Frequency, 1e6),
     ("GHz", Kind::Frequency, 1e9),
-    ("uJ", Kind::Energy, 1.0),
-    ("µJ", Kind::Energy, 1.0),
-    ("mJ", Kind::Energy, 1e3),
-    ("J", Kind::Energy, 1e6),
     ("registers", Kind::Count("register/thread"), 1.0),
     ("warps", Kind::Count("warp"), 1.0),
     ("blocks", Kind::Count("block"), 1.0),
@@ -73,7 +68,6 @@ impl Unit {
             (Kind::Share, "%") => 1.0,
             (Kind::Memory, "byte" | "byte/block" | "byte/thread") => 1.0,
             (Kind::Frequency, "hz") => 1.0,
-            (Kind::Energy, "mJ") => 1e3,
             (Kind::Count(name), metric) if name == metric => 1.0,
             _ => return None,
         };

@@ -77,7 +77,7 @@ impl Definition {
             }
             Formula::Share { factor, part, whole, empty, zero } => share(*factor, (part, whole), (empty, zero), read),
         };
-        value.map_or_else(|reason| Cell::Missing(reason.into()), Cell::finite)
+        value.map_or_else(|absent| absent, Cell::finite)
     }
 
     /// Why a value is implausible: a percentage outside 0 to 100 by more than its relative `spread`. Its parts can
@@ -89,17 +89,21 @@ impl Definition {
     }
 }
 
-fn counter(name: &str, read: &dyn Fn(&str) -> Option<f64>) -> Result<f64, String> {
+fn missing<T>(reason: String) -> Result<T, Cell> {
+    Err(Cell::Missing(reason.into()))
+}
+
+fn counter(name: &str, read: &dyn Fn(&str) -> Option<f64>) -> Result<f64, Cell> {
     match read(name) {
         Some(value) if value.is_finite() => Ok(value),
-        Some(value) => Err(format!("`{name}` has the value {value}")),
-        None => Err(format!("`{name}` has no value")),
+        Some(value) => missing(format!("`{name}` has the value {value}")),
+        None => missing(format!("`{name}` has no value")),
     }
 }
 
-fn sum(names: &[String], read: &dyn Fn(&str) -> Option<f64>) -> Result<f64, String> {
+fn sum(names: &[String], read: &dyn Fn(&str) -> Option<f64>) -> Result<f64, Cell> {
     if names.is_empty() {
-        return Err("the sum has no terms".into());
+        return missing("the sum has no terms".to_owned());
     }
     names.iter().try_fold(0.0, |total, term| {
         let (sign, name) = signed(term);
@@ -117,13 +121,13 @@ fn share(
     (part, whole): (&[String], &[String]),
     (empty, zero): (&str, &ZeroShare),
     read: &dyn Fn(&str) -> Option<f64>,
-) -> Result<f64, String> {
+) -> Result<f64, Cell> {
     let (part, total) = (sum(part, read)?, sum(whole, read)?);
     match (part, total, zero) {
-        (0.0, _, ZeroShare::Uncounted) => Err(empty.to_owned()),
+        (0.0, _, ZeroShare::Uncounted) => Err(Cell::Undefined(empty.into())),
         (0.0, 0.0, ZeroShare::Without(absent)) if absent.iter().all(|name| read(name) == Some(0.0)) => Ok(0.0),
-        (0.0, 0.0, _) => Err(empty.to_owned()),
-        (_, 0.0, _) => Err(format!("{part} of `{}`, which is 0", whole.join(" + "))),
+        (0.0, 0.0, _) => Err(Cell::Undefined(empty.into())),
+        (_, 0.0, _) => missing(format!("{part} of `{}`, which is 0", whole.join(" + "))),
         _ => Ok(factor * part / total),
     }
 }
@@ -152,7 +156,7 @@ mod tests {
     #[test]
     fn a_share_of_nothing_is_missing_not_zero() {
         let cell = conflicts().evaluate(&counted(0.0, 0.0));
-        assert_eq!(cell, Cell::Missing("no shared-memory wavefronts".into()));
+        assert_eq!(cell, Cell::Undefined("no shared-memory wavefronts".into()));
         assert_eq!(conflicts().evaluate(&counted(3.0, 0.0)).value(), None);
     }
 

@@ -15,8 +15,6 @@ pub enum MetricSource {
     Occupancy,
     /// The samples of the undisturbed timing.
     Latency,
-    /// Launches back to back, with NVML's energy.
-    Energy,
     Check,
     Ncu,
 }
@@ -29,8 +27,6 @@ pub enum Derivation {
     /// Occupancy, or a value derived from it.
     Occupancy(OccupancyFact),
     Latency(LatencyMetric),
-    /// Energy of a launch.
-    Energy,
     Check(CheckFact),
     /// Counters of Nsight Compute, by the formula of the chip.
     Counters,
@@ -131,10 +127,7 @@ impl Derivation {
             MetricSource::Occupancy => named(says.fact).map(Self::Occupancy),
             MetricSource::Check => named(says.fact).map(Self::Check),
             MetricSource::Latency => return latency(says).map(Self::Latency),
-            MetricSource::Ncu | MetricSource::Energy if says.fact.is_some() => {
-                Err(Error::custom("a counter is not a fact"))
-            }
-            MetricSource::Energy => Ok(Self::Energy),
+            MetricSource::Ncu if says.fact.is_some() => Err(Error::custom("a counter is not a fact")),
             MetricSource::Ncu => Ok(Self::Counters),
         };
         match (says.statistic, says.form) {

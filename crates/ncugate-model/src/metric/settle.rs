@@ -16,7 +16,7 @@ impl Catalogue {
         match self.get(name).map(|metric| (metric.name.as_str(), metric.unit.as_str())) {
             Some(("correct", _)) => (0.0, 1.0),
             Some((_, "%")) => (0.0, 100.0),
-            Some((_, "us" | "ns" | "mJ")) => (1e-3, MOST),
+            Some((_, "us" | "ns")) => (1e-3, MOST),
             Some((_, "hz" | "register/thread")) => (1.0, MOST),
             Some(_) | None => (0.0, MOST),
         }

@@ -328,8 +328,6 @@ fn scaled(value: f64, name: &str) -> (f64, &str) {
         "ns" if magnitude >= 1e9 => (value / 1e9, "s"),
         "ns" if magnitude >= 1e6 => (value / 1e6, "ms"),
         "ns" if magnitude >= 1e3 => (value / 1e3, "µs"),
-        "mJ" if magnitude >= 1e3 => (value / 1e3, "J"),
-        "mJ" if magnitude < 0.1 && magnitude > 0.0 => (value * 1e3, "µJ"),
         "hz" => (value / 1e9, "GHz"),
         "byte/s" if magnitude >= 1e12 => (value / 1e12, "TB/s"),
         "byte/s" => (value / 1e9, "GB/s"),
@@ -400,7 +398,6 @@ mod tests {
         assert_eq!(with_unit(1000.0, "bytes"), "1,000 B");
         assert_eq!(with_unit(12.3, "us"), "12.3 µs");
         assert_eq!(with_unit(12_345.0, "us"), "12.3 ms");
-        assert_eq!([0.0421, 2.5, 1234.0].map(|value| with_unit(value, "mJ")), ["42.1 µJ", "2.50 mJ", "1.23 J"]);
         assert_eq!(with_unit(2500.0, "ns"), "2.50 µs");
         assert_eq!(with_unit(2.0, ""), "2");
         assert_eq!(with_unit(64.0, "register/thread"), "64");

@@ -1,6 +1,6 @@
 //! Machines for tests.
 
-use ncugate_model::{ComputeCapability, ComputeMode, EnergySource, Gpu, GpuState, Throttle};
+use ncugate_model::{ComputeCapability, ComputeMode, Gpu, GpuState, Throttle};
 use ncugate_ncu::preflight::{CompilerFacts, Facts, Privileges, VisibleGpu};
 use ncugate_ncu::{Ncu, NcuVersion, ToolError};
 
@@ -34,7 +34,6 @@ pub fn healthy() -> Facts {
             watts: 121,
             throttle: Throttle::default(),
         })),
-        energy: Some(Ok(EnergySource::Counter)),
         environment: Vec::new(),
     }
 }
@@ -47,7 +46,6 @@ pub fn bare() -> Facts {
         ncu: Err(ToolError::NotFound { searched: "PATH".into() }),
         cupti: None,
         nvml: None,
-        energy: None,
         admin_only: None,
         privileges: Privileges { user: 1000, sys_admin: false },
         ..healthy()

@@ -29,7 +29,6 @@ fn variant(id: &str, rank: usize, params: &[Option<CleanText>], values: &[f64]) 
         samples: values.to_vec(),
         audit: None,
         clocks: None,
-        energy: None,
         witness: None,
     };
     let correctness = CorrectnessRow { verdict: Verdict::Pass, text: CleanText::default(), cases: Vec::new() };

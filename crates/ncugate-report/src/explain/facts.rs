@@ -90,8 +90,8 @@ const EIGHT_BITS: f64 = 2.0;
 
 /// What a metric or fact is about.
 pub fn scope_of(name: &str) -> RuleScope {
-    let is_measured_whole = name.starts_with("baseline.")
-        || matches!(Catalogue::embedded().source(name), Some(MetricSource::Latency | MetricSource::Energy));
+    let is_measured_whole =
+        name.starts_with("baseline.") || matches!(Catalogue::embedded().source(name), Some(MetricSource::Latency));
     match fact_named(name) {
         Some(fact) => fact.scope,
         None if is_measured_whole => RuleScope::Evaluation,

@@ -4,7 +4,7 @@
 use super::diagnosis::Diagnosis;
 use super::facts::CaseFacts;
 use indexmap::IndexSet;
-use ncugate_model::metric::{Catalogue, Derivation, Formula, MetricError, SIGNALS, id, signal_counter};
+use ncugate_model::metric::{Catalogue, Derivation, MetricError, SIGNALS, id, signal_counter};
 use ncugate_model::{Cell, ComputeCapability, ShapeName, VariantId};
 use ncugate_phase::config::rule::{FactSource, SHARE, fact_named};
 use std::collections::BTreeSet;
@@ -110,12 +110,7 @@ impl Diagnosis<'_> {
         match catalogue.shown_definition(&part, self.chip.capability) {
             Ok(definition) => {
                 let said = facts.and_then(|facts| facts.table.cell(facts.row, &part));
-                let is_undefined = match (&definition.formula, said) {
-                    (Formula::Share { empty, .. }, Some(Cell::Missing(reason))) => {
-                        !empty.is_empty() && reason.contains(empty.as_str())
-                    }
-                    _ => false,
-                };
+                let is_undefined = matches!(said, Some(Cell::Undefined(_)));
                 let counters = definition.metrics().into_iter().map(str::to_owned).collect();
                 (!is_undefined).then_some(MissingInput::Counted(part, counters))
             }

@@ -2,7 +2,6 @@
 
 use super::columns::column;
 use super::pool::ValuePool;
-use crate::energy_row::EnergyRow;
 use crate::metric_change::explained;
 use crate::metric_entry::metric_entry;
 use crate::number;
@@ -84,11 +83,7 @@ fn variant(row: &VariantRow, pool: &mut ValuePool) -> Value {
         ("stops", json!(row.stopped_by), !row.stopped_by.is_empty()),
         ("shares", json!(row.shares), row.shares.is_some()),
         ("code", json!(row.build.code_sha256), row.build.code_sha256.is_some()),
-        (
-            "audits",
-            audits(row),
-            row.shapes.iter().any(|s| s.audit.is_some() || s.clocks.is_some() || s.energy.is_some()),
-        ),
+        ("audits", audits(row), row.shapes.iter().any(|shape| shape.audit.is_some() || shape.clocks.is_some())),
         ("witness", witness(row), row.shapes.iter().any(|shape| shape.witness.is_some())),
         ("advice", advice(row), !row.advice.is_empty()),
     ];
@@ -98,11 +93,10 @@ fn variant(row: &VariantRow, pool: &mut ValuePool) -> Value {
     data
 }
 
-/// The audits of the timed launches, the clocks meanwhile and the energy, by shape.
+/// The audits of the timed launches, and the clocks meanwhile, by shape.
 fn audits(row: &VariantRow) -> Value {
     let texts = |shape: &ShapeValues| {
-        let energy = shape.energy.as_ref().map(EnergyRow::text);
-        let parts = [shape.audit.as_ref().map(AuditRow::text), shape.clocks.as_ref().map(ClockRow::text), energy];
+        let parts = [shape.audit.as_ref().map(AuditRow::text), shape.clocks.as_ref().map(ClockRow::text)];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         (!parts.is_empty()).then(|| parts.join("; "))
     };

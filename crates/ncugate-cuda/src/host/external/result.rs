@@ -205,11 +205,5 @@ fn latency_outcome(shape: &ShapeName, raw: &[RawLatency]) -> LatencyOutcome {
     if let Some(reason) = unsound_samples(&latency.samples) {
         return failed(&format!("has an invalid latency: {reason}"));
     }
-    LatencyOutcome::Timed {
-        samples: latency.samples.clone(),
-        launches: latency.launches,
-        audit: None,
-        gpu: None,
-        energy: None,
-    }
+    LatencyOutcome::Timed { samples: latency.samples.clone(), launches: latency.launches, audit: None, gpu: None }
 }

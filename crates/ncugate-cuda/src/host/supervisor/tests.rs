@@ -31,7 +31,6 @@ fn job() -> WorkerJob {
         l2: L2State::Rotate,
         effort: crate::time::AuditEffort::Sweep,
         hidden: HiddenSeeds::default(),
-        energy_limit_s: None,
     };
     WorkerJob {
         references: Vec::new(),
@@ -65,7 +64,7 @@ fn checked(variant: &str, seed: u64) -> String {
 }
 
 fn timed(variant: &str) -> String {
-    let outcome = LatencyOutcome::Timed { samples: vec![1.0], launches: 1, audit: None, gpu: None, energy: None };
+    let outcome = LatencyOutcome::Timed { samples: vec![1.0], launches: 1, audit: None, gpu: None };
     line(&WorkerEvent::Timed(LatencyRecord {
         variant: VariantId(variant.into()),
         shape: ShapeName("s".into()),

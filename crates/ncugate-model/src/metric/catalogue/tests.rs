@@ -157,7 +157,7 @@ fn a_kernel_without_the_claimed_type_does_not_hold_it() {
         })
     };
     assert_eq!((counted(99.0, 1.0).value(), counted(0.0, 8.0).value()), (Some(99.0), Some(0.0)));
-    assert_eq!(counted(0.0, 0.0), crate::Cell::Missing("no tensor operations".into()));
+    assert_eq!(counted(0.0, 0.0), crate::Cell::Undefined("no tensor operations".into()));
     assert_eq!(definition.evaluate(&|name| (!name.contains("int8")).then_some(1.0)).value(), None, "a type is unknown");
 }
 

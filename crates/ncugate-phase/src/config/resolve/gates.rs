@@ -11,6 +11,12 @@ use ncugate_model::metric::{Catalogue, MetricSource};
 use ncugate_model::{CleanText, GlobError, Level, OnInconclusive, Scope, ShapeName};
 use std::collections::BTreeMap;
 
+/// Removed metrics, and what to use instead.
+const REMOVED: [(&str, &str); 1] = [(
+    "energy_per_launch",
+    "`energy_per_launch` is removed; read the board's power outside of ncugate: `nvidia-smi --query-gpu=power.draw --format=csv -lms 100`",
+)];
+
 /// The names that requirements can use in addition to metrics.
 pub struct Vocabulary<'n> {
     pub metrics: &'n Catalogue,
@@ -32,6 +38,11 @@ pub struct Vocabulary<'n> {
 struct GroupDefaults {
     on: Option<Scope>,
     level: Option<Level>,
+}
+
+/// What to use instead of a removed metric that a text names.
+fn removal(text: &str) -> Option<String> {
+    REMOVED.iter().find(|(name, _)| text.contains(name)).map(|(_, instead)| (*instead).to_owned())
 }
 
 impl Vocabulary<'_> {
@@ -84,6 +95,9 @@ impl Vocabulary<'_> {
 
     /// The nearest name and a pointer to the list.
     fn unknown(&self, name: &str, values: &[String]) -> String {
+        if let Some(instead) = removal(name) {
+            return instead;
+        }
         let all = self.metrics.names().chain(values.iter().map(String::as_str));
         let hint = ncugate_model::nearest(name, all).map_or_else(String::new, |n| format!("did you mean `{n}`? "));
         let known = if values.is_empty() { String::new() } else { format!("; values: {}", values.join(", ")) };
@@ -98,7 +112,7 @@ impl Vocabulary<'_> {
         let requirement = match Requirement::parse(&text) {
             Ok(requirement) => requirement,
             Err(e) => {
-                item.report_within(text.trim(), e.span(), format!("`{}`: {e}", item.place.key), None);
+                item.report_within(text.trim(), e.span(), format!("`{}`: {e}", item.place.key), removal(&text));
                 return None;
             }
         };
@@ -185,10 +199,7 @@ impl Vocabulary<'_> {
             let message = format!("`{}` is \"{requirement}\"; `{name}` is unknown", item.place.key);
             item.report_within(requirement.text(), Some(span), message, Some(self.unknown(name, values)));
         }
-        let unseen = matches!(
-            self.metrics.source(name),
-            Some(MetricSource::Latency | MetricSource::Energy | MetricSource::Check)
-        );
+        let unseen = matches!(self.metrics.source(name), Some(MetricSource::Latency | MetricSource::Check));
         if self.of_reports && unseen {
             self.report_unseen(item, requirement, &format!("`{name}`"), span);
         }

@@ -272,11 +272,6 @@ fn objective(table: &Table<'_>, vocabulary: &Vocabulary<'_>) -> Option<Objective
             }
         }
     };
-    if vocabulary.metrics.source(&metric) == Some(MetricSource::Energy) {
-        let help = "select by a latency, and require the energy in a gate".to_owned();
-        item.report(format!("`phase.objective` is `{metric}`, which is measured only once"), Some(help));
-        return None;
-    }
     Some(Objective { metric, better, shape: shape? })
 }
 
@@ -291,11 +286,7 @@ fn judged_shapes(vocabulary: &Vocabulary<'_>, gates: &[Gate], plan: &GatePlan, k
 /// Whether a requirement reads a value from `kind`.
 fn reads(requirement: &Requirement, kind: MetricSource) -> bool {
     let reads = requirement.reads();
-    let is_of_kind = |name: &str| match Catalogue::embedded().source(name) {
-        Some(MetricSource::Energy) => kind == MetricSource::Latency,
-        source => source == Some(kind),
-    };
-    let named = reads.quantities.iter().any(|read| is_of_kind(&read.name));
+    let named = reads.quantities.iter().any(|read| Catalogue::embedded().source(&read.name) == Some(kind));
     named || (kind == MetricSource::Latency && !reads.speedups.is_empty())
 }
 

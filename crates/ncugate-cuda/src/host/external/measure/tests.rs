@@ -50,8 +50,7 @@ fn a_good_result_is_taken_whole() {
     let measured = judge(|_| ());
     assert_eq!(summary(&measured), ("....".to_owned(), None));
     assert_eq!(measured.software["torch"], "2.9");
-    let samples =
-        LatencyOutcome::Timed { samples: vec![5.0, 6.0, 5.5], launches: 20, audit: None, gpu: None, energy: None };
+    let samples = LatencyOutcome::Timed { samples: vec![5.0, 6.0, 5.5], launches: 20, audit: None, gpu: None };
     assert_eq!(measured.latencies[0].outcome, samples);
 }
 

@@ -155,9 +155,17 @@ objective = "sm__cycles_active.avg""#)]), @r##"
 }
 
 #[test]
-fn objective_of_the_energy() {
-    let text = shown(&[(r#"name = "small""#, "name = \"small\"\nobjective = \"energy_per_launch\"")]);
-    assert!(text.contains("`phase.objective` is `energy_per_launch`, which is measured only once"), "{text}");
+fn a_removed_metric_names_what_to_use_instead() {
+    let metric = "energy_per_launch";
+    for change in [
+        (r#"name = "small""#, format!("name = \"small\"\nobjective = \"{metric}\"")),
+        ("require = \"spills == 0\"", format!("require = \"{metric} < baseline.{metric}\"")),
+        ("require = \"spills == 0\"", format!("require = \"{metric} < 5 mJ\"")),
+        ("[kernel]", format!("[profile]\nmetrics = [\"{metric}\"]\n\n[kernel]")),
+    ] {
+        let text = shown(&[(change.0, change.1.as_str())]);
+        assert!(text.contains("= help: `energy_per_launch` is removed; read the board's power outside"), "{text}");
+    }
 }
 
 #[test]
