@@ -9,8 +9,7 @@ use ncugate_campaign::search::{AttemptError, ChosenError, SearchError};
 use ncugate_campaign::{BaseError, CalibrationError, CampaignError, LiveError, ProgramProfileError};
 use ncugate_cuda::build::BuildError;
 use ncugate_cuda::host::{InputArraysError, MeasureError, NullTestError, WorkError};
-use ncugate_exchange::submit::SubmitError;
-use ncugate_exchange::{ExportRefusal, ImportError};
+use ncugate_exchange::{ExportRefusal, PackageError, SlurmError};
 use ncugate_judge::JudgeError;
 use ncugate_judge::frame::export::ExportError;
 use ncugate_judge::frame::launches::FrameError;
@@ -48,7 +47,7 @@ pub enum CommandError {
     Merge(#[from] MergeError),
     /// A phase cannot be measured on a cluster.
     #[error(transparent)]
-    Submit(#[from] SubmitError),
+    Slurm(#[from] SlurmError),
     /// nvcc cannot be used.
     #[error(transparent)]
     Build(#[from] BuildError),
@@ -117,9 +116,9 @@ pub enum CommandError {
     /// Inputs cannot be generated.
     #[error("in `workload`: {0}")]
     Inputs(#[from] InputArraysError),
-    /// A problem cannot be imported.
+    /// The Python package has no result.
     #[error(transparent)]
-    Import(#[from] ImportError),
+    Package(#[from] PackageError),
     /// A run cannot be exported.
     #[error(transparent)]
     Export(#[from] ExportRefusal),
@@ -213,16 +212,14 @@ impl CommandError {
             Self::Store(StoreError::Destination { .. } | StoreError::Occupied { .. }) => Outcome::Usage,
             Self::Show(error) if error.is_usage() => Outcome::Usage,
             Self::Compare(SideError::NoLaunch { .. }) => Outcome::Usage,
-            Self::Import(ImportError::Read { .. } | ImportError::Write { .. } | ImportError::Python { .. }) => {
-                Outcome::Environment
-            }
-            Self::Import(_) => Outcome::Usage,
+            Self::Package(PackageError::Refused { status: Some(2), .. }) => Outcome::Usage,
             Self::Base(BaseError::NoRepository { .. } | BaseError::NoCommit { .. }) => Outcome::Usage,
             Self::Campaign(_)
             | Self::Judge(_)
             | Self::Store(_)
             | Self::Merge(_)
-            | Self::Submit(_)
+            | Self::Slurm(_)
+            | Self::Package(_)
             | Self::Build(_)
             | Self::Work(_)
             | Self::Print(_)

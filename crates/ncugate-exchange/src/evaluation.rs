@@ -1,8 +1,12 @@
 //! The result of a variant at a shape in the terms of other projects: one status each.
 
+use super::exported_run::ExportedRun;
+use super::kernel_results::is_correct;
 use ncugate_cuda::host::HUNG;
 use ncugate_judge::{Correctness, JudgedRun};
 use ncugate_model::{BuildOutcome, CheckOutcome, Differences, LatencyOutcome, ShapeName, VariantId};
+use ncugate_phase::config::ProblemOrigin;
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// The status of a variant at a shape.
@@ -44,6 +48,19 @@ impl EvaluationStatus {
         }
     }
 
+    const fn word(&self) -> &'static str {
+        match self {
+            Self::Timed(_) => "timed",
+            Self::Untimed(_) => "untimed",
+            Self::Wrong(_) => "wrong",
+            Self::Cheats(_) => "cheats",
+            Self::Crashed(_) => "crashed",
+            Self::TimedOut(_) => "timed_out",
+            Self::NotBuilt(_) => "not_built",
+            Self::NotRun(_) => "not_run",
+        }
+    }
+
     /// Why it is not better.
     pub(super) fn reason(&self) -> &str {
         match self {
@@ -56,6 +73,83 @@ impl EvaluationStatus {
             | Self::NotBuilt(reason)
             | Self::NotRun(reason) => reason,
         }
+    }
+}
+
+/// A run with every candidate at every shape, from which the Python package writes the formats of other projects.
+pub fn evaluations(run: &ExportedRun<'_>) -> Value {
+    let (phase, manifest) = (&run.run.phase, &run.run.run.manifest);
+    let (candidates, omitted) = run.candidates();
+    let imported = phase.imported.as_ref();
+    let shapes = &phase.workload.shapes;
+    let table = |pairs: &[(String, String)]| -> Map<String, Value> {
+        pairs.iter().map(|(name, text)| (name.clone(), json!(text))).collect()
+    };
+    let origin = |origin: &ProblemOrigin| {
+        let (format, ranking) = (origin.format.word(), origin.ranking.word());
+        json!({ "format": format, "problem": origin.problem, "ranking": ranking, "workloads": table(&origin.workloads) })
+    };
+    let candidate = |id: &VariantId| {
+        let case = |shape: &ShapeName| {
+            let CaseEvaluation { ending, differences, .. } = run.evaluated(id, shape);
+            let differences = differences.map(|found| {
+                let (max_abs, rel_l2) = (number(found.max_abs), number(found.rel_l2));
+                json!({ "max_abs": max_abs, "rel_l2": rel_l2, "compared": found.compared, "nonfinite": found.nonfinite })
+            });
+            let (status, reason, samples) = (ending.word(), ending.reason(), ending.samples());
+            json!({ "status": status, "reason": reason, "samples_us": samples, "differences": differences })
+        };
+        let cases: Map<String, Value> =
+            shapes.iter().map(|shape| (shape.name.0.to_string(), case(&shape.name))).collect();
+        json!({
+            "variant": id.0,
+            "solution": imported.and_then(|imported| imported.solution(&id.0)).unwrap_or(&id.0),
+            "correct": is_correct(run, id),
+            "doubt": run.doubt(id),
+            "software": manifest.software.get(id.0.as_str()).into_iter().flatten().collect::<std::collections::BTreeMap<_, _>>(),
+            "cases": cases,
+        })
+    };
+    let shape = |shape: &ncugate_phase::config::Shape| {
+        let dims: Map<String, Value> = shape.dims.iter().map(|(name, extent)| (name.clone(), json!(extent))).collect();
+        json!({ "name": shape.name, "dims": dims })
+    };
+    let read = phase.workload.buffers.iter().filter(|buffer| buffer.role.is_read());
+    let tools = [
+        ("ncugate", Some(&manifest.ncugate)),
+        ("driver", manifest.fingerprint.driver.as_ref()),
+        ("ncu", manifest.fingerprint.ncu.as_ref()),
+        ("nvcc", manifest.fingerprint.nvcc.as_ref()),
+    ];
+    let tools: Map<String, Value> =
+        tools.into_iter().filter_map(|(name, version)| Some((name.to_owned(), json!(version?)))).collect();
+    let reference: Map<String, Value> =
+        shapes.iter().map(|shape| (shape.name.0.to_string(), json!(run.reference(&shape.name)))).collect();
+    json!({
+        "phase": phase.name,
+        "run": manifest.run,
+        "ncugate": manifest.ncugate,
+        "ended": manifest.finished.unwrap_or(manifest.started).to_string(),
+        "hardware": run.hardware,
+        "tools": tools,
+        "imported": imported.map(origin),
+        "inputs": read.map(|buffer| &buffer.name).collect::<Vec<_>>(),
+        "shapes": shapes.iter().map(shape).collect::<Vec<_>>(),
+        "timed": phase.bench.shapes,
+        "objective": phase.objective.shape,
+        "selected": run.session.selected(),
+        "reference_us": reference,
+        "candidates": candidates.iter().map(|variant| candidate(&variant.id)).collect::<Vec<_>>(),
+        "omitted": omitted,
+    })
+}
+
+/// A number as JSON; a non-finite number as the text that JSON does not have for it.
+fn number(value: f64) -> Value {
+    match value {
+        value if value.is_nan() => json!("NaN"),
+        value if value.is_infinite() => json!("Infinity"),
+        value => json!(value),
     }
 }
 
