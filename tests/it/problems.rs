@@ -87,7 +87,11 @@ fn ten_problems_of_kernelbench_become_phases_whose_references_answer() {
     let problems: [(&str, &[&str], &[&str]); 10] = [
         ("1_Row_softmax", &["--returns", "y=f32[batch_size, dim]"], &["uniform", "shape = [\"batch_size\", \"dim\"]"]),
         ("2_Matmul", &["--returns", "C=f32[M, N]"], &["M = 8", "shape = [\"K\", \"N\"]"]),
-        ("3_RMSNorm", &["--returns", "y=f32[batch_size, features]"], &["x = { dtype = \"f32\", shape = [\"batch_size\", \"features\"], init = { normal = {"]),
+        (
+            "3_RMSNorm",
+            &["--returns", "y=f32[batch_size, features]"],
+            &["x = { dtype = \"f32\", shape = [\"batch_size\", \"features\"], init = { normal = {"],
+        ),
         ("4_Linear_relu", &["--returns", "y=f32[batch_size, out_features]"], &["out_features = 8"]),
         ("5_Scaled_add", &["--returns", "z=f32[batch_size, 7, 5]"], &["high = 3.0", "low = -0.5"]),
         ("6_Mean_reduction", &["--returns", "y=f32[batch_size, dim2]"], &["dim1 = 6"]),
@@ -101,7 +105,10 @@ fn ten_problems_of_kernelbench_become_phases_whose_references_answer() {
         (
             "10_Triangular",
             &["--returns", "C=f32[N, N]", "--input", "A=f32[N, N]"],
-            &["A = { dtype = \"f32\", shape = [\"N\", \"N\"] }", "B = { dtype = \"f32\", shape = [\"N\", \"N\"], init = { uniform = {"],
+            &[
+                "A = { dtype = \"f32\", shape = [\"N\", \"N\"] }",
+                "B = { dtype = \"f32\", shape = [\"N\", \"N\"], init = { uniform = {",
+            ],
         ),
     ];
     for (name, options, expected) in problems {
@@ -125,7 +132,9 @@ fn numbers_are_passed_on_and_a_random_scalar_is_its_mean_with_a_note() {
     let (text, said) = imported(&place, &path, "grid", &args);
     assert!(said.contains("`scale` is random for each seed in the problem; the phase uses its mean, 0.5"), "{said}");
     // 6 from the statement with the other name, 0.5 from the scale
-    for part in ["width = 6", "init = { uniform = { low = 0.0, high = 3.0 } }", "init = { uniform = { low = -1, high = 1 } }"] {
+    for part in
+        ["width = 6", "init = { uniform = { low = 0.0, high = 3.0 } }", "init = { uniform = { low = -1, high = 1 } }"]
+    {
         assert!(text.contains(part), "{part}\n{text}");
     }
     let calls = fs::read_to_string(place.path().join("grid/calls.py")).unwrap();
@@ -224,9 +233,7 @@ fn a_tensor_that_a_method_fills_is_an_input_and_one_that_a_loop_fills_is_asked_f
     }
     let task = ["gpumode", "tests/data/problems/gpumode/filling/task.yml"];
     let (text, _) = imported(&place, &path, "filling", &[&task[..], &["--input", "steps=f32[n]:\"arange\""]].concat());
-    for part in
-        ["init = { uniform = { low = -1, high = 3 } }", "std = 2", "init = \"arange\"", "role = \"output\""]
-    {
+    for part in ["init = { uniform = { low = -1, high = 3 } }", "std = 2", "init = \"arange\"", "role = \"output\""] {
         assert!(text.contains(part), "{part}\n{text}");
     }
     assert_eq!(text.matches("role = \"output\"").count(), 1, "{text}");
@@ -234,8 +241,11 @@ fn a_tensor_that_a_method_fills_is_an_input_and_one_that_a_loop_fills_is_asked_f
     assert!(calls.contains("with_axes(\"steps\", steps), 2.5, with_axes(\"output\", output),)"), "{calls}");
     let without = ncugate(&place, &path, &[&["problem", "import"], &task[..], &["--output", "without.toml"]].concat());
     assert_eq!(without.status, Some(2), "{without:?}");
-    let typo =
-        ncugate(&place, &path, &[&["problem", "import"], &task[..], &["--input", "step=f32[n]", "--output", "typo.toml"]].concat());
+    let typo = ncugate(
+        &place,
+        &path,
+        &[&["problem", "import"], &task[..], &["--input", "step=f32[n]", "--output", "typo.toml"]].concat(),
+    );
     assert!(typo.stderr.contains("describe it with --input \"steps="), "{typo:?}");
     let both = ["--input", "steps=f32[n]", "--input", "step=f32[n]", "--output", "both.toml"];
     let both = ncugate(&place, &path, &[&["problem", "import"], &task[..], &both[..]].concat());
@@ -249,18 +259,30 @@ fn a_tensor_that_a_method_fills_is_an_input_and_one_that_a_loop_fills_is_asked_f
     };
     // a parameter set in a branch differs from the extent of the case
     begins_with("    if kind == \"wide\":\n        n = 2 * n\n");
-    let changed = ncugate(&place, &path, &[&["problem", "import"], &task[..], &["--input", "steps=f32[n]", "--output", "changed.toml"]].concat());
+    let changed = ncugate(
+        &place,
+        &path,
+        &[&["problem", "import"], &task[..], &["--input", "steps=f32[n]", "--output", "changed.toml"]].concat(),
+    );
     assert!(changed.stderr.contains("`if kind == 'wide': n = 2 * n` is not supported"), "{changed:?}");
     // constants that no input depends on need no value
     begins_with("    tile = torch.rand(TILE)\n");
-    let passed = ncugate(&place, &path, &[&["problem", "import"], &task[..], &["--input", "steps=f32[n]", "--output", "passed.toml"]].concat());
+    let passed = ncugate(
+        &place,
+        &path,
+        &[&["problem", "import"], &task[..], &["--input", "steps=f32[n]", "--output", "passed.toml"]].concat(),
+    );
     assert_eq!(passed.status, Some(0), "{passed:?}");
     // if nothing is understood, the command line describes all inputs
     begins_with("    if kind == \"zeros\":\n        return zeros(n)\n");
     let unknown = ncugate(&place, &path, &[&["problem", "import"], &task[..], &["--output", "unknown.toml"]].concat());
     assert!(unknown.stderr.contains("`if kind == 'zeros': return zeros(n)` is not supported"), "{unknown:?}");
     let all = ["--input", "a=f32[n]", "--input", "steps=f32[n]:\"arange\"", "--returns", "y=f32[n]"];
-    let described = ncugate(&place, &path, &[&["problem", "import"], &task[..], &all[..], &["--output", "described.toml"]].concat());
+    let described = ncugate(
+        &place,
+        &path,
+        &[&["problem", "import"], &task[..], &all[..], &["--output", "described.toml"]].concat(),
+    );
     assert_eq!(described.status, Some(0), "{described:?}");
     let said = "line 20: `for at in range(n): steps[at] = at` is not supported; describe it with --input \"steps=f32[EXTENT, ...]\"";
     assert!(without.stderr.contains(said), "{without:?}");
@@ -409,7 +431,9 @@ fn an_import_copies_files_of_the_task_alone_and_says_which() {
     nix::unistd::mkfifo(&place.path().join("fifo.py"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     for unreadable in ["fifo.py", "/dev/zero"] {
         let mut command = place.ncugate(&["problem", "import", "gpumode", "task/task.yml", "--solution", unreadable]);
-        command.args(["--returns", "y=f32[n]", "--rtol", "1e-4", "--atol", "1e-4", "-o", "out/q.toml"]).env("PATH", &path);
+        command
+            .args(["--returns", "y=f32[n]", "--rtol", "1e-4", "--atol", "1e-4", "-o", "out/q.toml"])
+            .env("PATH", &path);
         let refused = Finished::of(command.timeout(std::time::Duration::from_secs(10)));
         assert!(refused.status == Some(3) && refused.stderr.contains(unreadable), "{unreadable}: {refused:?}");
     }

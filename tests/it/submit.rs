@@ -84,10 +84,7 @@ fn a_shard_that_cannot_be_measured_is_named_and_nothing_is_judged() {
     place.write("queue/break-2", "");
     let submitted = run(&place, &variables, &SUBMIT);
     assert_eq!(submitted.status, Some(3), "{submitted:?}");
-    assert!(
-        submitted.stderr.contains("1 shard not measured: 2 (error: no GPU on this node)"),
-        "{submitted:?}"
-    );
+    assert!(submitted.stderr.contains("1 shard not measured: 2 (error: no GPU on this node)"), "{submitted:?}");
     assert!(folders(&place).is_empty());
     // the node is repaired
     fs::remove_file(place.path().join("queue/break-2")).unwrap();

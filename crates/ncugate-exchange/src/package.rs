@@ -62,7 +62,9 @@ pub fn run_package(module: &str, arguments: &[OsString]) -> Result<PackageOutput
         ProcessExit::NonZero(status) if status != 1 => {
             Err(PackageError::Refused { message, status: u8::try_from(status).ok() })
         }
-        ending => Err(PackageError::Refused { message: format!("`{}` {ending}\n{message}", python.display()), status: None }),
+        ending => {
+            Err(PackageError::Refused { message: format!("`{}` {ending}\n{message}", python.display()), status: None })
+        }
     }
 }
 
@@ -70,6 +72,7 @@ pub fn run_package(module: &str, arguments: &[OsString]) -> Result<PackageOutput
 fn interpreter() -> PathBuf {
     let program = std::env::current_exe().ok();
     let scripts = program.as_deref().and_then(|program| program.parent());
-    let own = scripts.filter(|scripts| scripts.with_file_name("pyvenv.cfg").is_file()).map(|scripts| scripts.join("python3"));
+    let own =
+        scripts.filter(|scripts| scripts.with_file_name("pyvenv.cfg").is_file()).map(|scripts| scripts.join("python3"));
     own.filter(|python| python.is_file()).unwrap_or_else(|| PathBuf::from("python3"))
 }

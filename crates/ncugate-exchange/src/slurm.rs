@@ -229,12 +229,14 @@ impl Submission {
             if let Some(outcome) = self.verdict(jobs) {
                 // The next submission measures again.
                 for path in [self.folder.join("jobs"), self.folder.join("done")] {
-                    let removed = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+                    let removed =
+                        if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
                     removed.map_err(|source| SlurmError::File { path, source })?;
                 }
                 return Ok(outcome);
             }
-            gone = if alive.contains_key(&jobs.judge) { 0 } else { gone + 1 };
+            let waits = jobs.shards.into_iter().chain([jobs.judge]).any(|job| alive.contains_key(&job));
+            gone = if waits { 0 } else { gone + 1 };
             if gone >= LOOKS {
                 return Err(self.unfinished(jobs));
             }
@@ -289,7 +291,8 @@ impl Submission {
     /// The state of the submission, in a line.
     fn state(&self, jobs: SlurmJobs, alive: &BTreeMap<u64, String>) -> String {
         let measured = self.shards as usize - self.missing().len();
-        let named = |name: &str, job: u64| format!("; {name} {job}: {}", alive.get(&job).map_or("ended", String::as_str));
+        let named =
+            |name: &str, job: u64| format!("; {name} {job}: {}", alive.get(&job).map_or("ended", String::as_str));
         let shards = jobs.shards.map(|job| named("measure", job)).unwrap_or_default();
         format!("{measured} of {} shards measured{shards}{}", self.shards, named("judge", jobs.judge))
     }
