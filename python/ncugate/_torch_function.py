@@ -150,9 +150,13 @@ class TorchFunction:
         program = (pathlib.Path(__file__).resolve().parent / "_torch_call.py").read_text(encoding="utf-8")
         command = [python, "-c", program, json.dumps(request)]
         try:
-            ended = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=LIMIT, check=False)
+            ended = subprocess.run(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=LIMIT, check=False
+            )
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise self.failed(f"cannot run `{python}`: {getattr(error, 'strerror', None) or 'it takes too long'}; use --python") from error
+            raise self.failed(
+                f"cannot run `{python}`: {getattr(error, 'strerror', None) or 'it takes too long'}; use --python"
+            ) from error
         if ended.returncode != 0:
             lines = ended.stderr.decode("utf-8", "replace").strip().splitlines()
             raise self.failed(f"{lines[-1] if lines else f'status {ended.returncode}'} (called by `{python}`)")
@@ -214,7 +218,13 @@ class TorchFunction:
         return ELEMENTWISE.get(self.function) if same and self.dtype in ("f32", "f16", "bf16") else None
 
     def phase_text(
-        self, python: pathlib.Path, kernel: pathlib.Path, buffers: List[Buffer], content: str, has_small: bool, formula: Optional[str]
+        self,
+        python: pathlib.Path,
+        kernel: pathlib.Path,
+        buffers: List[Buffer],
+        content: str,
+        has_small: bool,
+        formula: Optional[str],
     ) -> str:
         root = project_root(pathlib.Path(os.path.abspath(self.output)).parent)
 
@@ -246,20 +256,20 @@ class TorchFunction:
         return "".join(
             [
                 f"# Written by `ncugate init {self.named}`. Lines with CHECK are guesses: compare them with your application.\n#\n",
-                f"#     ncugate check {self.output} --arch sm_90\n#     ncugate run {self.output}\n\n[phase]\nname = \"{self.stem}\"\n",
+                f'#     ncugate check {self.output} --arch sm_90\n#     ncugate run {self.output}\n\n[phase]\nname = "{self.stem}"\n',
                 "".join(["\n[build]\n", *build]) if build else "",
                 f"\n[workload]\nseeds = [0, 1, 2]\n# In float64 on the CPU.\nreference = {{ python = {call}, timeout_s = 600 }}\n",
                 tolerance(buffers),
                 f"{about}bytes = {quoted(moved)}\n" if moved else "",
                 "\n[workload.shapes]\n",
                 f"# Sizes with tails: checked, never timed.\nragged = {{ {small} }}\n" if has_small else "",
-                f"given = {{ {dims(lambda extent: extent)} }}\n\n[bench]\nshapes = [\"given\"]\n\n[profile]\nshapes = [\"given\"]\n",
+                f'given = {{ {dims(lambda extent: extent)} }}\n\n[bench]\nshapes = ["given"]\n\n[profile]\nshapes = ["given"]\n',
                 "\n[workload.buffers]\n",
                 *(one.line(content) for one in buffers),
                 f'\n[kernel]\nsource = {quoted(named(kernel))}\nentry = "{self.entry}"\n# {mark}: blocks of the grid, and threads of a block.\n',
                 f'grid = ["{grid}"]\nblock = [256]\nargs = [{args}]\n\n# The function on the GPU, timed in the same rounds.\n',
                 f'[[baseline]]\nname = "torch"\npython = {call}\n\n',
-                "[[gate]]\nrequire = \"correct == 1\"\n\n[[gate]]\nrequire = 'speedup(\"torch\") > 1'\n",
+                '[[gate]]\nrequire = "correct == 1"\n\n[[gate]]\nrequire = \'speedup("torch") > 1\'\n',
             ]
         )
 
@@ -270,7 +280,11 @@ class TorchFunction:
             function = f"import {self.module}\n\nfunction = {self.module}.{self.function}"
         inputs, count = called["names"], called["by_position"]
         upstream = [f"grad_{name}" for name in outputs] if self.backward else []
-        words = [*inputs[:count], *(f"{name}={name}" for name in inputs[count:]), *(f"{name}={value}" for name, value in self.literals)]
+        words = [
+            *inputs[:count],
+            *(f"{name}={name}" for name in inputs[count:]),
+            *(f"{name}={value}" for name, value in self.literals),
+        ]
         call = f"function({', '.join(words)})"
 
         def group(names: List[str]) -> str:

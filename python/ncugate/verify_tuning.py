@@ -253,9 +253,7 @@ def speedup(gate: Dict[str, Any]) -> Optional[List[float]]:
 
 def standing_of(speedups: List[Optional[List[float]]]) -> Tuple[str, bool]:
     """How fast the pick is compared with another configuration, and whether all runs agree."""
-    words = {
-        "unknown" if one is None else "faster" if one[1] > 1 else "slower" if one[2] < 1 else "tied" for one in speedups
-    }
+    words = {"unknown" if one is None else "faster" if one[1] > 1 else "slower" if one[2] < 1 else "tied" for one in speedups}
     if "unknown" in words or not words:
         return "unknown", False
     return (words.pop(), True) if len(words) == 1 else ("tied", False)
@@ -287,7 +285,9 @@ class Verification:
             raise NcugateError(3, f"cannot read {path}: {error.strerror}") from error
         except ValueError as error:
             raise TuningError(f"{path}: {error}") from error
-        self.options = [f"--{key}={getattr(args, key)}" for key in ("profiles", "reports", "wait") if getattr(args, key) is not None]
+        self.options = [
+            f"--{key}={getattr(args, key)}" for key in ("profiles", "reports", "wait") if getattr(args, key) is not None
+        ]
 
     def ncugate(self, tables: Dict[str, Any], *words: str) -> Tuple[int, Dict[str, Any]]:
         """Runs ncugate with a phase; returns its status and JSON."""
@@ -416,18 +416,29 @@ def verify(args: argparse.Namespace) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    about = "Measures the picks of an autotuner again, and pins those that hold. The exit status is that of `ncugate run`: the worst of all."
+    about = (
+        "Measures the picks of an autotuner again, and pins those that hold. Its status is that of `ncugate run`, the worst of all."
+    )
     found = argparse.ArgumentParser(prog="ncugate-verify-tuning", description=about, allow_abbrev=False)
-    found.add_argument("tables", metavar="FILE", nargs="+", help="NAME.autotune.json of Triton's cache, E=...,device_name=....json of vLLM, or FlashInfer's")
-    found.add_argument("--phase", metavar="CONFIG", required=True, help="phase that runs a configuration; its first baseline is the default")
-    found.add_argument("--key", metavar="NAME,...", type=lambda text: text.split(","), default=["M"], help="dimensions that the numbers of a bucket's key are, in their order; _ skips one [default: M]")
-    found.add_argument("--require", metavar="REQUIREMENT", default="speedup() >= 0.99", help="requirement of a pick; speedup() is over the default [default: speedup() >= 0.99]")
-    found.add_argument("--runs", metavar="N", type=int, choices=range(1, 101), default=3, help="number of runs of each bucket, each in new processes [default: 3]")
-    found.add_argument("-o", "--output", metavar="DIR", help="folder for the tables with the verified configurations")
-    found.add_argument("--wait", metavar="SECONDS", help="time to wait for a busy GPU")
-    found.add_argument("--profiles", metavar="DIR", help="folder of runs [default: profiles]")
-    found.add_argument("--reports", metavar="DIR", help="folder of reports [default: reports]")
-    found.add_argument("--format", choices=["text", "json"], default="text", help="format of standard output")
+    add, keys = found.add_argument, "dimensions that the numbers of a bucket's key are, in their order; _ skips one [default: M]"
+    add(
+        "tables",
+        metavar="FILE",
+        nargs="+",
+        help="NAME.autotune.json of Triton's cache, E=...,device_name=....json of vLLM, or FlashInfer's",
+    )
+    add("--phase", metavar="CONFIG", required=True, help="phase that runs a configuration; its first baseline is the default")
+    add("--key", metavar="NAME,...", type=lambda text: text.split(","), default=["M"], help=keys)
+    require = "speedup() >= 0.99"
+    add("--require", metavar="REQUIREMENT", default=require, help=f"requirement of a pick over the default [default: {require}]")
+    add(
+        "--runs", metavar="N", type=int, choices=range(1, 101), default=3, help="runs of each bucket, in new processes [default: 3]"
+    )
+    add("-o", "--output", metavar="DIR", help="folder for the tables with the verified configurations")
+    add("--wait", metavar="SECONDS", help="time to wait for a busy GPU")
+    add("--profiles", metavar="DIR", help="folder of runs [default: profiles]")
+    add("--reports", metavar="DIR", help="folder of reports [default: reports]")
+    add("--format", choices=["text", "json"], default="text", help="format of standard output")
     return found
 
 

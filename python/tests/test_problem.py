@@ -95,7 +95,9 @@ def test_only_regular_files_of_bounded_size_are_read(tmp_path):
 
 def test_numbers_that_would_need_all_memory_are_unknown(tmp_path):
     path = tmp_path / "p.py"
-    path.write_text("A = 9**63\nB = A**63\nC = 1e300**2\nD = 7 // 0\nE = 2**10\ndef f():\n    x = torch.rand(E, int(1e400))\n    return x\n")
+    path.write_text(
+        "A = 9**63\nB = A**63\nC = 1e300**2\nD = 7 // 0\nE = 2**10\ndef f():\n    x = torch.rand(E, int(1e400))\n    return x\n"
+    )
     described = Description(path, "f")
     assert described.constants == {"E": 1024}
     with pytest.raises(ProblemError, match=r'describe it with --input "x='):

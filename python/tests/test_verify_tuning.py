@@ -59,7 +59,16 @@ def test_a_file_of_flashinfer_has_runner_and_tactic_by_operation(tmp_path):
 
 @pytest.mark.parametrize(
     "text",
-    ["{}", "[]", "x", '{"a": 1}', '{"64": {"BLOCK": [1]}}', '{"64": {"BLOCK": 1}, "2": 3}', '{"64": {"BLOCK": 1}, "2": null}', "\udc80"],
+    [
+        "{}",
+        "[]",
+        "x",
+        '{"a": 1}',
+        '{"64": {"BLOCK": [1]}}',
+        '{"64": {"BLOCK": 1}, "2": 3}',
+        '{"64": {"BLOCK": 1}, "2": null}',
+        "\udc80",
+    ],
 )
 def test_other_files_are_refused(tmp_path, text):
     (tmp_path / "table.json").write_bytes(text.encode("utf-8", "surrogateescape"))

@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from typing import List, NoReturn, Optional
+from typing import Any, List, NoReturn, Optional
 
 from .._binary import NcugateError
 from . import _export, _flashinfer, _gpumode, _kernelbench
@@ -30,48 +30,65 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"error: {message}; `{self.prog} --help` lists the options\n")
 
 
+OUTPUT = "file to write, overwritten if it exists [default: standard output]"
+
+
+def repeated(command: Parser, name: str, metavar: str, about: str, **how: Any) -> None:
+    """An option that may be given several times: `--input` as `inputs`."""
+    dest = name.strip("-").rstrip("s") + "s"
+    command.add_argument(name, dest=dest, metavar=metavar, action="append", default=[], help=f"{about} (repeatable)", **how)
+
+
 def parser() -> Parser:
     """The command line."""
     root = Parser(prog="ncugate problem", description="Convert from and to FlashInfer-Trace, KernelBench and gpu-mode.")
     groups = root.add_subparsers(dest="group", required=True)
+    imports = groups.add_parser("import", help="create a phase from another project's problem").add_subparsers(
+        dest="kind", required=True
+    )
+    exports = groups.add_parser("export", help="export results in another project's format").add_subparsers(
+        dest="kind", required=True
+    )
 
-    def command(group: "argparse._SubParsersAction[Parser]", name: str, about: str) -> Parser:
-        return group.add_parser(name, help=about, description=f"{about}.", allow_abbrev=False)
-
-    imports = groups.add_parser("import", help="Create a phase from another project's problem").add_subparsers(dest="kind", required=True)
-    flashinfer = command(imports, "flashinfer", "Import a definition of FlashInfer-Trace with its workloads and solutions")
-    flashinfer.add_argument("folder", metavar="DIR", help="folder with definitions, workloads and solutions")
-    flashinfer.add_argument("--definition", metavar="NAME", help="definition, if the folder has several")
-    flashinfer.add_argument("--solution", dest="solutions", metavar="NAME", action="append", default=[], help="solution (repeatable) [default: all that a phase can call]")
-    flashinfer.add_argument("--workload", dest="workloads", metavar="UUID", action="append", default=[], help="workload (repeatable) [default: all]")
-    kernelbench = command(imports, "kernelbench", "Import a problem of KernelBench with its solutions")
-    kernelbench.add_argument("problem", metavar="PROBLEM.py", help="file with Model, get_inputs and get_init_inputs")
-    kernelbench.add_argument("--solution", dest="solutions", metavar="FILE.py", action="append", required=True, help="file with ModelNew (repeatable)")
-    kernelbench.add_argument("--precision", choices=list(_kernelbench.PRECISIONS), default="fp32", help="type of the problem, with KernelBench's tolerance for it [default: fp32]")
-    gpumode = command(imports, "gpumode", "Import a task of gpu-mode with its submissions")
-    gpumode.add_argument("task", metavar="TASK.yml", help="task file")
-    gpumode.add_argument("--solution", dest="solutions", metavar="FILE.py", action="append", default=[], help="file with custom_kernel (repeatable) [default: submission.py next to the task]")
+    one = imports.add_parser("flashinfer", help="a definition of FlashInfer-Trace with its workloads and solutions")
+    one.add_argument("folder", metavar="DIR", help="folder with definitions, workloads and solutions")
+    one.add_argument("--definition", metavar="NAME", help="definition, if the folder has several")
+    repeated(one, "--solution", "NAME", "solution [default: all that a phase can call]")
+    repeated(one, "--workload", "UUID", "workload [default: all]")
+    one = imports.add_parser("kernelbench", help="a problem of KernelBench with its solutions")
+    one.add_argument("problem", metavar="PROBLEM.py", help="file with Model, get_inputs and get_init_inputs")
+    repeated(one, "--solution", "FILE.py", "file with ModelNew", required=True)
+    about = "type of the problem, with KernelBench's tolerance for it [default: fp32]"
+    one.add_argument("--precision", choices=list(_kernelbench.PRECISIONS), default="fp32", help=about)
+    one = imports.add_parser("gpumode", help="a task of gpu-mode with its submissions")
+    one.add_argument("task", metavar="TASK.yml", help="task file")
+    repeated(one, "--solution", "FILE.py", "file with custom_kernel [default: submission.py next to the task]")
     for bound in ("rtol", "atol"):
-        gpumode.add_argument(f"--{bound}", metavar="NUMBER", type=float, help="tolerance of an element, if reference.py does not state it")
-    for one in (kernelbench, gpumode):
-        one.add_argument("--input", dest="inputs", metavar="NAME=TYPE[EXTENT,...]", type=tensor, action="append", default=[], help="input that the file does not declare (repeatable): mask=bool[N, 64]:{ mask = 0.5 }")
-        one.add_argument("--returns", dest="outputs", metavar="NAME=TYPE[EXTENT,...]", type=tensor, action="append", default=[], help="result that the file does not declare, in order (repeatable): y=f32[N, 64], or [] for a scalar")
-    for one in (flashinfer, kernelbench, gpumode):
-        one.add_argument("-o", "--output", metavar="PHASE.toml", required=True, help="phase file to write; its other files go to the folder PHASE next to it")
+        one.add_argument(
+            f"--{bound}", metavar="NUMBER", type=float, help="tolerance of an element, if reference.py does not state it"
+        )
+    for name, one in imports.choices.items():
+        if name != "flashinfer":
+            form, result = "mask=bool[N, 64]:{ mask = 0.5 }", "y=f32[N, 64], or [] for a scalar"
+            repeated(one, "--input", "NAME=TYPE[EXTENT,...]", f"input that the file does not declare: {form}", type=tensor)
+            repeated(
+                one, "--returns", "NAME=TYPE[EXTENT,...]", f"result that the file does not declare, in order: {result}", type=tensor
+            )
+        about = "phase file to write; its other files go to the folder PHASE next to it"
+        one.add_argument("-o", "--output", metavar="PHASE.toml", required=True, help=about)
         one.add_argument("--format", choices=["text", "json"], default="text", help="format of standard output")
 
-    exports = groups.add_parser("export", help="Export results in another project's format").add_subparsers(dest="kind", required=True)
     for name, about in (
-        ("flashinfer", "Export traces of FlashInfer-Trace: one JSON line per candidate and shape"),
-        ("gpumode", "Export the ranking of gpu-mode: one score per submission"),
+        ("flashinfer", "traces: a JSON line per candidate and shape"),
+        ("gpumode", "the ranking: a score per submission"),
     ):
-        one = command(exports, name, about)
+        one = exports.add_parser(name, help=about)
         one.add_argument("run", metavar="RUN", help="run: a folder, an id, a phase (its newest run), or latest")
-        one.add_argument("-o", "--output", metavar="FILE", help="file to write, overwritten if it exists [default: standard output]")
-    score = command(exports, "fast-p", "Compute KernelBench's score over the latest run of every phase")
-    score.add_argument("profiles", metavar="DIR", nargs="?", default="profiles", help="folder of runs")
-    score.add_argument("--threshold", dest="thresholds", metavar="P", type=float, action="append", help="speedup threshold (repeatable)")
-    score.add_argument("-o", "--output", metavar="FILE", help="file to write, overwritten if it exists [default: standard output]")
+    one = exports.add_parser("fast-p", help="KernelBench's score over the latest run of every phase")
+    one.add_argument("profiles", metavar="DIR", nargs="?", default="profiles", help="folder of runs")
+    repeated(one, "--threshold", "P", "speedup threshold", type=float)
+    for one in exports.choices.values():
+        one.add_argument("-o", "--output", metavar="FILE", help=OUTPUT)
     return root
 
 

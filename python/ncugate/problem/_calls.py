@@ -30,7 +30,9 @@ def typed(tensors: Iterable[Tensor]) -> str:
     return ", ".join(f"{one.name}: torch.Tensor" for one in tensors)
 
 
-def module(doc: str, imports: Iterable[str], tensors: List[Tensor], outputs: Iterable[Tensor], parts: Iterable[str], body: str) -> str:
+def module(
+    doc: str, imports: Iterable[str], tensors: List[Tensor], outputs: Iterable[Tensor], parts: Iterable[str], body: str
+) -> str:
     """A file: its imports, facts of the tensors, functions of the folder `calls`, and those of this problem."""
     folder = pathlib.Path(__file__).resolve().parent / "calls"
     functions = "\n\n".join((folder / f"{part}.py").read_text(encoding="utf-8") for part in (*parts, "answers"))

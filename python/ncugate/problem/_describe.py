@@ -174,7 +174,9 @@ class Description:
             self.used = words & (set(known) | set(self.parameters))
             self.notes, self.assigned = scope.notes, set(scope.values)
 
-    def inputs(self, names: "List[str] | None", given: List[Tensor], problem: str, function: str) -> "tuple[List[Tensor], List[str | Tensor]]":
+    def inputs(
+        self, names: "List[str] | None", given: List[Tensor], problem: str, function: str
+    ) -> "tuple[List[Tensor], List[str | Tensor]]":
         """The tensors that the function returns, and the arguments of a call with its numbers as literals.
 
         Names are the given ones or else their own. Tensors of the command line override the parsed ones.
@@ -184,7 +186,9 @@ class Description:
         def unknown(missing: "List[tuple[str, str]]") -> ProblemError:
             why = "; ".join(dict.fromkeys(why for why, _ in missing))
             asked = list(dict.fromkeys(f'--input "{name}=f32[EXTENT, ...]"' for _, name in missing))
-            return ProblemError(f"{problem}: {function}: {why}; describe {'it' if len(asked) == 1 else 'them'} with {' '.join(asked)}")
+            return ProblemError(
+                f"{problem}: {function}: {why}; describe {'it' if len(asked) == 1 else 'them'} with {' '.join(asked)}"
+            )
 
         if self.returned is None:
             # Either the command line describes everything, or nothing is known.

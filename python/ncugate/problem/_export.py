@@ -132,7 +132,9 @@ def ranking(path: str) -> str:
                 "submission": candidate["solution"],
                 "variant": candidate["variant"],
                 "score": None if reason else score_of(by, [(mean or 0.0) / 1e3 for mean in means.values()]),
-                "benchmarks": None if reason else [{"benchmark": name, "mean": (mean or 0.0) / 1e3} for name, mean in means.items()],
+                "benchmarks": (
+                    None if reason else [{"benchmark": name, "mean": (mean or 0.0) / 1e3} for name, mean in means.items()]
+                ),
                 "reason": reason,
             }
         )

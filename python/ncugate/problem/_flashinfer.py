@@ -189,7 +189,9 @@ def init_of(tensor: Tensor, workloads: List[Any], target: Target, problem: str) 
     if kinds == {"safetensors"}:
         return {"npy": target.path("{{ shape }}-{{ buffer }}.npy")}
     if kinds != {"random"}:
-        what = f"input `{tensor.name}` is random in one workload and stored in another; select workloads of one kind with --workload"
+        what = (
+            f"input `{tensor.name}` is random in one workload and stored in another; select workloads of one kind with --workload"
+        )
         raise ProblemError(f"{problem}: {what}")
     if tensor.dtype == "bool":
         return {"mask": 0.5}
@@ -197,7 +199,9 @@ def init_of(tensor: Tensor, workloads: List[Any], target: Target, problem: str) 
     return None if bound is None else {"uniform": {"low": -bound - 0.5, "high": bound - 0.5}}
 
 
-def stored_tensors(root: pathlib.Path, tensors: List[Tensor], workloads: List[Any], sizes: Dict[str, Any], problem: str) -> Dict[str, Any]:
+def stored_tensors(
+    root: pathlib.Path, tensors: List[Tensor], workloads: List[Any], sizes: Dict[str, Any], problem: str
+) -> Dict[str, Any]:
     """Tensors of safetensors files, as NumPy files for each shape."""
     files = {}
     for (shape, dims), workload in zip(sizes.items(), workloads):
@@ -381,7 +385,11 @@ def candidates_of(
     notes: List[str],
 ) -> List[Candidate]:
     """The solutions that a phase can call, with their files. An excluded one is a note, or an error if it was named."""
-    own = [one for one in (Solution(path, table) for path, table in documents(root, "solutions", ".json")) if one.definition == definition]
+    own = [
+        one
+        for one in (Solution(path, table) for path, table in documents(root, "solutions", ".json"))
+        if one.definition == definition
+    ]
     for name in chosen:
         if name not in (one.name for one in own):
             raise ProblemError(f"{definition}: it has no solution `{name}`")

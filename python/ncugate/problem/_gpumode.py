@@ -63,7 +63,7 @@ def imported(args: argparse.Namespace) -> Problem:
     files: "Dict[str, str | bytes]" = {own: text_of(source) for own, (_, source) in sources.items()}
     copied = [word for word, _ in sources.values()]
     candidates = submissions(args.solutions, folder, name, files, copied)
-    files["calls.py"] = calls(tensors, arguments, described.single, not args.outputs, candidates)
+    files["calls.py"] = calls(tensors, arguments, described.single, not args.returns, candidates)
     notes = [*(f"{one} is copied" for one in copied), *notes]
     notes.append("ncugate draws the inputs with its own seeds, from the distributions of `generate_input`")
     notes += described.notes
@@ -119,7 +119,9 @@ def own_files(task: Dict[str, Any], path: str, folder: pathlib.Path) -> Dict[str
     return found
 
 
-def shapes(task: Dict[str, Any], described: Description, problem: str, notes: List[str]) -> "Tuple[Dict[str, Dict[str, int]], List[str]]":
+def shapes(
+    task: Dict[str, Any], described: Description, problem: str, notes: List[str]
+) -> "Tuple[Dict[str, Dict[str, int]], List[str]]":
     """Shapes of the tests, which are checked, and of the benchmarks, which are also timed."""
     sizes: Dict[str, Dict[str, int]] = {}
     timed: List[str] = []
@@ -182,12 +184,12 @@ def tensors_of(args: argparse.Namespace, described: Description, problem: str) -
         what = f"an extent of generate_input is the constant `{name}` of reference.py; use --input with its value"
         raise ProblemError(f"{problem}: {what}")
     is_passed = any(one.is_output for one in tensors)
-    if is_passed and args.outputs:
+    if is_passed and args.returns:
         raise ProblemError(f"{problem}: generate_input allocates the outputs (torch.empty); remove --returns")
-    if not is_passed and not args.outputs:
+    if not is_passed and not args.returns:
         what = 'the outputs of ref_kernel are unknown without running it; describe them with --returns "y=f32[EXTENT, ...]"'
         raise ProblemError(f"{problem}: {what}")
-    return [*tensors, *(dataclasses.replace(one, is_output=True, init=None) for one in args.outputs)], arguments
+    return [*tensors, *(dataclasses.replace(one, is_output=True, init=None) for one in args.returns)], arguments
 
 
 def submissions(
@@ -218,7 +220,9 @@ def calls(tensors: List[Tensor], arguments: List[Argument], single: bool, is_pas
 
     def on_host(one: Tensor) -> str:
         name = json.dumps(one.name)
-        return f"room({name}, ({''.join(extent + ', ' for extent in one.shape)}))" if one.is_output else f"typed({name}, {one.name})"
+        return (
+            f"room({name}, ({''.join(extent + ', ' for extent in one.shape)}))" if one.is_output else f"typed({name}, {one.name})"
+        )
 
     words = [word for one in outputs if is_passed for extent in one.shape for word in re.findall(r"\w+", extent)]
     dims = dict.fromkeys(word for word in words if is_identifier(word))

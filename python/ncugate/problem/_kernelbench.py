@@ -25,7 +25,7 @@ NOTES = [
 def imported(args: argparse.Namespace) -> Problem:
     """The problem of a file, with its solutions."""
     name = pathlib.Path(args.problem).stem
-    given, outputs = args.inputs, [dataclasses.replace(one, is_output=True, init=None) for one in args.outputs]
+    given, outputs = args.inputs, [dataclasses.replace(one, is_output=True, init=None) for one in args.returns]
     described = Description(args.problem, "get_inputs", "Model", given)
     for needed in ("get_inputs", "get_init_inputs"):
         if needed not in described.functions:

@@ -82,7 +82,7 @@ class Tensor:
     @classmethod
     def given(cls, text: str) -> "Tensor":
         """A tensor of the command line: `x=f32[N, 2 * K]` or `mask=bool[N]:{ mask = 0.5 }`."""
-        form = f"`{text}` is not a tensor; write NAME=TYPE[EXTENT, ...], such as x=f32[N, 64] or x=i32[N]:{{ indices = \"V\" }}"
+        form = f'`{text}` is not a tensor; write NAME=TYPE[EXTENT, ...], such as x=f32[N, 64] or x=i32[N]:{{ indices = "V" }}'
         found = re.fullmatch(r"\s*(\w+)\s*=([^\[]*)\[([^\]]*)\]\s*(?::(.*))?", text, re.DOTALL)
         name, dtype, shape, init = found.groups() if found else ("", "", "", None)
         names = {known: torch for torch, (own, _) in DTYPES.items() for known in (torch, own)}
@@ -233,6 +233,4 @@ class Problem:
 def comment(text: str, first: str, others: str) -> str:
     """A comment with wrapped lines."""
     plain = "".join(c if c.isprintable() else " " for c in text)
-    return textwrap.fill(
-        plain, 120, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
-    )
+    return textwrap.fill(plain, 120, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False)

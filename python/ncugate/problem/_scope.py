@@ -227,7 +227,7 @@ class Scope:
         return {**found, "empty": name == "empty"}
 
     def whole(self, bounds):
-        low, high = ([0, self.number(bounds[0])] if len(bounds) == 1 else [self.number(bound) for bound in bounds])
+        low, high = [0, self.number(bounds[0])] if len(bounds) == 1 else [self.number(bound) for bound in bounds]
         return {"indices": high} if low == 0 else {"uniform": {"low": low - 0.5, "high": high - 0.5}}
 
     def cast(self, node, name):
