@@ -356,6 +356,12 @@ fn an_import_executes_nothing_and_replaces_nothing() {
     let executes = "open('executed', 'w').close()\n";
     place.write("problem.py", &(text + executes));
     place.write("solution.py", &(solution + executes));
+    // modules of the working directory are those of a checkout
+    for module in
+        ["ncugate/__init__.py", "ncugate/problem/__main__.py", "argparse.py", "importlib.py", "json.py", "yaml.py"]
+    {
+        place.write(module, executes);
+    }
     let args = [
         "problem",
         "import",
@@ -373,6 +379,30 @@ fn an_import_executes_nothing_and_replaces_nothing() {
     let again = place.run(&args);
     assert_eq!(again.status, Some(2), "{again:?}");
     assert!(again.stderr.contains("p.toml already exists"), "{again:?}");
+}
+
+#[test]
+fn a_python_without_the_package_is_an_error_that_names_it() {
+    if !has_python() {
+        return;
+    }
+    let place = Place::new();
+    place.write_program(
+        "bin/python3",
+        &format!("#!/bin/sh\nexec {} -S \"$@\"\n", which(Path::new("python3")).display()),
+    );
+    let path = format!("{}:{}", place.path().join("bin").display(), std::env::var("PATH").unwrap());
+    let commands: [&[&str]; 3] = [
+        &["problem", "import", "gpumode", "task.yml", "-o", "p.toml"],
+        &["problem", "export", "fast-p"],
+        &["init", "torch:exp", "--shape", "8"],
+    ];
+    for command in commands {
+        let absent = Finished::of(place.ncugate(command).env("PATH", &path).env_remove("PYTHONPATH"));
+        assert!(absent.status == Some(3) && absent.stderr.contains("hint: pip install ncugate"), "{absent:?}");
+    }
+    let none = Finished::of(place.ncugate(commands[0]).env("PATH", "/nowhere"));
+    assert!(none.status == Some(3) && none.stderr.contains("cannot run `python3`"), "{none:?}");
 }
 
 #[test]

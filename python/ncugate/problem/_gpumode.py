@@ -195,7 +195,7 @@ def tensors_of(args: argparse.Namespace, described: Description, problem: str) -
 def submissions(
     given: List[str], folder: pathlib.Path, problem: str, files: "Dict[str, str | bytes]", copied: List[str]
 ) -> List[Candidate]:
-    """The submissions as candidates, each in a file of its own next to the task's."""
+    """The submissions as candidates, each in a separate file next to the task's."""
     if not given and not (folder / "submission.py").is_file():
         raise ProblemError(f"{problem}: submission.py is missing next to it; give the submission with --solution")
     paths = [pathlib.Path(path) for path in given] or [folder / "submission.py"]
