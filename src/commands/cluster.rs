@@ -28,7 +28,7 @@ pub fn slurm(args: &SlurmArgs, invocation: &Invocation, out: &mut Output) -> Res
     if args.dry_run {
         let shards: Vec<u32> = (1..=submission.shards).collect();
         let (file, text) = (submission.script(), submission.text()?);
-        let submits = [submission.arguments(&shards, None), submission.arguments(&[], Some(1))];
+        let submits = [submission.arguments(&shards, None), submission.arguments(&[], Some("ARRAY"))];
         if is_text {
             writeln!(out.machine(), "# {}\n{text}", file.display())?;
             submits.iter().try_for_each(|words| writeln!(out, "sbatch {}", words.join(" ")))?;

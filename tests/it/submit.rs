@@ -101,7 +101,9 @@ fn a_dry_run_submits_nothing() {
         &["cluster", "slurm", "phase.toml", "--nodes", "2", "--gres", "gpu:h200:4", "--time", "30", "--dry-run"],
     );
     assert_eq!(shown.status, Some(0), "{shown:?}");
-    for line in ["--gres=gpu:h200:1 --time=30 ", "--array=1,2,3,4,5,6,7,8%8", "shards=8", " merge --newest "] {
+    for line in
+        ["--gres=gpu:h200:1 --time=30 ", "--array=1,2,3,4,5,6,7,8%8", "shards=8", " merge --newest ", "afterok:ARRAY"]
+    {
         assert!(shown.stdout.contains(line), "{line}: {}", shown.stdout);
     }
     assert!(submissions(&place).is_empty());

@@ -77,7 +77,7 @@ impl<'a> ExportedRun<'a> {
         if !is_proven_here(baseline) {
             return None;
         }
-        self.evaluated(&baseline.id, shape).ending.samples().map(<[f64]>::to_vec)
+        self.evaluated(&baseline.id, shape).samples
     }
 
     /// Why the latency of a variant is rejected.

@@ -29,7 +29,7 @@ pub fn kernel_results(run: &ExportedRun<'_>) -> (Vec<Value>, Vec<String>) {
 
 fn entry(run: &ExportedRun<'_>, variant: &Variant, sample: usize) -> Value {
     let shape = &run.run.phase.objective.shape;
-    let CaseEvaluation { ending, right, .. } = run.evaluated(&variant.id, shape);
+    let CaseEvaluation { status, reason, samples, right, .. } = run.evaluated(&variant.id, shape);
     let correct = is_correct(run, &variant.id);
     let mut metadata = json!({
         "hardware": run.hardware,
@@ -38,28 +38,26 @@ fn entry(run: &ExportedRun<'_>, variant: &Variant, sample: usize) -> Value {
         "run": run.run.run.manifest.run,
         "correctness_trials": format!("({} / {})", right.0, right.1),
     });
-    let issue = match &ending {
-        EvaluationStatus::Timed(_) => None,
-        EvaluationStatus::Untimed(_) => Some("error_during_performance"),
-        EvaluationStatus::Wrong(_) | EvaluationStatus::Cheats(_) => Some("correctness_issue"),
-        EvaluationStatus::Crashed(_) | EvaluationStatus::TimedOut(_) | EvaluationStatus::NotRun(_) => {
-            Some("runtime_error")
-        }
-        EvaluationStatus::NotBuilt(_) => Some("compilation_error"),
+    let issue = match status {
+        EvaluationStatus::Timed => None,
+        EvaluationStatus::Untimed => Some("error_during_performance"),
+        EvaluationStatus::Wrong | EvaluationStatus::Cheats => Some("correctness_issue"),
+        EvaluationStatus::Crashed | EvaluationStatus::TimedOut | EvaluationStatus::NotRun => Some("runtime_error"),
+        EvaluationStatus::NotBuilt => Some("compilation_error"),
     };
     if let Some(issue) = issue {
-        metadata[issue] = json!(ending.reason());
+        metadata[issue] = json!(reason);
     } else if !correct {
         metadata["correctness_issue"] = json!("it is wrong at another shape of the phase");
     }
     if let Some(doubt) = run.doubt(&variant.id) {
         metadata["doubt"] = json!(doubt);
     }
-    let samples = ending.samples().filter(|_| correct).map(<[f64]>::to_vec);
+    let samples = samples.filter(|_| correct);
     let reference = run.reference(shape);
     json!({
         "sample_id": sample,
-        "compiled": !matches!(ending, EvaluationStatus::NotBuilt(_)),
+        "compiled": status != EvaluationStatus::NotBuilt,
         "correctness": correct,
         "metadata": metadata,
         "runtime": samples.as_deref().map_or(NOT_TIMED, mean_ms),

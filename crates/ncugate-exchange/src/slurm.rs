@@ -139,7 +139,7 @@ impl Submission {
     }
 
     /// The arguments of sbatch: for an array of shards, or for the job after it.
-    pub fn arguments(&self, shards: &[u32], after: Option<u64>) -> Vec<String> {
+    pub fn arguments(&self, shards: &[u32], after: Option<&str>) -> Vec<String> {
         let (name, output) = if shards.is_empty() { ("judge", "%j") } else { ("measure", "%A-%a") };
         let numbers: Vec<String> = shards.iter().map(u32::to_string).collect();
         let array = (!shards.is_empty()).then(|| format!("--array={}%{}", numbers.join(","), self.at_once));
@@ -245,7 +245,8 @@ impl Submission {
     }
 
     fn submit(&self, shards: &[u32], after: Option<u64>) -> Result<u64, SlurmError> {
-        let said = query(Command::new("sbatch").args(self.arguments(shards, after)))?;
+        let after = after.map(|job| job.to_string());
+        let said = query(Command::new("sbatch").args(self.arguments(shards, after.as_deref())))?;
         // `id`; in a Slurm federation `id;cluster`.
         let id = said.trim().split(';').next().and_then(|id| id.parse().ok());
         let reason = || format!("it printed no job number: {}", said.trim());

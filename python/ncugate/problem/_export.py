@@ -42,34 +42,34 @@ def traces(path: str) -> str:
     """A line of JSON for each solution and timed workload."""
     run = evaluations(path)
     problem, lines, untimed = run["imported"] or {}, [], []
-    for shape in run["shapes"]:
-        if shape["name"] not in run["timed"]:
-            untimed.append(f"shape {shape['name']} is omitted: it is checked, but not timed")
+    for shape, dims in run["shapes"].items():
+        if shape not in run["timed"]:
+            untimed.append(f"shape {shape} is omitted: it is checked, but not timed")
             continue
         for candidate in run["candidates"]:
             trace = {
                 "definition": problem.get("problem", run["phase"]),
-                "workload": workload(run, shape),
+                "workload": workload(run, shape, dims),
                 "solution": candidate["solution"],
-                "evaluation": evaluation(run, candidate, shape["name"]),
+                "evaluation": evaluation(run, candidate, shape),
             }
             lines.append(json.dumps(trace) + "\n")
     noted(run, untimed)
     return "".join(lines)
 
 
-def workload(run: Dict[str, Any], shape: Dict[str, Any]) -> Any:
+def workload(run: Dict[str, Any], shape: str, dims: Dict[str, int]) -> Any:
     """The workload as it was imported, else one made from the shape."""
-    stored = (run["imported"] or {}).get("workloads", {}).get(shape["name"])
+    stored = (run["imported"] or {}).get("workloads", {}).get(shape)
     try:
         if stored is not None:
             return json.loads(stored)
     except ValueError:
         pass
-    axes = json.dumps(shape["dims"], separators=(",", ":"))
-    digest = hashlib.sha256(f"{run['phase']} {shape['name']} {axes}".encode()).hexdigest()
+    axes = json.dumps(dims, separators=(",", ":"))
+    digest = hashlib.sha256(f"{run['phase']} {shape} {axes}".encode()).hexdigest()
     uuid = "-".join(digest[start:end] for start, end in ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32)))
-    return {"uuid": uuid, "axes": shape["dims"], "inputs": {name: {"type": "random"} for name in run["inputs"]}}
+    return {"uuid": uuid, "axes": dims, "inputs": {name: {"type": "random"} for name in run["inputs"]}}
 
 
 def evaluation(run: Dict[str, Any], candidate: Dict[str, Any], shape: str) -> Dict[str, Any]:
