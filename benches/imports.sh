@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Counts the problems of other projects that `ncugate problem import` reads without --input: all of KernelBench's levels 1 to 3,
 # and all tasks of gpu-mode, from clones of their repositories. Bounds and the results of forward or ref_kernel are given;
-# nothing is executed or measured. Needs python3.
+# nothing is executed or measured. Needs python3 with PyYAML.
 #
 #     benches/imports.sh NCUGATE KERNELBENCH REFERENCE_KERNELS
 set -euo pipefail
@@ -9,6 +9,8 @@ usage="usage: imports.sh NCUGATE KERNELBENCH REFERENCE_KERNELS"
 ncugate=$(realpath "${1:?$usage}") kernelbench=$(realpath "${2:?$usage}") tasks=$(realpath "${3:?$usage}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+PYTHONPATH=$(realpath "$(dirname "$0")/../python")
+export PYTHONPATH
 cd "$work"
 touch ncugate.toml
 echo "class ModelNew: pass" > solution.py
@@ -21,7 +23,7 @@ count() { # name; problems on standard input, each with the arguments of its imp
         all=$((all + 1))
         if "$ncugate" problem import "$1" "$problem" "${@:2}" -o "$1_$all.toml" > said 2>&1; then
             read=$((read + 1))
-        elif grep -q 'has nothing to say' said; then
+        elif grep -q 'remove --returns' said; then
             # generate_input allocates the outputs itself
             read=$((read + 1))
         else

@@ -3,33 +3,28 @@
 mod agent;
 mod cluster;
 mod demo_init;
-mod exchange;
 mod explain;
 mod maintenance;
+mod problem;
 mod removed;
 mod show;
 mod show_detail;
 mod subset;
 mod verbosity;
-mod verify_tuning;
 
 pub use agent::{CallArgs, NextArgs, TryArgs};
-pub use cluster::{ClusterCommand, MergeArgs, SlurmArgs, SubmitArgs};
+pub use cluster::{ClusterCommand, MergeArgs, SlurmArgs};
 pub use demo_init::{DemoArgs, InitArgs};
-pub use exchange::{
-    ExportCommand, ExportFastPArgs, ExportFlashInferArgs, ExportKernelBenchArgs, GivenTensors, ImportCommand,
-    ImportFlashInferArgs, ImportGpuModeArgs, ImportKernelBenchArgs, ImportPrecision,
-};
 pub use explain::{ExplainArgs, OccupancyArgs, Reader};
 pub use maintenance::{
     CalibrateArgs, CompletionsArgs, LeaderboardCommand, ListArgs, PromoteArgs, SchemaArgs, ShowEntryArgs, WorkerArgs,
 };
+pub use problem::{ExportCommand, ExportKernelBenchArgs, PackageArgs, ProblemCommand};
 pub use removed::replacement;
 pub use show::{LaunchArgs, ShowArgs};
 pub use show_detail::{DetailArgs, RowFormat};
 pub use subset::SubsetArgs;
 pub use verbosity::{ColorChoice, VerbosityArgs};
-pub use verify_tuning::VerifyTuningArgs;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use ncugate_campaign::{DeepChoice, GpuChoice, GpuWait};
@@ -121,17 +116,6 @@ pub enum AgentCommand {
     Call(CallArgs),
 }
 
-/// `ncugate problem`
-#[derive(Debug, Subcommand)]
-pub enum ProblemCommand {
-    /// Create a phase from another project's problem
-    #[command(subcommand)]
-    Import(ImportCommand),
-    /// Export results in another project's format
-    #[command(subcommand)]
-    Export(ExportCommand),
-}
-
 /// `ncugate tools`
 #[derive(Debug, Subcommand)]
 pub enum ToolsCommand {
@@ -145,8 +129,6 @@ pub enum ToolsCommand {
     Inputs(InputsArgs),
     /// Remove host names, addresses and home folders from an ncu report
     Redact(RedactArgs),
-    /// Measure the picks of an autotuner again, and pin those that hold
-    VerifyTuning(VerifyTuningArgs),
     /// Print the JSON Schema of the config or of the results
     Schema(SchemaArgs),
     /// Print shell completions

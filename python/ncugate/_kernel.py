@@ -6,13 +6,13 @@ import inspect
 import json
 import os
 import pathlib
-import re
 import sys
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Union
 
 from ._binary import NcugateError, PathLike, call
 from ._result import RunResult, run
+from ._toml import project_root, written
 
 Reference = Union[str, Mapping[str, Any]]
 
@@ -49,11 +49,11 @@ class Phase:
 
     def text(self, path: PathLike) -> str:
         """The text of the file for a phase at this path. The path of the function's file is relative to the project's folder."""
-        root = _root(pathlib.Path(path).resolve().parent)
+        root = project_root(pathlib.Path(path).resolve().parent)
         tables = json.loads(json.dumps(self.tables))
         file, function = tables["kernel"]["python"]
         tables["kernel"]["python"] = f"{os.path.relpath(file, root)}:{function}"
-        return _toml(tables)
+        return written(tables)
 
     def write(self, path: Optional[PathLike] = None) -> pathlib.Path:
         """Writes the phase, by default to `NAME.toml` next to the function. An existing file is replaced."""
@@ -160,53 +160,3 @@ def kernel(
         return KernelFunction(function, Phase(tables, source))
 
     return decorate
-
-
-def _root(folder: pathlib.Path) -> pathlib.Path:
-    """The project's folder, to which paths in a phase are relative: the nearest with an `ncugate.toml`, else `folder`."""
-    for candidate in (folder, *folder.parents):
-        if (candidate / "ncugate.toml").is_file():
-            return candidate
-    return folder
-
-
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, float):
-        if value != value or value in (float("inf"), float("-inf")):
-            raise ValueError(f"{value} is not a number that a phase can have")
-        return repr(value) if "." in repr(value) or "e" in repr(value) else f"{value!r}.0"
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_key(key)} = {_value(inner)}" for key, inner in value.items()) + " }" if value else "{}"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(_value, value)) + "]"
-    raise TypeError(f"a {type(value).__name__} is not a value of a phase")
-
-
-def _toml(tables: Mapping[str, Any]) -> str:
-    lines: List[str] = []
-
-    def table(title: str, content: Mapping[str, Any], nested: Sequence[str] = ()) -> None:
-        lines.append(f"\n[{title}]")
-        lines.extend(f"{_key(key)} = {_value(value)}" for key, value in content.items() if key not in nested)
-        for key in nested:
-            if key in content:
-                table(f"{title}.{key}", content[key])
-
-    for key, content in tables.items():
-        if isinstance(content, list):
-            for entry in content:
-                lines.append(f"\n[[{key}]]")
-                lines.extend(f"{_key(inner)} = {_value(value)}" for inner, value in entry.items())
-        else:
-            table(key, content, ("scalars", "shapes", "buffers") if key == "workload" else ())
-    return "\n".join(lines).lstrip("\n") + "\n"

@@ -28,6 +28,15 @@ def test_the_program_is_the_one_of_the_wheel():
     assert said.stdout.startswith("ncugate ")
 
 
+def test_the_scripts_of_the_package_are_in_the_wheel():
+    for command in (["ncugate-verify-tuning", "--help"], ["ncugate", "problem", "import", "gpumode", "--help"]):
+        command[0] = str(pathlib.Path(sys.prefix, "bin", command[0]))
+        said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd="/")
+        assert "--output" in said.stdout
+    # texts that an import reads
+    assert (pathlib.Path(ncugate.__file__).parent / "problem" / "calls" / "model.py").is_file()
+
+
 def test_every_module_is_typed_and_the_package_says_so():
     package = pathlib.Path(ncugate.__file__).parent
     assert (package / "py.typed").is_file()

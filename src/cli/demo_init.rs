@@ -2,7 +2,6 @@
 
 use super::{OutputArgs, OutputFormat};
 use clap::Args;
-use ncugate_exchange::{InputShape, LiteralArgument};
 use ncugate_model::Dtype;
 use std::path::PathBuf;
 
@@ -38,10 +37,10 @@ pub struct InitArgs {
     pub entry: Option<String>,
     /// Input of the function, by position or name (repeatable): `4096x8192`, `weight=8192`
     #[arg(long = "shape", value_name = "[NAME=]NxM")]
-    pub shapes: Vec<InputShape>,
+    pub shapes: Vec<String>,
     /// Further argument of the function (repeatable): `dim=-1`
     #[arg(long = "arg", value_name = "NAME=LITERAL", requires = "shapes")]
-    pub arguments: Vec<LiteralArgument>,
+    pub arguments: Vec<String>,
     /// Type of the function's inputs
     #[arg(long, value_name = "TYPE", default_value = "f32", value_parser = floating_dtype, requires = "shapes")]
     pub dtype: Dtype,

@@ -3,13 +3,18 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// The command (of a flag), what is typed, and what to use instead.
-const REMOVED: [(&str, &str, &str); 11] = [
+const REMOVED: [(&str, &str, &str); 16] = [
     ("", "bisect", "`git bisect run ncugate run CONFIG --base GOOD --source gpu --bisect-status`"),
     ("", "perfetto", "`--to json --wide`: a row a launch, in the order of the report"),
     ("", "complete", "the new script of `ncugate tools completions SHELL`"),
     ("", "man", "`ncugate help COMMAND`, or docs/commands.md"),
     ("", "serve", "`ncugate-mcp`, of `pip install 'ncugate[mcp]'`"),
     ("", "hq", "`ncugate run CONFIG --shard I/N` as the tasks of an array, then `ncugate cluster merge`"),
+    ("", "verify-tuning", "`ncugate-verify-tuning`, of `pip install ncugate`"),
+    ("cluster slurm", "--arch", "`ncugate check CONFIG --arch ARCH` before it, with `NCUGATE_CACHE` at `jobs/cache`"),
+    ("cluster slurm", "--cpu-option", "`--option`: every job has a GPU"),
+    ("cluster slurm", "--fresh", "no flag, and remove its folder in `jobs` first"),
+    ("cluster slurm", "--retries", "no flag: Slurm requeues lost tasks, and the same command submits the missing ones"),
     ("cluster slurm", "--jobs", "the folder `jobs` of the project; it can be a link to another disk"),
     ("agent try", "--parent", "no flag: every attempt changes the best so far"),
     ("tools occupancy", "--barriers", "`ncugate check CONFIG`, which reads them from the built kernel"),

@@ -9,8 +9,7 @@ use ncugate_campaign::search::{AttemptError, ChosenError, SearchError};
 use ncugate_campaign::{BaseError, CalibrationError, CampaignError, LiveError, ProgramProfileError};
 use ncugate_cuda::build::BuildError;
 use ncugate_cuda::host::{InputArraysError, MeasureError, NullTestError, WorkError};
-use ncugate_exchange::submit::SubmitError;
-use ncugate_exchange::{ExportRefusal, ImportError};
+use ncugate_exchange::{ExportRefusal, PackageError, SlurmError};
 use ncugate_judge::JudgeError;
 use ncugate_judge::frame::export::ExportError;
 use ncugate_judge::frame::launches::FrameError;
@@ -88,9 +87,9 @@ outcomes! {
         SideError::NoLaunch { .. } => Outcome::Usage,
         _ => Outcome::Environment,
     };
-    ImportError, "": |error| match error {
-        ImportError::Read { .. } | ImportError::Write { .. } | ImportError::Python { .. } => Outcome::Environment,
-        _ => Outcome::Usage,
+    PackageError, "": |error| match error {
+        PackageError::Refused { status: Some(2), .. } => Outcome::Usage,
+        PackageError::Refused { .. } | PackageError::Python { .. } => Outcome::Environment,
     };
     BaseError, "": |error| match error {
         BaseError::NoRepository { .. } | BaseError::NoCommit { .. } => Outcome::Usage,
@@ -107,7 +106,7 @@ outcomes! {
     InputArraysError, "in `workload`: ": |_| Outcome::Usage;
     io::Error, "cannot write to standard output: ": |_| Outcome::Environment;
     MergeError, "": |_| Outcome::Environment;
-    SubmitError, "": |_| Outcome::Environment;
+    SlurmError, "": |_| Outcome::Environment;
     WorkError, "": |_| Outcome::Environment;
     FrameError, "": |_| Outcome::Environment;
     ExportError, "": |_| Outcome::Environment;

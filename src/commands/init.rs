@@ -6,21 +6,22 @@ use crate::console::{Output, warn};
 use crate::exit::Outcome;
 use crate::invocation::Invocation;
 use ncugate_cuda::build::expand_macros;
-use ncugate_exchange::{Pass, TorchFunction, TorchNames};
+use ncugate_exchange::run_package;
 use ncugate_model::number::counted;
 use ncugate_phase::config::{self, Project, is_name};
 use ncugate_phase::draft::{DraftError, DraftNames, KernelFile, draft, kernel_name};
 use ncugate_phase::plan::{Method, unroll};
 use serde_json::json;
+use std::ffi::{OsStr, OsString};
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Writes the phase, and its reference if that is a function to review; lists the guesses.
 pub fn init(args: &InitArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let function = args.source.to_str().and_then(|source| source.rsplit_once(':')).filter(|_| !args.source.exists());
     let draft = match function {
-        Some(function) => PhaseFiles::of_function(function, args)?,
+        Some((module, _)) => PhaseFiles::of_function(module, args)?,
         None if !args.shapes.is_empty() => {
             let why = format!(
                 "--shape describes an input of a PyTorch function; `{}` is not MODULE:FUNCTION",
@@ -124,8 +125,8 @@ impl PhaseFiles {
         Ok(Self { files })
     }
 
-    /// The files of a PyTorch function, which is called.
-    fn of_function((module, function): (&str, &str), args: &InitArgs) -> Result<Self, CommandError> {
+    /// The files of a PyTorch function, which the Python package calls.
+    fn of_function(module: &str, args: &InitArgs) -> Result<Self, CommandError> {
         if args.shapes.is_empty() && module.ends_with(".py") && !Path::new(module).is_file() {
             return Err(CommandError::Usage(format!(
                 "no file `{module}`; name the file of the function, or its module"
@@ -136,52 +137,24 @@ impl PhaseFiles {
                 "name the extents of the function's inputs, such as --shape 4096x8192".to_owned(),
             ));
         }
-        let unread = |source| CommandError::Input { path: args.source.clone(), source };
-        let output =
-            args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.toml", function.replace('.', "_"))));
-        let whole = std::path::absolute(&output).map_err(unread)?;
-        let root = Project::of(&whole)?.root;
-        let stem = output.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        if !is_name(&stem) {
-            return Err(CommandError::Usage(format!(
-                "`{stem}` is not a name of a phase; choose another file with --output"
-            )));
+        let option = |name: &str, value: &OsStr| {
+            let mut word = OsString::from(format!("--{name}="));
+            word.push(value);
+            word
+        };
+        let mut words = vec![option("dtype", args.dtype.name().as_ref())];
+        words.extend(args.backward.then(|| OsString::from("--backward")));
+        words.extend(args.output.iter().map(|path| option("output", path.as_ref())));
+        words.extend(args.python.iter().map(|path| option("python", path.as_ref())));
+        words.extend(args.shapes.iter().map(|shape| option("shape", shape.as_ref())));
+        words.extend(args.arguments.iter().map(|argument| option("arg", argument.as_ref())));
+        words.extend([OsString::from("--"), args.source.clone().into()]);
+        let printed = run_package("ncugate._torch_function", &words)?.stdout;
+        let files: Vec<(PathBuf, String)> = serde_json::from_str(&printed).map_err(io::Error::from)?;
+        if let Some((phase, text)) = files.first() {
+            config::parse(phase, text)?;
         }
-        let (python, kernel) = (output.with_file_name(format!("{stem}_torch.py")), output.with_extension("cu"));
-        let named = |path: &Path| -> Result<String, CommandError> {
-            Ok(from_root(&std::path::absolute(path).map_err(unread)?, &root))
-        };
-        let (folder, module) = match module.strip_suffix(".py") {
-            Some(_) => {
-                let file = Path::new(module).canonicalize().map_err(unread)?;
-                let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-                (file.parent().map(Path::to_owned), stem)
-            }
-            None => (None, module.to_owned()),
-        };
-        let of_phase = (named(&python)?, named(&kernel)?, folder.as_ref().map(|folder| from_root(folder, &root)));
-        let interpreter = args.python.as_ref().map(|python| python.display().to_string());
-        let names = TorchNames {
-            phase: &stem,
-            file: &output.display().to_string(),
-            python: &of_phase.0,
-            kernel: &of_phase.1,
-            folder: of_phase.2.as_deref().map(|folder| if folder.is_empty() { "." } else { folder }),
-            interpreter: interpreter.as_deref(),
-        };
-        let function = TorchFunction {
-            python: args.python.clone().unwrap_or_else(|| PathBuf::from("python3")),
-            folder,
-            module,
-            function: function.to_owned(),
-            shapes: args.shapes.clone(),
-            arguments: args.arguments.clone(),
-            dtype: args.dtype,
-            pass: if args.backward { Pass::Training } else { Pass::Forward },
-        };
-        let written = function.phase(names)?;
-        config::parse(&output, &written.phase)?;
-        Ok(Self { files: vec![(output, written.phase), (python, written.python), (kernel, written.kernel)] })
+        Ok(Self { files })
     }
 
     fn phase(&self) -> &Path {

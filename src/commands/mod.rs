@@ -29,8 +29,7 @@ mod next;
 mod occupancy;
 mod page;
 mod print;
-mod problem_export;
-mod problem_import;
+mod problem;
 mod profile;
 mod progress;
 mod project;
@@ -44,12 +43,11 @@ mod show;
 mod signal;
 mod threads;
 mod verbosity;
-mod verify_tuning;
 mod worker;
 
 pub use error::{CommandError, refuse, report_error, report_usage};
 
-use crate::cli::{AgentCommand, Cli, ClusterCommand, Command, ProblemCommand, ToolsCommand};
+use crate::cli::{AgentCommand, Cli, ClusterCommand, Command, ToolsCommand};
 use crate::console::Output;
 use crate::exit::Outcome;
 use crate::invocation::Invocation;
@@ -103,14 +101,12 @@ fn act(command: &Command, invocation: &Invocation, out: &mut Output) -> Result<O
         Command::Agent(AgentCommand::Call(args)) => call::call(args, out),
         Command::Cluster(ClusterCommand::Merge(args)) => merge::merge(args, invocation, out),
         Command::Cluster(ClusterCommand::Slurm(args)) => cluster::slurm(args, invocation, out),
-        Command::Problem(ProblemCommand::Import(command)) => problem_import::import(command, out),
-        Command::Problem(ProblemCommand::Export(command)) => problem_export::export(command, today, out),
+        Command::Problem(command) => problem::problem(command, today, out),
         Command::Tools(ToolsCommand::Occupancy(args)) => occupancy::occupancy(args, out),
         Command::Tools(ToolsCommand::Calibrate(args)) => calibrate::calibrate(args, invocation, out),
         Command::Tools(ToolsCommand::Profile(args)) => profile::profile(args, out),
         Command::Tools(ToolsCommand::Inputs(args)) => inputs::inputs(args, invocation, out),
         Command::Tools(ToolsCommand::Redact(args)) => redact::redact(args, out),
-        Command::Tools(ToolsCommand::VerifyTuning(args)) => verify_tuning::verify_tuning(args, invocation, out),
         Command::Tools(ToolsCommand::Schema(args)) => schema::schema(args, out),
         Command::Tools(ToolsCommand::Completions(args)) => completions::completions(args, out),
         Command::Guard => {

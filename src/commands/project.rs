@@ -2,7 +2,7 @@
 
 use super::CommandError;
 use super::run_name::{FileKind, is_path};
-use crate::cli::{AgentCommand, ClusterCommand, Command, FolderArgs, OutputArgs, RunArgs, SlurmArgs, ToolsCommand};
+use crate::cli::{AgentCommand, ClusterCommand, Command, FolderArgs, OutputArgs, RunArgs, ToolsCommand};
 use crate::invocation::Invocation;
 use ncugate_phase::config::{self, Phase, Project};
 use std::path::{Path, PathBuf};
@@ -33,11 +33,8 @@ pub fn settle(command: &mut Command, invocation: &Invocation) -> Result<(), Comm
             let named = args.paths.iter_mut().filter(|path| is_path(path));
             (&args.config, paths(&mut args.folders, &mut args.saying).into_iter().chain(named).collect())
         }
-        Command::Cluster(ClusterCommand::Slurm(SlurmArgs { submit, .. })) => {
-            (&submit.config, vec![&mut submit.folders.profiles, &mut submit.folders.reports])
-        }
-        Command::Tools(ToolsCommand::VerifyTuning(args)) => {
-            (&args.phase, vec![&mut args.folders.profiles, &mut args.folders.reports])
+        Command::Cluster(ClusterCommand::Slurm(args)) => {
+            (&args.config, vec![&mut args.folders.profiles, &mut args.folders.reports])
         }
         Command::Tools(ToolsCommand::Calibrate(args)) => (&args.config, vec![&mut args.profiles]),
         Command::Agent(AgentCommand::Try(args)) => {

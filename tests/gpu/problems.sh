@@ -4,11 +4,12 @@
 #
 #     tests/gpu/problems.sh [NCUGATE]
 #
-# Needs an NVIDIA GPU, PyTorch and NumPy for python3 (with its shared library). ncu is used where it is there. Phases are spread over all GPUs
+# Needs an NVIDIA GPU, PyTorch, NumPy and PyYAML for python3 (with its shared library). ncu is used where it is there. Phases are spread over all GPUs
 # of the machine, or over those that the variable GPUS names (GPUS="0 2").
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 ncugate=$(realpath "$(command -v "${1:-ncugate}")")
+export PYTHONPATH=$PWD/python
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp -r tests/data/problems "$work/problems"

@@ -27,7 +27,8 @@ y = { dtype = "f32", shape = ["R", "C"], role = "output" }
 TOML
 }
 show() { cat "$work/out"; tail -n 5 "$work/err"; }
-verify() { "$ncugate" tools verify-tuning "$@" --profiles "$work/p" --reports "$work/r" --output "$work/pinned"; }
+package=$PWD/python
+verify() { NCUGATE_BINARY=$ncugate PYTHONPATH=$package python3 -m ncugate.verify_tuning "$@" --profiles "$work/p" --reports "$work/r" --output "$work/pinned"; }
 
 mkdir -p "$work/project"
 touch "$work/project/ncugate.toml"

@@ -129,11 +129,23 @@ impl Place {
 
     /// The binary in this folder, without the GPU, the tools and the caches of the machine.
     pub fn ncugate(&self, args: &[&str]) -> Program {
-        let mut command = Program::new(binary());
+        self.program(binary(), args)
+    }
+
+    /// A module of the Python package, which calls the binary.
+    pub fn python(&self, module: &str, args: &[&str]) -> Program {
+        self.program(Path::new("python3"), &[&["-m", module], args].concat())
+    }
+
+    fn program(&self, program: &Path, args: &[&str]) -> Program {
+        let mut command = Program::new(program);
         command
             .args(args)
+            .env("NCUGATE_BINARY", binary())
             .current_dir(self.folder.path())
             .env("NCUGATE_CACHE", self.folder.path().join("cache"))
+            // the Python package of the checkout
+            .env("PYTHONPATH", root().join("python"))
             .env("NCUGATE_LOCKS", self.folder.path())
             .env("XDG_STATE_HOME", self.folder.path().join("state"))
             .env("CUDA_VISIBLE_DEVICES", "")

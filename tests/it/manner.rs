@@ -128,6 +128,8 @@ fn a_removed_command_or_value_names_what_replaces_it() {
         (&["agent", "serve"], "ncugate-mcp"),
         (&["tools", "man", "man"], "ncugate help COMMAND"),
         (&["complete", "--", "r"], "tools completions SHELL"),
+        (&["tools", "verify-tuning", "table.json", "--phase", "phase.toml"], "`ncugate-verify-tuning`"),
+        (&["cluster", "slurm", "phase.toml", "--retries", "2"], "requeues lost tasks"),
         (&["cluster", "slurm", "phase.toml", "--jobs", "elsewhere"], "the folder `jobs` of the project"),
         (&["agent", "try", "phase.toml", "--source", "a.cu", "--parent", "1"], "the best so far"),
         (&["tools", "occupancy", "--cc", "9.0", "--cluster", "2"], "ncugate check CONFIG"),

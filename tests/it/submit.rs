@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 type Variables = Vec<(&'static str, String)>;
-const SUBMIT: [&str; 9] = ["cluster", "slurm", "phase.toml", "--shards", "3", "--interval", "1", "--retries", "1"];
+const SUBMIT: [&str; 7] = ["cluster", "slurm", "phase.toml", "--shards", "3", "--interval", "1"];
 
 /// A machine with four kernels, a cluster, and an empty queue.
 fn cluster() -> (Place, Variables) {
@@ -44,7 +44,7 @@ fn a_phase_on_a_cluster_has_the_verdict_of_one_machine() {
     let (place, variables) = cluster();
     let alone = run(&place, &variables, &["run", "phase.toml", "--source", "gpu"]);
     fs::remove_dir_all(place.path().join("profiles")).unwrap();
-    let submitted = run(&place, &variables, &[&SUBMIT[..], &["--arch", "sm_90"]].concat());
+    let submitted = run(&place, &variables, &SUBMIT);
     assert_eq!(submitted.status, alone.status, "{submitted:?} {alone:?}");
     assert_eq!(verdict(&submitted.stdout), verdict(&alone.stdout));
     assert!(!verdict(&alone.stdout).is_empty() && submitted.stderr.contains("3 of 3 shards measured"), "{submitted:?}");
@@ -55,7 +55,9 @@ fn a_phase_on_a_cluster_has_the_verdict_of_one_machine() {
     );
     // an earlier verdict does not answer the next job
     let again = run(&place, &variables, &SUBMIT);
-    assert_eq!((again.status, submissions(&place).len(), folders(&place).len()), (alone.status, 2, 2), "{again:?}");
+    assert_eq!((again.status, folders(&place).len()), (alone.status, 2), "{again:?}");
+    let shard = submissions(&place)[0].join("shards/3/copy");
+    assert_eq!(fs::read_dir(shard).unwrap().count(), 2, "each submission measures");
 }
 
 #[test]
@@ -63,14 +65,16 @@ fn a_task_that_is_lost_or_started_twice_is_measured_once() {
     let (place, variables) = cluster();
     place.write("queue/lose-2", "");
     place.write("queue/twice-3", "");
+    let lost = run(&place, &variables, &SUBMIT);
+    assert!(lost.status == Some(3) && lost.stderr.contains("1 shard not measured: 2"), "{lost:?}");
+    assert!(folders(&place).is_empty(), "nothing is judged");
     let submitted = run(&place, &variables, &SUBMIT);
     assert_eq!(submitted.status, Some(4), "{submitted:?}");
-    assert!(submitted.stderr.contains("ended without shards 2; submitting again"), "{submitted:?}");
-    let arrays: Vec<String> = [101, 104]
+    let arrays: Vec<String> = [101, 103]
         .iter()
         .map(|job| fs::read_to_string(place.path().join(format!("queue/{job}/array"))).unwrap())
         .collect();
-    assert_eq!(arrays, ["1-3\n", "2\n"], "existing results are not measured again");
+    assert_eq!(arrays, ["1,2,3\n", "2\n"], "existing results are not measured again");
     assert_eq!(fs::read_dir(submissions(&place)[0].join("shards/3/copy")).unwrap().count(), 1);
 }
 
@@ -80,10 +84,7 @@ fn a_shard_that_cannot_be_measured_is_named_and_nothing_is_judged() {
     place.write("queue/break-2", "");
     let submitted = run(&place, &variables, &SUBMIT);
     assert_eq!(submitted.status, Some(3), "{submitted:?}");
-    assert!(
-        submitted.stderr.contains("measure failed: 1 shard not measured: 2 (error: no GPU on this node)"),
-        "{submitted:?}"
-    );
+    assert!(submitted.stderr.contains("1 shard not measured: 2 (error: no GPU on this node)"), "{submitted:?}");
     assert!(folders(&place).is_empty());
     // the node is repaired
     fs::remove_file(place.path().join("queue/break-2")).unwrap();
@@ -100,11 +101,13 @@ fn a_dry_run_submits_nothing() {
         &["cluster", "slurm", "phase.toml", "--nodes", "2", "--gres", "gpu:h200:4", "--time", "30", "--dry-run"],
     );
     assert_eq!(shown.status, Some(0), "{shown:?}");
-    for line in ["#SBATCH --gres=gpu:h200:1", "#SBATCH --time=30", "--shard \"$shard/8\"", " merge --newest "] {
+    for line in
+        ["--gres=gpu:h200:1 --time=30 ", "--array=1,2,3,4,5,6,7,8%8", "shards=8", " merge --newest ", "afterok:ARRAY"]
+    {
         assert!(shown.stdout.contains(line), "{line}: {}", shown.stdout);
     }
     assert!(submissions(&place).is_empty());
-    for wrong in [&["--gres", "gpu:0"][..], &["--option", "--x\n#SBATCH --y"], &["--shards", "0"]] {
+    for wrong in [&["--gres", "gpu:0"][..], &["--gres", "gpu\n#SBATCH --y"], &["--shards", "0"]] {
         assert_eq!(
             run(&place, &variables, &[&["cluster", "slurm", "phase.toml"], wrong].concat()).status,
             Some(2),
@@ -116,21 +119,21 @@ fn a_dry_run_submits_nothing() {
 #[test]
 fn an_interrupt_cancels_the_jobs_and_the_same_command_goes_on() {
     let (place, variables) = cluster();
-    // nothing starts: the controller only answers the submission
+    place.write("queue/hold", "");
     let detached = run(&place, &variables, &[&SUBMIT[..], &["--detach"]].concat());
     assert_eq!(detached.status, Some(4), "{detached:?}");
-    place.write("queue/silent", "");
-    let held = fs::read_to_string(submissions(&place)[0].join("submission.json")).unwrap();
-    fs::remove_file(place.path().join("queue/silent")).unwrap();
-    place.write("queue/break-1", "");
-    let follower = start(&place, &variables, &[&SUBMIT[..7], &["--retries", "9"]].concat());
-    wait_for("it follows", || fs::read_to_string(submissions(&place)[0].join("submission.json")).unwrap() != held);
+    let jobs = || fs::read_to_string(submissions(&place)[0].join("jobs")).unwrap();
+    assert_eq!(jobs(), "101 102");
+    fs::remove_file(place.path().join("queue/looked")).unwrap();
+    let follower = start(&place, &variables, &SUBMIT);
+    wait_for("it follows", || place.path().join("queue/looked").exists());
+    assert_eq!(jobs(), "101 102", "the submitted jobs are followed");
     kill(Pid::from_raw(follower.id().cast_signed()), Signal::SIGINT).unwrap();
     let (status, _, stderr) = ended(follower);
     assert_eq!(status, Some(3), "{stderr}");
     assert!(stderr.contains("were cancelled; the measurements are kept"), "{stderr}");
     assert!(place.path().join("queue/cancelled").exists());
-    fs::remove_file(place.path().join("queue/break-1")).unwrap();
+    fs::remove_file(place.path().join("queue/hold")).unwrap();
     let submitted = run(&place, &variables, &SUBMIT);
     assert_eq!((submitted.status, submissions(&place).len()), (Some(4), 1), "{submitted:?}");
 }

@@ -1,4 +1,4 @@
-//! `tools verify-tuning` over a table made by the test, as docs/how-to/verify-a-tuned-table.md has it.
+//! `ncugate-verify-tuning` over a table made by the test, as docs/how-to/verify-a-tuned-table.md has it.
 
 use crate::command::{Finished, Place, root};
 use crate::live::machine_of_kernels;
@@ -37,20 +37,20 @@ fn machine() -> (Place, Vec<(&'static str, String)>) {
 }
 
 fn verify(place: &Place, variables: &[(&'static str, String)], args: &[&str]) -> Finished {
-    let mut command = place.ncugate(&[&["tools", "verify-tuning"], args].concat());
+    let mut command = place.python("ncugate.verify_tuning", args);
     Finished::of(command.envs(variables.to_vec()).timeout(Duration::from_secs(200)))
 }
 
 #[test]
 fn a_pick_that_loses_to_the_default_fails_and_its_rival_is_pinned() {
     let page = fs::read_to_string(root().join("docs/how-to/verify-a-tuned-table.md")).unwrap();
-    let command = page.lines().find_map(|line| line.strip_prefix("    ncugate ")).unwrap();
+    let command = page.lines().find_map(|line| line.strip_prefix("    ncugate-verify-tuning ")).unwrap();
     // The kernels of the double of the driver copy one size.
     let command = command
         .replace("NVIDIA_H200", "Double")
         .replace("configs/moe.toml", "phase.toml")
         .replace("--key M", "--key _");
-    let args: Vec<&str> = command.split_whitespace().skip(2).chain(["--format", "json", "--runs", "2"]).collect();
+    let args: Vec<&str> = command.split_whitespace().chain(["--format", "json", "--runs", "2"]).collect();
     let (place, variables) = machine();
     let finished = verify(&place, &variables, &args);
     assert_eq!(finished.status, Some(1), "{finished:?}");

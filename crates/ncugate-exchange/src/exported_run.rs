@@ -1,11 +1,19 @@
 //! A judged run whose results are exported to another project.
 
-use super::error::ExportRefusal;
-use super::evaluation::{CaseEvaluation, evaluated, mean_ms};
+use super::evaluation::{CaseEvaluation, evaluated};
 use ncugate_judge::store::RunState;
 use ncugate_judge::{Evidence, JudgedRun, PhaseRun};
 use ncugate_model::{ShapeName, VariantId};
 use ncugate_phase::plan::{Method, Variant};
+
+/// Why a run cannot be exported.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot export run {run}: {why}")]
+pub struct ExportRefusal {
+    /// The run's id.
+    pub run: String,
+    pub why: String,
+}
 
 /// An exportable run: complete, measured on a GPU, and verified by this program.
 #[derive(Debug)]
@@ -69,12 +77,7 @@ impl<'a> ExportedRun<'a> {
         if !is_proven_here(baseline) {
             return None;
         }
-        self.evaluated(&baseline.id, shape).ending.samples().map(<[f64]>::to_vec)
-    }
-
-    /// Mean of the first baseline, in milliseconds.
-    pub(super) fn reference_ms(&self, shape: &ShapeName) -> Option<f64> {
-        self.reference(shape).map(|samples| mean_ms(&samples))
+        self.evaluated(&baseline.id, shape).samples
     }
 
     /// Why the latency of a variant is rejected.

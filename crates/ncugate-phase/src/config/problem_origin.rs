@@ -71,11 +71,6 @@ pub struct ProblemOrigin {
 }
 
 impl ProblemOrigin {
-    /// The workload behind a shape.
-    pub fn workload(&self, shape: &str) -> Option<&str> {
-        self.workloads.iter().find(|(name, _)| name == shape).map(|(_, workload)| workload.as_str())
-    }
-
     /// The name of the solution behind a variant.
     pub fn solution(&self, variant: &str) -> Option<&str> {
         self.solutions.iter().find(|(id, _)| id == variant).map(|(_, name)| name.as_str())

@@ -1,10 +1,12 @@
-"""Values of the expressions in a function that creates inputs, from its syntax tree. The first half of describe.py."""
+"""Values of the expressions in a function that creates inputs, from its syntax tree."""
+
+from __future__ import annotations
 
 import ast
+import operator
 
-DTYPES = (
-    "float64 float32 float16 bfloat16 float8_e4m3fn float8_e5m2 int64 int32 int16 int8 uint8 bool".split()
-)
+from ._phase import DTYPES
+
 ALIASES = {"double": "float64", "float": "float32", "half": "float16", "long": "int64", "int": "int32"}
 CASTS = {**ALIASES, "bfloat16": "bfloat16", "bool": "bool", "short": "int16"}
 FLOATS = ("float64", "float32", "float16", "bfloat16")
@@ -14,12 +16,33 @@ FILLS = ("uniform_", "normal_", "fill_", "zero_", "random_")
 IGNORED = ("device", "generator", "requires_grad", "pin_memory", "layout", "out")
 
 
+OPERATIONS = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+}
+
+
 class Unknown(Exception):
     """An unsupported expression."""
 
     def __init__(self, node, why):
         super().__init__(f"line {node.lineno}: `{shown(node)}` {why}")
         self.name = None  # the unknown name, once the name of this value is known
+
+
+def bounded(node, compute):
+    """A computed number. A power of a power would need all memory."""
+    try:
+        value = compute()
+    except (ArithmeticError, ValueError):
+        raise Unknown(node, "is not a number") from None
+    if isinstance(value, complex) or (isinstance(value, int) and value.bit_length() > 128):
+        raise Unknown(node, "is not a number of a problem")
+    return value
 
 
 def shown(node):
@@ -66,22 +89,13 @@ class Scope:
                 return self.mean(node, value)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return -self.number(node.operand)
-        if isinstance(node, ast.BinOp):
+        if isinstance(node, ast.BinOp) and type(node.op) in OPERATIONS:
             left, right = self.number(node.left), self.number(node.right)
-            if isinstance(node.op, ast.Add):
-                return left + right
-            if isinstance(node.op, ast.Sub):
-                return left - right
-            if isinstance(node.op, ast.Mult):
-                return left * right
-            if isinstance(node.op, ast.FloorDiv) and right:
-                return left // right
-            if isinstance(node.op, ast.Div) and right:
-                return left / right
-            if isinstance(node.op, ast.Pow) and abs(right) < 64:
-                return left**right
+            if not isinstance(node.op, ast.Pow) or abs(right) < 64:
+                return bounded(node, lambda: OPERATIONS[type(node.op)](left, right))
         if isinstance(node, ast.Call) and dotted(node.func) in ("int", "float") and len(node.args) == 1:
-            return {"int": int, "float": float}[dotted(node.func)](self.number(node.args[0]))
+            value = self.number(node.args[0])
+            return bounded(node, lambda: {"int": int, "float": float}[dotted(node.func)](value))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "item":
             tensor = self.tensor(node.func.value)
             if tensor["shape"] in ([], ["1"]):
@@ -213,7 +227,7 @@ class Scope:
         return {**found, "empty": name == "empty"}
 
     def whole(self, bounds):
-        low, high = ([0, self.number(bounds[0])] if len(bounds) == 1 else [self.number(bound) for bound in bounds])
+        low, high = [0, self.number(bounds[0])] if len(bounds) == 1 else [self.number(bound) for bound in bounds]
         return {"indices": high} if low == 0 else {"uniform": {"low": low - 0.5, "high": high - 0.5}}
 
     def cast(self, node, name):

@@ -1,8 +1,12 @@
 """Calls a PyTorch function in float64 on the CPU and prints its signature and results as JSON.
 
+It is not imported: the Python that has PyTorch may be another, which does not have this package.
+
 Called as `python3 -c PROGRAM REQUEST`; REQUEST is JSON with `folder`, `module`, `function`, `names` (null: by position), `arguments`
 (Python literals by name), `dtype`, `backward` and `sizes`, each the extents of every input.
 """
+
+from __future__ import annotations
 
 import ast
 import importlib
@@ -20,7 +24,7 @@ except ImportError as error:
 NORMAL, POSITIVE = "normal", "positive"
 
 
-def parameters(function):
+def parameters(function) -> list:
     """Names of the parameters; of a built-in those that its documentation begins with."""
     try:
         signature = inspect.signature(function).parameters.values()
@@ -30,12 +34,12 @@ def parameters(function):
         return re.findall(r"(?:^|,)\s*(\w+)", said.group(1)) if said else []
 
 
-def drawn(content, extents):
+def drawn(content, extents) -> torch.Tensor:
     values = torch.randn(extents, dtype=torch.float64)
     return values if content == NORMAL else values.abs() + 0.5
 
 
-def tensors(results):
+def tensors(results) -> tuple:
     """The results as a tuple of tensors, and whether there is one that is not in a tuple."""
     found = tuple(results) if isinstance(results, (tuple, list)) else (results,)
     if not found or not all(isinstance(one, torch.Tensor) for one in found):
@@ -43,7 +47,7 @@ def tensors(results):
     return found
 
 
-def dtype_of(call, request, extents, number, computed):
+def dtype_of(call, request, extents, number, computed) -> torch.dtype:
     """The type of a result for inputs of the requested type, found without computing it where the function allows that."""
     try:
         given = [torch.empty(one, dtype=getattr(torch, request["dtype"]), device="meta") for one in extents]
@@ -52,13 +56,13 @@ def dtype_of(call, request, extents, number, computed):
         return getattr(torch, request["dtype"]) if computed.dtype == torch.float64 else computed.dtype
 
 
-def described(one, dtype):
+def described(one, dtype) -> dict:
     values = one.detach().double()
     scale = float(values.pow(2).mean().sqrt()) if values.numel() else 0.0
     return {"extents": list(one.shape), "dtype": str(dtype).split(".")[-1], "scale": scale}
 
 
-def evaluated(call, request, extents, content):
+def evaluated(call, request, extents, content) -> dict:
     """The results, and the gradients of the inputs, at one size."""
     torch.manual_seed(0)
     given = [drawn(content, one).requires_grad_(request["backward"]) for one in extents]
@@ -73,11 +77,11 @@ def evaluated(call, request, extents, content):
     return {"single": isinstance(returned, torch.Tensor), "outputs": outputs, "gradients": gradients}
 
 
-def finite(size):
+def finite(size) -> bool:
     return all(one["scale"] < float("inf") for one in size["outputs"] + size["gradients"])
 
 
-def main(request):
+def main(request) -> None:
     if request["folder"] is not None:
         sys.path.insert(0, request["folder"])
     function = importlib.import_module(request["module"])
@@ -89,7 +93,7 @@ def main(request):
     names = known[:by_position] + [f"x{at}" for at in range(len(known), by_position)]
     names += [name for name in request["names"] if name is not None]
 
-    def call(given):
+    def call(given) -> object:
         named = dict(zip(names[by_position:], given[by_position:]))
         return function(*given[:by_position], **named, **arguments)
 
