@@ -15,11 +15,7 @@ use ncugate_phase::plan::Variant;
 use std::collections::HashSet;
 
 /// The data for the charts of a report.
-pub fn run<'a>(
-    report: &'a RunReport,
-    inputs: &'a ReportInputs<'_>,
-    sweep: Option<&'a SweepAnalysis>,
-) -> ChartedRun<'a> {
+pub fn run<'a>(report: &'a RunReport, inputs: &'a ReportInputs<'_>) -> ChartedRun<'a> {
     let occupancy = occupancy(inputs);
     let dims = inputs.phase.workload.shapes.iter().map(|shape| shape.dims.as_slice());
     ChartedRun {
@@ -29,15 +25,12 @@ pub fn run<'a>(
         params: &report.params,
         metrics: &report.metrics,
         gates: &report.gates,
-        stages: &report.stages,
         variants: &report.variants,
         deep_profile: report.deep_profile.as_ref(),
         timeline: timeline(report, inputs),
         roofline: roofline(inputs),
         effects: effects(inputs),
-        sweep,
         occupancy,
-        search: report.search.as_ref(),
         front: occupancy.map_or_else(Vec::new, |metric| front(inputs, metric)),
     }
 }

@@ -18,7 +18,7 @@ use super::steps::StepTable;
 use super::trust::Trust;
 use super::variant_row::VariantRow;
 use super::waiver_row::WaiverRow;
-use crate::chart::Figure;
+use crate::chart::Chart;
 use crate::history::ShapeComparison;
 use ncugate_judge::{FallbackResult, GateResult, PreconditionResult, StageResult, TierResult};
 use ncugate_model::{CleanText, Verdict};
@@ -94,7 +94,7 @@ pub struct RunReport {
     pub deep_profile: Option<DeepProfileRow>,
     /// Charts, in the order of the page.
     #[serde(skip)]
-    pub charts: Vec<Figure>,
+    pub charts: Vec<Chart>,
     /// Machine, tools, sources and command of the measurements.
     pub provenance: Provenance,
     /// Exclusions from the numbers, and why.

@@ -23,7 +23,7 @@ use super::steps::StepTable;
 use super::text;
 use super::variant_row::{VariantRow, state};
 use super::waiver_row::WaiverRow;
-use crate::chart::{ChartTable, Figure};
+use crate::chart::{Chart, ChartTable};
 use ncugate_judge::{GateResult, StageResult};
 use ncugate_model::{CleanText, Level, Verdict};
 use ncugate_phase::config::Waiver;
@@ -318,13 +318,7 @@ fn effects(report: &RunReport) -> Option<String> {
 }
 
 fn search(report: &RunReport) -> Option<String> {
-    let search = report.search.as_ref()?;
-    let decides = search.importance.iter().map(|(axis, share)| format!("{axis} {} %", share.text));
-    let decides: Vec<String> = decides.collect();
-    let decides = (!decides.is_empty()).then(|| format!("What decides: {}.", decides.join(", ")));
-    let lines: Vec<String> =
-        [Some(search.summary.to_string()), search.model.clone(), decides].into_iter().flatten().collect();
-    list("Search", &lines)
+    list("Search", &[report.search.as_ref()?.summary.to_string()])
 }
 
 fn findings(report: &RunReport) -> Option<String> {
@@ -376,9 +370,9 @@ fn links(report: &RunReport) -> Option<String> {
     if report.charts.is_empty() {
         return None;
     }
-    let link = |c: &Figure| {
-        let ranking = if c.id() == "sensitivity" { format!("{}\n", data(c.table())) } else { String::new() };
-        format!("![{}](charts/{}.svg)\n\n{}\n\n{ranking}", escape(c.title()), c.id(), escape(c.note()))
+    let link = |c: &Chart| {
+        let ranking = if c.id == "sensitivity" { format!("{}\n", data(&c.table)) } else { String::new() };
+        format!("![{}](charts/{}.svg)\n\n{}\n\n{ranking}", escape(&c.title), c.id, escape(&c.note))
     };
     Some(format!("## Charts\n\n{}", report.charts.iter().map(link).collect::<String>().trim_end()) + "\n")
 }
