@@ -106,6 +106,12 @@ pub struct RunReport {
 }
 
 impl RunReport {
+    /// A metric of a variant at the objective's shape, by its column.
+    pub fn value_text(&self, variant: &VariantRow, column: usize) -> String {
+        let values = variant.shapes.get(self.objective_shape).and_then(|shape| shape.values.get(column));
+        values.and_then(|value| value.number()).map_or_else(|| "n/a".to_owned(), |number| number.text.clone())
+    }
+
     /// Rules that could not be evaluated: in full for the objective's shape, in one sentence for all others.
     pub fn unsaid(&self) -> Vec<String> {
         let (first, others) = match self.diagnosis.split_first() {

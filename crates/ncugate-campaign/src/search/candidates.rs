@@ -148,7 +148,7 @@ pub fn candidates(space: &Space) -> Box<dyn PointSource> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncugate_model::expr::{Expr, Value};
+    use ncugate_model::expr::Expr;
     use ncugate_phase::config::Sweep;
     use rand_chacha::rand_core::SeedableRng;
 

@@ -90,14 +90,10 @@ impl Proposer<'_> {
         let (extents, idle) = (self.candidates.extents(), idle_axes(trials));
         let axes: Vec<usize> = (0..extents.len()).filter(|axis| extents[*axis] > 1 && !idle.contains(axis)).collect();
         let mut counts: Vec<Vec<usize>> = extents.iter().map(|extent| vec![0; *extent as usize]).collect();
-        let mut count = |point: &Point| {
-            counts
-                .iter_mut()
-                .zip(&point.0)
-                .filter_map(|(counts, at)| counts.get_mut(*at as usize))
-                .for_each(|n| *n += 1);
-        };
-        tried.iter().for_each(|point| count(point));
+        for point in tried {
+            let places = counts.iter_mut().zip(&point.0);
+            places.filter_map(|(counts, at)| counts.get_mut(*at as usize)).for_each(|count| *count += 1);
+        }
         let fresh = (0..batch).filter(|_| unit(rng) < FRESH).count();
         let mut chosen: Vec<Point> = Vec::new();
         let tries = if elites.is_empty() || axes.is_empty() { 0 } else { batch * PATIENCE };

@@ -96,7 +96,7 @@ fn panel(parameter: &Parameter<'_>, title: &str, unit: &str) -> Panel {
         })
         .collect();
     let medians = values.iter().enumerate().filter_map(|(at, value)| Some((at as f64, value.numbers()?[2])));
-    let mut series = marked(&points, if count > MANY { 0 } else { MANY });
+    let mut series = marked(&points, MANY);
     series.push(Series::new("median", Tone::Muted, Marks::Line(Stroke::Solid, medians.collect())));
     let x = ChartAxis::named(&parameter.effect.parameter, values.iter().map(|value| value.text));
     Panel::new(x, ChartAxis::new(title, unit, Scale::Linear), series)

@@ -16,6 +16,7 @@ use super::error::RenderError;
 use super::finding_row::FindingRow;
 use super::first_screen::Recommendation;
 use super::in_use::UseBasis;
+use super::model::MetricColumn;
 use super::number::{self, Number};
 use super::run_report::RunReport;
 use super::shape_matrix::ShapeMatrix;
@@ -266,23 +267,14 @@ fn by_shape(matrix: &ShapeMatrix) -> String {
 }
 
 fn variants(report: &RunReport) -> String {
-    let metrics: Vec<usize> = (0..report.metrics.len()).take(COLUMNS).collect();
-    let heads = metrics.iter().map(|at| {
-        let metric = &report.metrics[*at];
-        match number::unit(&metric.unit) {
-            "" => metric.title.clone(),
-            unit => format!("{} ({unit})", metric.title),
-        }
-    });
+    let metrics = &report.metrics[..report.metrics.len().min(COLUMNS)];
+    let heads = metrics.iter().map(MetricColumn::heading);
     let heads: Vec<String> =
         ["", "rank", "variant"].map(str::to_owned).into_iter().chain(heads).chain(["stopped by".to_owned()]).collect();
-    let mut table = MarkdownTable::new(&heads.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut table = MarkdownTable::new(&heads);
     let shown: Vec<&VariantRow> = report.variants.iter().filter(|v| v.rank.is_some()).take(TOP).collect();
     for variant in &shown {
-        let values = metrics.iter().map(|at| {
-            let values = variant.shapes.get(report.objective_shape).and_then(|s| s.values.get(*at));
-            values.and_then(|m| m.number()).map_or_else(|| "n/a".to_owned(), |n| n.text.clone())
-        });
+        let values = (0..metrics.len()).map(|at| report.value_text(variant, at));
         let stop = variant.stopped_by.first().map_or_else(String::new, |s| escape(s));
         let rank = variant.rank.map_or_else(String::new, |r| r.to_string());
         let name = if variant.selected { format!("**{}**", escape(&variant.id)) } else { escape(&variant.id) };
@@ -379,7 +371,7 @@ fn links(report: &RunReport) -> Option<String> {
 
 /// The numbers of a chart.
 fn data(numbers: &ChartTable) -> MarkdownTable {
-    let mut table = MarkdownTable::new(&numbers.head.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut table = MarkdownTable::new(&numbers.head);
     for row in &numbers.rows {
         table.row(row.iter().map(|cell| escape(cell)).collect());
     }

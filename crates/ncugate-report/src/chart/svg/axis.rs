@@ -16,9 +16,9 @@ const NAME: i32 = 250;
 const COLUMN: i32 = 84;
 /// Least distance of two labels, in pixels.
 const GAP: i32 = 6;
-/// Largest magnitude on an axis; its reciprocal is the smallest. Beyond it, the difference or the ratio of two ends may
-/// overflow. Values outside are drawn at the end of the axis.
-const FARTHEST: f64 = 1e300;
+/// Largest magnitude on an axis; its reciprocal is the smallest. Beyond it, the ratio of two ends may overflow, of which
+/// plotters would count the decades forever. Values outside are drawn at the end of the axis.
+const FARTHEST: f64 = 1e150;
 /// Least relative difference of two values that are distinguishable on an axis.
 const APART: f64 = 1e-9;
 
@@ -41,7 +41,7 @@ enum Spacing {
 impl PlotAxis {
     /// An axis of a panel that is `room` pixels long. Labels along the horizontal axis do not overlap; the last may reach
     /// into the `margin` beyond it.
-    pub fn new(panel: &Panel, across: LineAxis, (room, margin): (i32, i32)) -> Self {
+    pub fn new(panel: &Panel, across: LineAxis, room: i32, margin: i32) -> Self {
         let scale = &panel.axis(across).scale;
         let (low, high) = ends(panel, across);
         let pitch = if across == LineAxis::X { PITCH.0 } else { PITCH.1 };

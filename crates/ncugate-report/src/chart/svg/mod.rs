@@ -147,8 +147,10 @@ fn legend(chart: &Chart) -> Vec<(&Series, String)> {
 fn draw_legend(area: &Area, entries: Vec<(&Series, String)>) -> PlotResult {
     let mut plot = ChartBuilder::on(area).build_cartesian_2d(0.0..1.0, 0.0..1.0)?;
     for (series, name) in entries {
-        for (at, line) in name.lines().enumerate() {
-            let entry = plot.draw_series(std::iter::empty::<Mark<(f64, f64)>>())?.label(line);
+        for at in 0..name.lines().count() {
+            // plotters gives a label one line; blank ones make room for the further lines of a name.
+            let label = if at == 0 { name.as_str() } else { " " };
+            let entry = plot.draw_series(std::iter::empty::<Mark<(f64, f64)>>())?.label(label);
             if at == 0 {
                 entry.legend(|(x, y)| marks::key(series, (x + 6, y + 1)));
             }

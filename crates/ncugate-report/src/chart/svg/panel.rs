@@ -45,9 +45,9 @@ impl PanelLayout {
     /// The layout of a panel of this width, one of `columns` side by side.
     pub fn new(panel: &Panel, width: i32, columns: usize) -> Self {
         let plot = if columns == 1 { 290 } else { 130 };
-        let y = PlotAxis::new(panel, LineAxis::Y, (plot, 0));
+        let y = PlotAxis::new(panel, LineAxis::Y, plot, 0);
         let left = (y.labels().0 + 20).clamp(40, 290);
-        let x = PlotAxis::new(panel, LineAxis::X, (width - left - RIGHT, RIGHT));
+        let x = PlotAxis::new(panel, LineAxis::X, width - left - RIGHT, RIGHT);
         let captions = [
             words::wrapped(&panel.y.caption(), width - 2 * EDGE.0),
             words::wrapped(&panel.x.caption(), width - left - RIGHT),
