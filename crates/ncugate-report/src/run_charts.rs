@@ -79,10 +79,9 @@ fn front(inputs: &ReportInputs<'_>, occupancy: &str) -> Vec<(f64, f64)> {
     let objective = &inputs.phase.objective;
     let x = ParetoAxis { metric: occupancy, better: Better::Higher };
     let y = ParetoAxis { metric: &objective.metric, better: objective.better };
-    let front = explain::pareto(inputs.quantities, &objective.shape, &ranked(inputs), x, y);
-    let mut points: Vec<(f64, f64)> = front.points.iter().filter(|p| p.front).map(|p| (p.x, p.y)).collect();
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    points
+    let found = explain::objective_front(inputs.quantities, &objective.shape, &ranked(inputs), &[x, y]);
+    // The best first, so the highest occupancy.
+    found.front.iter().rev().filter_map(|variant| Some((*variant.values.first()?, *variant.values.get(1)?))).collect()
 }
 
 fn effects(inputs: &ReportInputs<'_>) -> Vec<Effect> {

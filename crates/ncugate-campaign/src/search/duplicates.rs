@@ -1,7 +1,6 @@
 //! Axes that do not decide on machine code: a flag that launch bounds overrule would fill batches with the same kernel.
 
 use super::trial::SearchTrial;
-use ncugate_phase::plan::Point;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
@@ -32,6 +31,7 @@ pub fn idle_axes(trials: &[SearchTrial]) -> HashSet<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ncugate_phase::plan::Point;
 
     fn trial(a: u32, b: u32, code: &str) -> SearchTrial {
         SearchTrial { point: Point(vec![a, b]), cost: Some(1.0), code: Some(code.to_owned()) }

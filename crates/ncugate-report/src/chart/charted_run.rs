@@ -59,7 +59,7 @@ const FAR: f64 = 1.5;
 
 /// Splits off baselines so far above every candidate that they would flatten the picture, and names them:
 /// ` Off the scale: sdpa_math (58.18).`
-pub fn within<'v, T>(all: Vec<(&'v VariantRow, T)>, value: impl Fn(&T) -> f64) -> (Vec<(&'v VariantRow, T)>, String) {
+pub fn within<T>(all: Vec<(&VariantRow, T)>, value: impl Fn(&T) -> f64) -> (Vec<(&VariantRow, T)>, String) {
     let of = |(variant, shown): &(&VariantRow, T)| (variant.standing == VariantRole::Candidate).then(|| value(shown));
     let slowest = all.iter().filter_map(of).fold(f64::NEG_INFINITY, f64::max);
     let is_far = |(variant, shown): &(&VariantRow, T)| {

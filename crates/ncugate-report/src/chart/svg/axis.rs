@@ -9,7 +9,7 @@ use plotters::coord::types::RangedCoordf64;
 use std::ops::Range;
 
 /// Pixels from one tick to the next, about, along the horizontal and the vertical axis.
-const PITCH: (i32, i32) = (65, 56);
+const PITCH: (i32, i32) = (65, 40);
 /// Widest line of a name of a row, in pixels.
 const NAME: i32 = 250;
 /// Width of a line that every name of a column gets, in pixels.
@@ -51,8 +51,8 @@ impl PlotAxis {
         let (spacing, ticks): (Spacing, Vec<(f64, String)>) = match (scale, across) {
             (Scale::Names(names), LineAxis::Y) => (Spacing::Downward, named(names, NAME)),
             (Scale::Names(names), LineAxis::X) => (Spacing::Even, columns(names, room)),
-            // Powers of ten tell nothing apart between few of them.
-            (Scale::Log, _) if high / low < 100.0 => (Spacing::Log, numbers(even(about), step(&even(about)))),
+            // Few powers of ten are too few ticks.
+            (Scale::Log, _) if high / low < 100.0 => (Spacing::Log, numbers(even(2 * about), step(&even(2 * about)))),
             (Scale::Log, _) => {
                 let points = LogCoord::from((low..high).log_scale()).key_points(BoldPoints(about));
                 (Spacing::Log, numbers(points, f64::INFINITY))
@@ -66,18 +66,20 @@ impl PlotAxis {
             (Scale::Linear | Scale::Zero, _) => (Spacing::Even, numbers(even(about), step(&even(about)))),
         };
         let mut axis = Self { spacing, ends: (low, high), ticks };
-        if across == LineAxis::X {
-            axis.thin_out(room, margin);
+        match across {
+            LineAxis::X => axis.thin_out(room, margin, words::width),
+            LineAxis::Y if matches!(spacing, Spacing::Downward) => {}
+            LineAxis::Y => axis.thin_out(room, words::LINE, words::height),
         }
         axis
     }
 
-    /// Removes the labels that would overlap the one before, or leave the picture.
-    fn thin_out(&mut self, room: i32, margin: i32) {
+    /// Removes the labels that would overlap the one before, or leave the picture, by their size along the axis.
+    fn thin_out(&mut self, room: i32, margin: i32, size: fn(&str) -> i32) {
         let mut taken = i32::MIN;
         let places: Vec<i32> = self.ticks.iter().map(|(at, _)| self.map(at, (0, room))).collect();
         for ((_, text), place) in self.ticks.iter_mut().zip(places).filter(|((_, text), _)| !text.is_empty()) {
-            let half = words::width(text) / 2;
+            let half = size(text) / 2;
             match place - half >= taken && place + half <= room + margin {
                 true => taken = place + half + GAP,
                 false => text.clear(),
@@ -99,7 +101,7 @@ fn step(points: &[f64]) -> f64 {
 
 /// A number with the digits that tell it from one a step away.
 fn tick(value: f64, step: f64) -> String {
-    let decimals = (-step.log10().floor()).clamp(0.0, 9.0) as usize;
+    let decimals = (-(step.log10() + 1e-9).floor()).clamp(0.0, 9.0) as usize;
     match value.abs() {
         0.0 => "0".to_owned(),
         size if !(1e-3..1e15).contains(&size) => format!("{value:.0e}"),

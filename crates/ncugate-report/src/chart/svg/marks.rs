@@ -143,7 +143,7 @@ fn glyph<C: Clone + 'static>(kind: Glyph, at: C, colour: impl Into<RGBAColor>) -
         Glyph::Disc => Circle::new(at, 4, filled).into_dyn(),
         Glyph::Dot => Circle::new(at, 2, filled).into_dyn(),
         Glyph::Cross => Cross::new(at, 4, line).into_dyn(),
-        Glyph::Ring => Circle::new(at, 8, line).into_dyn(),
+        Glyph::Ring => Circle::new(at, 7, line).into_dyn(),
         Glyph::Triangle => TriangleMarker::new(at, 6, filled).into_dyn(),
         Glyph::Diamond => {
             let corners = vec![(0, -6), (6, 0), (0, 6), (-6, 0)];

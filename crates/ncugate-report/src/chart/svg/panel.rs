@@ -129,8 +129,10 @@ impl PanelLayout {
         for limit in limits(panel, LineAxis::Y) {
             limit_line(plot, &limit, vec![(values.start, limit.value), (values.end, limit.value)])?;
             let text = words::wrapped(&limit.label, columns.end - columns.start - 2 * GAP);
-            let y = bottom.min(plot.backend_coord(&(values.start, limit.value)).1 - GAP);
-            bottom = y - words::height(&text);
+            let (line, high) = (plot.backend_coord(&(values.start, limit.value)).1, words::height(&text));
+            // Above the line, or below it at the top of the plot, where the caption is.
+            let y = bottom.min(if line - GAP - high < rows.start { line + GAP + high } else { line - GAP });
+            bottom = y - high;
             label(text, (columns.end - GAP, y), HPos::Right)?;
         }
         Ok(())
