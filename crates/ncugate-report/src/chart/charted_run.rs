@@ -3,7 +3,7 @@
 //! The report builds it. Charts know nothing else about a run, and their types from other modules are imported here.
 
 pub use crate::deep_profile::{DeepMetric, DeepProfileRow};
-pub use crate::explain::{Effect, Interaction, Roofline, Separation, SweepAnalysis, Timeline, TimelineSeries};
+pub use crate::explain::{Interaction, Roofline, Separation, SweepAnalysis, Timeline, TimelineSeries};
 pub use crate::model::MetricColumn;
 pub use crate::search::SearchRow;
 pub use crate::variant_row::VariantRow;
@@ -37,8 +37,6 @@ pub struct ChartedRun<'a> {
     pub roofline: Option<Roofline>,
     /// The search that chose the candidates, if any.
     pub search: Option<&'a SearchRow>,
-    /// The effect of each parameter on the objective, strongest first.
-    pub effects: Vec<Effect>,
     /// Interactions of the parameters, with their uncertainty.
     pub sweep: Option<&'a SweepAnalysis>,
     /// The measured metric of occupancy.

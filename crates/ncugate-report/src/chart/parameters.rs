@@ -1,6 +1,6 @@
 //! The objective by value of each parameter: a panel for each parameter, with every correct variant as a point.
 
-use super::charted_run::{ChartedRun, Effect, VariantMark, VariantRow};
+use super::charted_run::{ChartedRun, VariantMark, VariantRow};
 use super::spec::{
     Chart, ChartAxis, ChartGrid, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Stroke, Tone, five_numbers,
     mark_label,
@@ -19,8 +19,10 @@ const SPREAD: f64 = 0.5;
 
 /// A parameter with its values, in the order of the sweep.
 struct Parameter<'r> {
-    effect: &'r Effect,
+    name: &'r str,
     values: Vec<ParameterValue<'r>>,
+    /// Greatest median of a value over the least.
+    apart: f64,
 }
 
 /// A value with the variants that have it, best first, and their objective.
@@ -41,27 +43,26 @@ pub fn grid(run: &ChartedRun<'_>) -> Option<ChartGrid> {
     if run.variants.iter().filter(|v| v.rank.is_some()).all(|v| v.name.is_some()) {
         return None;
     }
-    let all: Vec<Parameter<'_>> = run.effects.iter().filter_map(|effect| parameter(run, effect)).collect();
+    let mut all: Vec<Parameter<'_>> = (0..run.params.len()).filter_map(|at| parameter(run, at)).collect();
+    all.sort_by(|a, b| b.apart.total_cmp(&a.apart));
     let (shown, crowded): (Vec<_>, Vec<_>) = all.iter().partition(|parameter| parameter.values.len() <= VALUES);
     let strongest = shown.first()?;
     let (title, unit) = run.described(run.objective);
     let crowded: String = crowded
         .iter()
-        .map(|parameter| {
-            format!(" {} has {} values, too many to draw.", parameter.effect.parameter, parameter.values.len())
-        })
+        .map(|parameter| format!(" {} has {} values, too many to draw.", parameter.name, parameter.values.len()))
         .collect();
     let matters = format!(
         "{} matters most: the medians of its values are {} apart",
-        strongest.effect.parameter,
-        number::change(1.0 + strongest.effect.effect_pct / 100.0).trim_start_matches('+')
+        strongest.name,
+        number::change(strongest.apart).trim_start_matches('+')
     );
-    let rows = shown.iter().flat_map(|parameter| {
-        parameter.values.iter().filter_map(|value| {
+    let ranked = all.iter().zip(1_usize..).filter(|(parameter, _)| parameter.values.len() <= VALUES);
+    let rows = ranked.flat_map(|(parameter, rank)| {
+        parameter.values.iter().filter_map(move |value| {
             let [least, _, median, _, most] = value.numbers()?;
-            let effect = parameter.effect;
-            let counted = [format!("{} = {}", effect.parameter, value.text), value.variants.len().to_string()];
-            let ranking = [effect.rank.to_string(), number::change(1.0 + effect.effect_pct / 100.0)];
+            let counted = [format!("{} = {}", parameter.name, value.text), value.variants.len().to_string()];
+            let ranking = [rank.to_string(), number::change(parameter.apart)];
             Some(counted.into_iter().chain([least, median, most].map(number::plain)).chain(ranking).collect())
         })
     });
@@ -80,7 +81,7 @@ pub fn grid(run: &ChartedRun<'_>) -> Option<ChartGrid> {
 
 fn panel(parameter: &Parameter<'_>, title: &str, unit: &str) -> Chart {
     let values = &parameter.values;
-    let name = &parameter.effect.parameter;
+    let name = parameter.name;
     let count: usize = values.iter().map(|value| value.variants.len()).sum();
     let step = count.div_ceil(DRAWN).max(1);
     let points: Vec<(&VariantRow, ChartPoint)> = values
@@ -126,8 +127,7 @@ fn panel(parameter: &Parameter<'_>, title: &str, unit: &str) -> Chart {
 }
 
 /// A parameter with several values over the ranked variants: numbers by size, words by their letters.
-fn parameter<'r>(run: &'r ChartedRun<'_>, effect: &'r Effect) -> Option<Parameter<'r>> {
-    let at = run.params.iter().position(|name| *name == effect.parameter)?;
+fn parameter<'r>(run: &'r ChartedRun<'_>, at: usize) -> Option<Parameter<'r>> {
     let mut values: Vec<ParameterValue<'r>> = Vec::new();
     for variant in run.variants.iter().filter(|v| v.rank.is_some()) {
         let Some(Some(text)) = variant.params.get(at) else { continue };
@@ -139,5 +139,7 @@ fn parameter<'r>(run: &'r ChartedRun<'_>, effect: &'r Effect) -> Option<Paramete
     }
     let key = |text: &str| text.parse::<f64>().unwrap_or(f64::INFINITY);
     values.sort_by(|a, b| key(a.text).total_cmp(&key(b.text)).then_with(|| a.text.cmp(b.text)));
-    (values.len() > 1).then_some(Parameter { effect, values })
+    let medians = values.iter().filter_map(|value| Some(value.numbers()?[2]));
+    let apart = medians.clone().max_by(f64::total_cmp)? / medians.min_by(f64::total_cmp)?;
+    (values.len() > 1 && apart.is_finite()).then_some(Parameter { name: run.params[at].as_str(), values, apart })
 }

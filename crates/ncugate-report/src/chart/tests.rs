@@ -1,7 +1,7 @@
 //! The charts of a synthetic run.
 
 use super::charted_run::{
-    Better, ChartedTimeline, DeepMetric, DeepProfileRow, Effect, GateResult, Interaction, MetricColumn, Separation,
+    Better, ChartedTimeline, DeepMetric, DeepProfileRow, GateResult, Interaction, MetricColumn, Separation,
     StageResult, SweepAnalysis, Timeline, TimelineSeries, VariantRole, Verdict,
 };
 use super::svg::{Setting, draw, draw_figure};
@@ -166,7 +166,6 @@ fn run<'a>(
         timeline: None,
         roofline: None,
         search: None,
-        effects: Vec::new(),
         sweep: None,
         occupancy: Some("achieved_occupancy"),
         front: values.iter().map(|values| (values[1], values[0])).collect(),
@@ -340,11 +339,8 @@ fn a_panel_of_a_parameter_has_a_column_for_each_value_and_a_point_for_each_varia
     let params: Vec<Vec<Option<CleanText>>> =
         (0..6).map(|at| [64 << (at / 2), at % 2].map(|value| Some(value.to_string().into())).to_vec()).collect();
     let params = (vec!["BLOCK_M".into(), "UNROLL".into()], params);
-    let effect =
-        |parameter: &str, rank| Effect { parameter: parameter.to_owned(), levels: Vec::new(), effect_pct: 40.0, rank };
     let judged = judged(&params.1, &values);
-    let effects = vec![effect("BLOCK_M", 1), effect("UNROLL", 2)];
-    let figures = charts(&ChartedRun { effects, ..run(&judged, &params, &dims, &values) });
+    let figures = charts(&run(&judged, &params, &dims, &values));
     let found = grid(&figures, "parameter-effects").unwrap();
     let axes: Vec<(&str, &Scale)> = found.panels.iter().map(|panel| (panel.x.label.as_str(), &panel.x.scale)).collect();
     let names = |names: &[&str]| Scale::Names(names.iter().map(|name| (*name).to_owned()).collect());
@@ -354,6 +350,9 @@ fn a_panel_of_a_parameter_has_a_column_for_each_value_and_a_point_for_each_varia
         panel.series.iter().map(|series| count(&series.marks)).sum()
     };
     assert_eq!(found.panels.iter().map(points).collect::<Vec<_>>(), [6, 6]);
+    // The medians are 10.5, 12.5 and 14.5 over the values of one, and 12 and 13 over those of the other.
+    let ranks: Vec<&[String]> = found.table.rows.iter().map(|row| &row[5..]).collect();
+    assert_eq!(ranks[..4], [["1", "+38.1 %"], ["1", "+38.1 %"], ["1", "+38.1 %"], ["2", "+8.3 %"]]);
     let drawn = texts(&Figure::Grid(found), Setting::File);
     for text in ["BLOCK_M", "64", "128", "256", "UNROLL", "latency_p50 (µs)", "passes every gate", "median"] {
         assert!(drawn.iter().any(|drawn| drawn == text), "{text} is not in {drawn:?}");
