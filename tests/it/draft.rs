@@ -274,7 +274,7 @@ fn template_values_that_the_source_launches_are_the_sweep() {
     assert_holds(
         &text,
         &[
-            "# CHECK: the source gives no argument for T, VEC, TILE.",
+            "# CHECK: choose T, VEC, TILE; the source launches none or several.",
             "# FILL: values that the source",
             "\nVEC = [\"FILL_VEC\"]\n",
         ],

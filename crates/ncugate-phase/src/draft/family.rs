@@ -90,8 +90,8 @@ impl KernelFamily {
             };
             let fits = match family.output {
                 _ if family.is_product() => extents == 1 || extents == 3,
-                "r" | "cr" => (1..=2).contains(&extents),
-                _ => extents > 0,
+                "e" => extents > 0,
+                _ => (1..=2).contains(&extents),
             };
             fits && count(|kind| kind == ArgumentKind::Unknown) == 0
                 && count(is_input) == family.inputs.len()

@@ -50,7 +50,7 @@ pub struct KernelSource<'s> {
     pub swept: Vec<SweptParameter>,
     /// The number of macros, which come first.
     pub macros: usize,
-    /// Template parameters whose argument is a guess.
+    /// Template parameters that the source launches with no known argument, or with several types.
     pub guessed: Vec<&'s str>,
     /// Its name in a phase: `reduce<float, {{ BLOCK }}>`.
     pub entry: String,
@@ -84,7 +84,9 @@ impl<'s> KernelSource<'s> {
     fn template(&mut self, sites: &[LaunchSite<'s>]) -> Vec<String> {
         let mut arguments = Vec::new();
         for (at, parameter) in self.signature.template.iter().enumerate() {
-            let launched = sites.iter().filter_map(|site| site.template.get(at).map(|part| joined(part)));
+            let default = || parameter.default.clone();
+            let launched =
+                sites.iter().filter_map(|site| site.template.get(at).map(|part| joined(part)).or_else(default));
             let product =
                 |text: &str| text.split('*').try_fold(1_i64, |all, one| all.checked_mul(self.code.number(one.trim())?));
             let known = |text: String| {
@@ -92,10 +94,13 @@ impl<'s> KernelSource<'s> {
                 if is_known { Some(text) } else { product(&text).map(|number| number.to_string()) }
             };
             let mut told: Vec<String> = Vec::new();
-            for text in launched.chain(parameter.default.clone()).filter_map(known) {
+            for text in launched.filter_map(known) {
                 if !told.contains(&text) {
                     told.push(text);
                 }
+            }
+            if told.is_empty() {
+                told.extend(default().and_then(known));
             }
             let name = parameter.name;
             let usual = match parameter.kind {
@@ -105,7 +110,7 @@ impl<'s> KernelSource<'s> {
                 TemplateKind::Number => format!("\"FILL_{name}\""),
                 TemplateKind::Other => format!("FILL_{name}"),
             };
-            if told.is_empty() {
+            if told.is_empty() || told.len() > 1 && parameter.kind != TemplateKind::Number {
                 self.guessed.push(name);
                 told.push(usual);
             }
@@ -151,7 +156,7 @@ impl<'s> KernelSource<'s> {
                 if let [word] = part
                     && is_word(word)
                 {
-                    names.insert(word, name);
+                    names.entry(word).or_insert(name);
                 }
             }
         }

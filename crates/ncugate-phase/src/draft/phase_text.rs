@@ -148,7 +148,7 @@ fn launch(kernel: &KernelSource<'_>, work: &DraftWorkload, geometry: &Geometry, 
     let mut text = "\n[kernel]\n".to_owned();
     if !kernel.guessed.is_empty() {
         let mark = if kernel.entry.contains("FILL_") { "FILL" } else { "CHECK" };
-        text += &format!("# {mark}: the source gives no argument for {}.\n", kernel.guessed.join(", "));
+        text += &format!("# {mark}: choose {}; the source launches none or several.\n", kernel.guessed.join(", "));
     }
     let flags = KERNEL.flags.default.map_or("", KeyDefault::text);
     text += &format!("source = \"{source}\"\nentry = \"{}\"\nflags = {flags}\n", kernel.entry);

@@ -66,22 +66,16 @@ pub fn workload(kernel: &KernelSource<'_>) -> DraftWorkload {
     let names: Vec<&str> = extents.iter().copied().chain(added).collect();
     let is_vector = rows == columns
         && family.is_none_or(|family| family.output != "cr" && family.inputs.len() < 2 || family.output == "e");
+    let extent = |letter: char| match letter {
+        'r' => rows,
+        'k' => inner,
+        _ => columns,
+    };
     let shape = |of: &str| match of {
         "r" if is_vector => vec!["1"],
         "rc" if is_vector => vec![rows],
         "e" => names.clone(),
-        _ => of
-            .chars()
-            .map(|letter| {
-                if letter == 'r' {
-                    rows
-                } else if letter == 'k' {
-                    inner
-                } else {
-                    columns
-                }
-            })
-            .collect(),
+        _ => of.chars().map(extent).collect(),
     };
     let mut inputs = family.into_iter().flat_map(|family| family.inputs.iter());
     let buffers: Vec<DraftBuffer> = kernel
@@ -91,6 +85,9 @@ pub fn workload(kernel: &KernelSource<'_>) -> DraftWorkload {
                 PointerUse::Read => (None, is_whole(of.dtype).then_some("{ indices = 100 }")),
                 PointerUse::Changed => (Some("inout"), is_whole(of.dtype).then_some("{ indices = 100 }")),
                 PointerUse::Written => (Some("output"), None),
+                PointerUse::Added if family.and_then(KernelFamily::reduction) == Some("max") => {
+                    (Some("output"), Some("\"-inf\""))
+                }
                 PointerUse::Added => (Some("output"), Some("{ constant = 0 }")),
             };
             let of_family = if role.is_none() { inputs.next().copied() } else { family.map(|family| family.output) };
