@@ -78,7 +78,9 @@ fn guessed_block(kernel: &KernelSource<'_>) -> Vec<String> {
     let strides =
         |axis: usize| kernel.usage.indices.iter().filter(move |index| index.axis == axis).map(|index| &index.stride);
     let tile = |axis: usize| {
-        strides(axis).filter(|stride| !stride.contains(&"blockDim")).find_map(|stride| language.expression(stride))
+        strides(axis)
+            .filter(|stride| !stride.iter().any(|word| *word == "blockDim" || word.to_lowercase().contains("per")))
+            .find_map(|stride| language.expression(stride))
     };
     if kernel.usage.thread_axes >= 2 {
         return (0..kernel.usage.thread_axes).map(|axis| tile(axis).unwrap_or_else(|| "16".to_owned())).collect();

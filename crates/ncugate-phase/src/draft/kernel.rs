@@ -59,8 +59,10 @@ pub struct KernelSource<'s> {
 impl<'s> KernelSource<'s> {
     pub fn of(code: &'s CudaCode<'s>, signature: &'s KernelSignature<'s>) -> Self {
         let usage = Usage::of(code, signature);
+        // Constants of the file can be computed from the threads of a block.
         let reads = |name: &str| {
-            usage.words.contains(name) || signature.launch_bound.is_some_and(|bound| bound.contains(&name))
+            let is_bound = signature.launch_bound.is_some_and(|bound| bound.contains(&name));
+            usage.words.contains(name) || is_bound || counts_threads(name) && code.tokens.contains(&name)
         };
         let macros = code.guarded.iter().filter(|(name, _)| reads(name));
         let swept: Vec<SweptParameter> = macros

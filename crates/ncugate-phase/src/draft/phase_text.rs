@@ -234,7 +234,7 @@ fn sweep(kernel: &KernelSource<'_>) -> String {
     let lines: String = kernel.swept.iter().map(|parameter| line(&parameter.name, &parameter.values)).collect();
     let comment = match lines.contains("FILL_") {
         true => "FILL: values that the source does not give. Every combination is a variant.",
-        false => "CHECK: values of the source. Every combination is a variant: add values to try.",
+        false => "CHECK: values of the source, or usual ones. Every combination is a variant: add values to try.",
     };
     if lines.is_empty() { lines } else { format!("\n# {comment}\n[sweep]\n{lines}") }
 }
