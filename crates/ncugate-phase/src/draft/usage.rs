@@ -138,7 +138,7 @@ fn aliases<'b>(body: &[&'b str], kernel: &'b KernelSignature<'_>) -> (BTreeMap<&
             let is_address = right.get(at + 1) != Some(&"[") || right[..at].contains(&"&");
             names.get(token).filter(|_| is_address).copied()
         });
-        let is_pointer = matches!(before, ["*"]) && !matches!(body[equals.saturating_sub(3)], ";" | "{" | "}" | ")");
+        let is_pointer = matches!(before, ["*"]) && equals > 2 && !matches!(body[equals - 3], ";" | "{" | "}" | ")");
         if let (true, Some(of)) = (is_pointer || before == ["auto"], of) {
             names.insert(body[equals - 1], of);
             declarations.push(equals - 1..end);
