@@ -96,7 +96,8 @@ fn pointer_uses(body: &[&str], kernel: &KernelSignature<'_>) -> BTreeMap<String,
         let call = body[..at].iter().rfind(|token| !matches!(**token, "&" | "(" | "*")).copied().unwrap_or("");
         let stores = call.starts_with("__st") || call.starts_with("st_") || call.to_lowercase().starts_with("store");
         match body.get(end).copied().unwrap_or("") {
-            "+=" | "-=" | "=" if !is_element => {}
+            // `x += offset;` moves the pointer.
+            _ if !is_element && !stores && !call.starts_with("atomic") => {}
             "+=" | "-=" | "|=" | "&=" | "^=" | "++" | "--" => _ = adds.entry(*name).or_insert(at),
             _ if call.starts_with("atomic") => _ = adds.entry(*name).or_insert(at),
             mark if matches!(mark, "=" | "*=" | "/=") || stores => {
@@ -107,8 +108,7 @@ fn pointer_uses(body: &[&str], kernel: &KernelSignature<'_>) -> BTreeMap<String,
                 }
                 writes.entry(*name).or_insert(at + usize::from(reads_itself));
             }
-            _ if is_element => _ = reads.entry(*name).or_insert(at),
-            _ => {}
+            _ => _ = reads.entry(*name).or_insert(at),
         }
     }
     let of = |parameter: &Parameter| {
