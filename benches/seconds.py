@@ -164,7 +164,7 @@ class Program:
             candidate = self.work / f"candidate_{self.attempts}.cu"
             # No candidate was compiled before, or has the machine code of an earlier one.
             candidate.write_text((self.tree / "kernels/softmax/softmax.cu").read_text() + f"// {self.attempts}\n")
-            params = [word for param in self.candidates.pop() for word in ("--param", param)]
+            params = [word for param in self.candidates.pop() for word in ("--set", param)]
             words = [*self.attempt, phase, "--source", str(candidate), *params]
         else:
             words = ["run", phase, "--source", "gpu", "--fresh"]
