@@ -21,7 +21,7 @@ pub struct ShowArgs {
     /// Detail of reports to show, instead of launches
     #[arg(long, value_enum, value_name = "WHAT")]
     pub detail: Option<ShowDetail>,
-    /// Format of standard output; csv only with `--detail`
+    /// Format of standard output; csv only of reports
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = RowFormat::Text)]
     pub format: RowFormat,
     /// Comparison
