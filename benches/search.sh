@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Prints the table of docs/search.md: the model on spaces of kernel_tuner's public benchmark_hub, which has measurements of
+# Prints the table of docs/search.md: `elites` on spaces of kernel_tuner's public benchmark_hub, which has measurements of
 # every point. Needs no GPU. The recordings (110 MB unpacked) are fetched with git at a fixed commit and are not part of this
 # repository.
 #
 #   benches/search.sh [held-out|training] [OPTION...]
 #
-# Options are those of the example `search` of ncugate-campaign (--strategy random, --repeats 20). The model's settings were
-# tuned on the spaces of `training`; those of `held-out` are only evaluated.
+# Options are those of the example `search` of ncugate-campaign (--strategy random, --repeats 20). Its settings were
+# compared on the spaces of `training` and of `held-out`.
 # Environment: SPACES (folder for the recordings; target/spaces), HUB (a clone of benchmark_hub, or its address), KERNEL_TUNER
 # (a Python with kernel_tuner: its strategies run on the same spaces, over an hour on two cores; SEEDS=10 takes a tenth of it;
 # ends with 1 if one of them is better).

@@ -38,7 +38,7 @@ pub enum ExportCommand {
     /// Compute KernelBench's score over the latest run of every phase
     #[command(name = "fast-p", disable_help_flag = true)]
     FastP(PackageArgs),
-    /// Print each candidate at each shape as JSON, for formats of the Python package
+    /// Print each candidate at each shape as JSON, for the Python package
     #[command(hide = true)]
     Evaluations {
         /// Run

@@ -5,11 +5,10 @@ use crate::cli::{InitArgs, OutputFormat};
 use crate::console::{Output, warn};
 use crate::exit::Outcome;
 use crate::invocation::Invocation;
-use ncugate_cuda::build::expand_macros;
 use ncugate_exchange::run_package;
 use ncugate_model::number::counted;
 use ncugate_phase::config::{self, Project, is_name};
-use ncugate_phase::draft::{DraftError, DraftNames, KernelFile, draft, kernel_name};
+use ncugate_phase::draft::{DraftError, DraftNames, draft, kernel_name, read_texts};
 use ncugate_phase::plan::{Method, unroll};
 use serde_json::json;
 use std::ffi::{OsStr, OsString};
@@ -102,11 +101,7 @@ impl PhaseFiles {
     fn draft(path: &Path, entry: Option<&str>, output: Option<&Path>) -> Result<Self, CommandError> {
         let unread = |source| CommandError::Input { path: path.to_owned(), source };
         let whole = path.canonicalize().map_err(unread)?;
-        let source = KernelFile::read(&whole).map_err(unread)?;
-        let source = match source.preprocessor_input().and_then(|text| expand_macros(&text)) {
-            Some(output) => source.with_expansion(&output),
-            None => source,
-        };
+        let source = read_texts(&whole).map_err(unread)?;
         let usage = |error: DraftError| CommandError::Usage(format!("{}: {error}", path.display()));
         let entry = kernel_name(&source, entry).map_err(usage)?;
         let output = output.map_or_else(|| PathBuf::from(format!("{entry}.toml")), Path::to_owned);

@@ -212,14 +212,6 @@ try {
     }
     assert.ok(ratios.length > 4000 && points.length > 8000);
   });
-  await check("the heat map names variant and gate of every cell, and its table counts them", page, async () => {
-    const titles = await page.evaluate(`[...document.querySelectorAll("#svg-gates-by-variant g > title")].map((t) => t.textContent)`);
-    assert.ok(titles.length > 500, `${titles.length} cells`);
-    assert.ok(titles.every((t) => t.includes("REGCAP=")));
-    const rows = await page.evaluate(`[...document.querySelectorAll("#chart-gates-by-variant table tbody tr")].map((r) => [...r.children].slice(1).map((c) => Number(c.textContent)))`);
-    const candidates = await page.evaluate(`JSON.parse(document.getElementById("data").textContent).variants.filter((v) => !v.baseline).length`);
-    assert.ok(rows.every((r) => r.reduce((a, b) => a + b) === candidates));
-  });
   await check("deltas, provenance and what is missing are on the page", page, async () => {
     assert.match(await page.evaluate(`document.getElementById("deltas").textContent`), /Against sdpa_flash.*Against the previous run.*run 20261120T090000Z/s);
     const provenance = await page.evaluate(`document.getElementById("provenance").textContent`);

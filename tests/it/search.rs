@@ -16,7 +16,7 @@ fn a_run_says_what_to_try_next_in_less_than_two_kilobytes() {
     assert_eq!(run.status, Some(0), "{}", run.stderr);
     assert!(run.stdout.len() <= 2001, "{}", run.stdout.len());
     let answer: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
-    assert!(answer["selected"].is_string() && answer["importance"]["VEC"].is_number(), "{answer}");
+    assert!(answer["selected"].is_string(), "{answer}");
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn a_finished_sweep_is_continued_beyond_the_edges_that_its_best_variant_lies_on(
     let best = |name: &str, value: i64| {
         let mut params = serde_json::json!({ "REGCAP": 96, "THREADS": 256, "TILE_M": 32, "K_TILE": 64 });
         params[name] = value.into();
-        serde_json::json!({ "params": params, "expected": null, "extends": name })
+        serde_json::json!({ "params": params, "extends": name })
     };
     let beyond = [best("REGCAP", 104), best("THREADS", 320), best("TILE_M", 16), best("K_TILE", 128)];
     assert_eq!(answer["proposals"], serde_json::json!(beyond));

@@ -203,7 +203,11 @@ fn laws_left_out(workload: &Workload, laws: &[Law]) -> Option<String> {
             };
             let smallest = workload.smallest_shape()?;
             return workload.shapes.iter().any(lacks).then(|| {
-                format!("one law a seed, not all {}, at every shape but '{}' (`seeds`)", laws.len(), smallest.name)
+                format!(
+                    "inputs have one law a seed, not all {}, at every shape but '{}' (`seeds`)",
+                    laws.len(),
+                    smallest.name
+                )
             });
         }
         WorkloadReference::Npy { .. } => {

@@ -30,7 +30,7 @@ pub struct SearchStart {
     pub axes: Vec<String>,
     /// Combinations without the condition; none if there are too many to count.
     pub combinations: Option<u64>,
-    /// How points are proposed (`model`).
+    /// How points are proposed (`elites`).
     pub strategy: String,
     /// Seed of all random draws.
     pub seed: u64,
@@ -44,7 +44,7 @@ pub struct ProposedPoint {
     pub variant: VariantId,
     /// One value of every axis, by index.
     pub point: Vec<u32>,
-    /// The objective that the model predicts, in microseconds; none if there was no model.
+    /// Not written any more; searches of earlier versions predicted the objective.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_us: Option<f64>,
 }
@@ -89,7 +89,7 @@ pub struct SearchEnd {
     pub finalists: Vec<VariantId>,
     /// The finalists as points.
     pub points: Vec<Vec<u32>>,
-    /// The importance of each axis in the model, as a share of 1; empty if too little was timed.
+    /// Not written any more; searches of earlier versions estimated the importance of each axis.
     pub importance: Vec<(String, f64)>,
     /// Wall seconds of the search.
     pub seconds: f64,

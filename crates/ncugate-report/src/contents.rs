@@ -86,7 +86,7 @@ impl RunReport {
         };
         report.matrix = matrix::matrix(&report);
         report.first_screen = FirstScreen::new(inputs, &report);
-        report.charts = chart::charts(&run_charts::run(&report, inputs, sweep.as_ref()));
+        report.charts = chart::charts(&run_charts::run(&report, inputs));
         report
     }
 }

@@ -9,8 +9,7 @@ use super::error::RenderError;
 use super::metric_entry::{MetricEntry, metric_entry};
 use super::run_report::RunReport;
 use super::{page, text};
-use crate::chart::ChartTable;
-use crate::chart::svg::{self, Setting};
+use crate::chart::svg::Drawing;
 use crate::history::shape_comparison;
 use indexmap::IndexSet;
 use ncugate_model::{CleanText, Verdict};
@@ -53,7 +52,7 @@ pub fn html(report: &RunReport) -> Result<String, RenderError> {
         definitions: definitions(report),
         unsaid: report.unsaid(),
         shape: report.shapes.get(report.objective_shape).map_or("", CleanText::as_str),
-        charts: drawings(report)?,
+        charts: report.charts.iter().map(Drawing::new).collect::<Result<_, _>>()?,
         figures: report.deep_profile.as_ref().map_or_else(Vec::new, DeepProfileRow::figures),
         data: embeddable(&serde_json::to_string(&data::data(report))?),
     };
@@ -91,27 +90,6 @@ fn definitions(report: &RunReport) -> Vec<MetricEntry> {
     let deep = report.deep_profile.iter().flat_map(|profile| &profile.metrics).map(|metric| metric.name.as_str());
     let names: IndexSet<&str> = report.metrics.iter().map(|metric| metric.name.as_str()).chain(deep).collect();
     names.into_iter().filter_map(metric_entry).filter(|entry| entry.title.is_some()).collect()
-}
-
-/// A chart drawn for the page.
-#[derive(Serialize)]
-struct Drawing<'a> {
-    id: &'a str,
-    title: &'a str,
-    note: &'a str,
-    svg: String,
-    table: &'a ChartTable,
-}
-
-fn drawings(report: &RunReport) -> Result<Vec<Drawing<'_>>, RenderError> {
-    report
-        .charts
-        .iter()
-        .map(|c| {
-            let svg = svg::draw_figure(c, Setting::Page)?;
-            Ok(Drawing { id: c.id(), title: c.title(), note: c.note(), svg, table: c.table() })
-        })
-        .collect()
 }
 
 /// JSON without any text that an HTML parser could read as markup, inside or outside a script element.

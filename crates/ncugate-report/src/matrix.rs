@@ -63,12 +63,8 @@ pub fn matrix(report: &RunReport) -> Option<ShapeMatrix> {
             })
             .collect(),
     };
-    let unit = match number::unit(&column.unit) {
-        "" => column.title.clone(),
-        unit => format!("{} ({unit})", column.title),
-    };
     Some(ShapeMatrix {
-        title: unit.into(),
+        title: column.heading().into(),
         shapes: shapes.iter().filter_map(|&shape| report.shapes.get(shape).cloned()).collect(),
         rows: kept.into_iter().chain(baselines).map(row).collect(),
         left_out,

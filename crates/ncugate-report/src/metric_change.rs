@@ -139,10 +139,7 @@ impl MetricChange {
 
     /// Its title with the unit in brackets: `DRAM throughput (%)`.
     pub fn heading(&self) -> String {
-        match number::unit(&self.unit) {
-            "" => self.title.to_string(),
-            unit => format!("{} ({unit})", self.title),
-        }
+        super::model::titled(&self.title, &self.unit)
     }
 
     /// The change with its direction: `+3.2 %, worse`.

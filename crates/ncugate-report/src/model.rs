@@ -1,7 +1,7 @@
 //! The first parts of a report, and the type of a value.
 
 use super::metric_change::MetricFacts;
-use super::number::Number;
+use super::number::{self, Number};
 use super::text;
 use ncugate_model::metric::Catalogue;
 use ncugate_model::{Better, Cell, CleanText, Verdict};
@@ -99,7 +99,7 @@ pub struct ObjectiveRow {
 impl ObjectiveRow {
     /// The value with its unit: `12.31 µs`.
     pub fn text(&self) -> Option<String> {
-        self.value.as_ref().map(|value| super::number::with_unit(value.value, &self.unit))
+        self.value.as_ref().map(|value| number::with_unit(value.value, &self.unit))
     }
 }
 
@@ -127,7 +127,20 @@ pub struct MetricColumn {
     pub gated: bool,
 }
 
+/// A title with the unit of its values: `Latency p50 (µs)`.
+pub fn titled(title: &str, unit: &str) -> String {
+    match number::unit(unit) {
+        "" => title.to_owned(),
+        unit => format!("{title} ({unit})"),
+    }
+}
+
 impl MetricColumn {
+    /// Its title with its unit: `Latency p50 (µs)`.
+    pub fn heading(&self) -> String {
+        titled(&self.title, &self.unit)
+    }
+
     /// A metric by its name in gates, with title, unit and direction of the catalogue; not gated.
     pub fn known(name: &str) -> Self {
         let known = Catalogue::embedded().get(name);

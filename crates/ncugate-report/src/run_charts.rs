@@ -15,11 +15,7 @@ use ncugate_phase::plan::Variant;
 use std::collections::HashSet;
 
 /// The data for the charts of a report.
-pub fn run<'a>(
-    report: &'a RunReport,
-    inputs: &'a ReportInputs<'_>,
-    sweep: Option<&'a SweepAnalysis>,
-) -> ChartedRun<'a> {
+pub fn run<'a>(report: &'a RunReport, inputs: &'a ReportInputs<'_>) -> ChartedRun<'a> {
     let occupancy = occupancy(inputs);
     let dims = inputs.phase.workload.shapes.iter().map(|shape| shape.dims.as_slice());
     ChartedRun {
@@ -29,15 +25,12 @@ pub fn run<'a>(
         params: &report.params,
         metrics: &report.metrics,
         gates: &report.gates,
-        stages: &report.stages,
         variants: &report.variants,
         deep_profile: report.deep_profile.as_ref(),
         timeline: timeline(report, inputs),
         roofline: roofline(inputs),
         effects: effects(inputs),
-        sweep,
         occupancy,
-        search: report.search.as_ref(),
         front: occupancy.map_or_else(Vec::new, |metric| front(inputs, metric)),
     }
 }
@@ -86,10 +79,9 @@ fn front(inputs: &ReportInputs<'_>, occupancy: &str) -> Vec<(f64, f64)> {
     let objective = &inputs.phase.objective;
     let x = ParetoAxis { metric: occupancy, better: Better::Higher };
     let y = ParetoAxis { metric: &objective.metric, better: objective.better };
-    let front = explain::pareto(inputs.quantities, &objective.shape, &ranked(inputs), x, y);
-    let mut points: Vec<(f64, f64)> = front.points.iter().filter(|p| p.front).map(|p| (p.x, p.y)).collect();
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    points
+    let found = explain::objective_front(inputs.quantities, &objective.shape, &ranked(inputs), &[x, y]);
+    // The best first, so the highest occupancy.
+    found.front.iter().rev().filter_map(|variant| Some((*variant.values.first()?, *variant.values.get(1)?))).collect()
 }
 
 fn effects(inputs: &ReportInputs<'_>) -> Vec<Effect> {

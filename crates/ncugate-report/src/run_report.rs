@@ -18,7 +18,7 @@ use super::steps::StepTable;
 use super::trust::Trust;
 use super::variant_row::VariantRow;
 use super::waiver_row::WaiverRow;
-use crate::chart::Figure;
+use crate::chart::Chart;
 use crate::history::ShapeComparison;
 use ncugate_judge::{FallbackResult, GateResult, PreconditionResult, StageResult, TierResult};
 use ncugate_model::{CleanText, Verdict};
@@ -94,7 +94,7 @@ pub struct RunReport {
     pub deep_profile: Option<DeepProfileRow>,
     /// Charts, in the order of the page.
     #[serde(skip)]
-    pub charts: Vec<Figure>,
+    pub charts: Vec<Chart>,
     /// Machine, tools, sources and command of the measurements.
     pub provenance: Provenance,
     /// Exclusions from the numbers, and why.
@@ -106,6 +106,12 @@ pub struct RunReport {
 }
 
 impl RunReport {
+    /// A metric of a variant at the objective's shape, by its column.
+    pub fn value_text(&self, variant: &VariantRow, column: usize) -> String {
+        let values = variant.shapes.get(self.objective_shape).and_then(|shape| shape.values.get(column));
+        values.and_then(|value| value.number()).map_or_else(|| "n/a".to_owned(), |number| number.text.clone())
+    }
+
     /// Rules that could not be evaluated: in full for the objective's shape, in one sentence for all others.
     pub fn unsaid(&self) -> Vec<String> {
         let (first, others) = match self.diagnosis.split_first() {

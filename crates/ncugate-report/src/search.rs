@@ -1,7 +1,7 @@
 //! The results of a search, for people.
 
 use super::number::{self, Number};
-use ncugate_model::{CleanText, ProposedPoint, SearchEnd, SearchRecord, SearchStart, TriedOutcome, TriedPoint};
+use ncugate_model::{CleanText, SearchEnd, SearchRecord, SearchStart, TriedOutcome, TriedPoint};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,26 +10,18 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct SearchRow {
     /// Number of variants tried, size of the space, method, and why the search stopped.
     pub summary: CleanText,
-    /// The error of the model.
-    pub model: Option<String>,
     /// Reasons for failures, with the number of variants, the most frequent first.
     pub failures: Vec<(CleanText, u32)>,
-    /// Importance of each parameter according to the model, in percent; highest first.
-    pub importance: Vec<(CleanText, Number)>,
     /// The variants that were measured in full, best first by their few samples.
     pub finalists: Vec<FinalistRow>,
     /// Each new best: variants tried, seconds, microseconds.
     pub progress: Vec<(u32, f64, f64)>,
-    /// Microseconds of every timed trial, with the number of variants tried until then.
-    pub trials: Vec<(u32, f64)>,
 }
 
 /// A variant that a search measured in full.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FinalistRow {
     pub variant: CleanText,
-    /// The model's prediction before the trial, in microseconds.
-    pub expected: Option<Number>,
     /// The result from few samples, in microseconds.
     pub tried: Option<Number>,
 }
@@ -40,9 +32,7 @@ pub fn row(records: &[SearchRecord]) -> Option<SearchRow> {
     for record in records {
         match record {
             SearchRecord::Began(began) => read.began = Some(began),
-            SearchRecord::Proposed { points, .. } => {
-                read.proposed.extend(points.iter().map(|point| (point.variant.0.as_str(), point)));
-            }
+            SearchRecord::Proposed { .. } => {}
             SearchRecord::Tried(tried) => read.tried.push(tried),
             SearchRecord::Ended(ended) => read.ended = Some(ended),
         }
@@ -54,7 +44,6 @@ pub fn row(records: &[SearchRecord]) -> Option<SearchRow> {
 #[derive(Default)]
 struct Read<'a> {
     began: Option<&'a SearchStart>,
-    proposed: BTreeMap<&'a str, &'a ProposedPoint>,
     tried: Vec<&'a TriedPoint>,
     ended: Option<&'a SearchEnd>,
 }
@@ -79,17 +68,11 @@ impl Read<'_> {
             began.rounds,
             ended.why,
         );
-        let mut importance: Vec<(CleanText, Number)> =
-            ended.importance.iter().map(|(axis, share)| (axis.into(), Number::new(share * 100.0))).collect();
-        importance.sort_by(|a, b| b.1.value.total_cmp(&a.1.value));
         Some(SearchRow {
             summary: summary.into(),
-            model: self.model(),
             failures: self.failures(),
-            importance,
             finalists: ended.finalists.iter().map(|variant| self.finalist(&variant.0)).collect(),
             progress: self.progress(),
-            trials: self.timed().map(|(count, _, us)| (count, us)).collect(),
         })
     }
 
@@ -111,27 +94,6 @@ impl Read<'_> {
         self.timed().filter(|trial| better(trial)).collect()
     }
 
-    /// The median factor between measured and predicted time, over all trials with a prediction.
-    fn model(&self) -> Option<String> {
-        let mut ratios: Vec<f64> = self
-            .tried
-            .iter()
-            .filter_map(|tried| match tried.outcome {
-                TriedOutcome::Timed { us } => {
-                    Some((us / self.proposed.get(tried.variant.0.as_str())?.expected_us?).ln().abs())
-                }
-                TriedOutcome::Failed { .. } => None,
-            })
-            .collect();
-        ratios.sort_by(f64::total_cmp);
-        let middle = ratios.get(ratios.len() / 2)?;
-        Some(format!(
-            "Of {} times that the model foretold, half were within {:.0} %.",
-            ratios.len(),
-            (middle.exp() - 1.0) * 100.0
-        ))
-    }
-
     fn failures(&self) -> Vec<(CleanText, u32)> {
         let mut counts: BTreeMap<CleanText, u32> = BTreeMap::new();
         for tried in &self.tried {
@@ -149,7 +111,6 @@ impl Read<'_> {
         let tried = self.tried.iter().find(|tried| tried.variant.0 == variant);
         FinalistRow {
             variant: variant.into(),
-            expected: self.proposed.get(variant).and_then(|point| point.expected_us).map(Number::new),
             tried: tried.and_then(|tried| match tried.outcome {
                 TriedOutcome::Timed { us } => Some(Number::new(us)),
                 TriedOutcome::Failed { .. } => None,
@@ -161,7 +122,7 @@ impl Read<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncugate_model::VariantId;
+    use ncugate_model::{ProposedPoint, VariantId};
 
     fn tried(variant: &str, us: Option<f64>, seconds: f64) -> SearchRecord {
         let outcome = match us {
@@ -179,16 +140,16 @@ mod tests {
             key: String::new(),
             axes: vec!["A".to_owned()],
             combinations: Some(20_000),
-            strategy: "model".to_owned(),
+            strategy: "elites".to_owned(),
             seed: 3,
             rounds: 8,
         };
-        let point = ProposedPoint { variant: VariantId("A=2".into()), point: vec![1], expected_us: Some(4.0) };
+        let point = ProposedPoint { variant: VariantId("A=2".into()), point: vec![1], expected_us: None };
         let ended = SearchEnd {
             why: "4 variants were built".to_owned(),
             finalists: vec![VariantId("A=2".into())],
             points: vec![vec![1]],
-            importance: vec![("A".to_owned(), 1.0)],
+            importance: Vec::new(),
             seconds: 12.0,
         };
         let records = [
@@ -202,7 +163,6 @@ mod tests {
         ];
         let row = row(&records).unwrap();
         assert_eq!(row.progress, [(1, 1.0, 8.0), (4, 4.0, 5.0)]);
-        assert_eq!(row.trials.len(), 3);
         assert_eq!(row.failures, [("does not build".into(), 1)]);
         assert!(row.summary.contains("4 variants were built"), "{}", row.summary);
         assert!(
@@ -210,7 +170,6 @@ mod tests {
             "{}",
             row.summary
         );
-        assert_eq!(row.model.as_deref(), Some("Of 1 times that the model foretold, half were within 25 %."));
         assert_eq!(super::row(&records[..6]), None, "a search that has not ended is not shown");
     }
 }

@@ -102,7 +102,6 @@ pub fn analyse(
         FrontObjective {
             title: known.map_or_else(|| CleanText::from(axis.metric).to_string(), |metric| metric.title.clone()),
             unit: known.map_or_else(String::new, |metric| metric.unit.clone()),
-            better: axis.better,
         }
     });
     let objectives = objectives.collect();

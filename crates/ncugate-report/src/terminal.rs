@@ -9,7 +9,7 @@ use super::trust::cheat_count;
 use super::variant_row::VariantRow;
 use super::{number, text};
 use crate::history::{ShapeComparison, TimedVariant};
-use crate::wrap::wrapped;
+use crate::wrap::{paragraph, wrapped};
 use ncugate_judge::{GateResult, SampleOrigin};
 use ncugate_model::{CleanText, Level, Verdict};
 use std::fmt::Write as _;
@@ -37,8 +37,8 @@ const STATE: usize = 6;
 pub fn terminal(report: &RunReport, screen: Screen) -> Result<String, RenderError> {
     let columns = screen.columns.max(60);
     let mut out = String::new();
-    paragraph(&mut out, &report.title, columns);
-    paragraph(&mut out, &report.source.words(), columns);
+    paragraph(&mut out, 0, &report.title, columns);
+    paragraph(&mut out, 0, &report.source.words(), columns);
     out.push('\n');
     out.push_str(&variants(report, columns));
     out.push('\n');
@@ -48,18 +48,18 @@ pub fn terminal(report: &RunReport, screen: Screen) -> Result<String, RenderErro
         let _ = writeln!(out, "{line}");
     }
     for line in beside(report) {
-        paragraph(&mut out, &line, columns);
+        paragraph(&mut out, 0, &line, columns);
     }
     for line in notes(report) {
-        paragraph(&mut out, &format!("note: {line}"), columns);
+        paragraph(&mut out, 0, &format!("note: {line}"), columns);
     }
     out.push('\n');
-    paragraph(&mut out, &report.headline.scope, columns);
+    paragraph(&mut out, 0, &report.headline.scope, columns);
     if !report.source.replay && !report.provenance.stages.is_empty() {
-        paragraph(&mut out, &format!("took: {}", stages(report)), columns);
+        paragraph(&mut out, 0, &format!("took: {}", stages(report)), columns);
     }
     for sentence in [&report.headline.tier, &report.headline.stages].into_iter().flatten() {
-        paragraph(&mut out, sentence, columns);
+        paragraph(&mut out, 0, sentence, columns);
     }
     out.push('\n');
     out.push_str(&first_screen(report, columns));
@@ -78,17 +78,17 @@ fn first_screen(report: &RunReport, columns: usize) -> String {
     let screen = &report.first_screen;
     let mut out = String::new();
     if !screen.recommends() {
-        paragraph(&mut out, &report.in_use.sentence, columns);
+        paragraph(&mut out, 0, &report.in_use.sentence, columns);
     }
     for row in &screen.shapes {
         let line = format!("{}: {} {}: {}", row.shape, row.word(), row.variant, row.text());
-        paragraph(&mut out, &line, columns);
+        paragraph(&mut out, 0, &line, columns);
     }
     let next = screen.next.as_ref().map(|next| format!("next: {}", next.text()));
     let notes = screen.notes_title().map(|title| format!("{title}, above"));
     let obstacle = report.headline.obstacle.as_ref().map(CleanText::to_string);
     for line in [obstacle, next, notes].into_iter().flatten() {
-        paragraph(&mut out, &line, columns);
+        paragraph(&mut out, 0, &line, columns);
     }
     out
 }
@@ -113,12 +113,6 @@ fn conclusion(report: &RunReport, screen: Screen) -> String {
 pub fn quiet(report: &RunReport, screen: Screen) -> String {
     let cheats = cheat_count(&report.trust.cheats).map_or_else(String::new, |count| format!("{count}\n"));
     cheats + &conclusion(report, screen)
-}
-
-fn paragraph(out: &mut String, text: &str, columns: usize) {
-    for line in wrapped(text, columns) {
-        let _ = writeln!(out, "{line}");
-    }
 }
 
 /// A paragraph after a lead, with its further lines below its first one.
@@ -182,10 +176,6 @@ fn variants(report: &RunReport, columns: usize) -> String {
     if rows.is_empty() {
         return "no variant is proven correct and measured\n".to_owned();
     }
-    let value = |v: &VariantRow, at: usize| {
-        let values = v.shapes.get(report.objective_shape).and_then(|s| s.values.get(at));
-        values.and_then(|m| m.number()).map_or_else(|| "n/a".to_owned(), |n| n.text.clone())
-    };
     let Names { shared, names } = names(&rows, &report.params);
     let name = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).clamp(8, columns / 2 + 6);
     let mut room = columns - name - 5;
@@ -195,7 +185,8 @@ fn variants(report: &RunReport, columns: usize) -> String {
             "" => metric.title.clone(),
             unit => format!("{} {unit}", metric.title),
         };
-        let width = rows.iter().map(|v| value(v, at).chars().count()).max().unwrap_or(0).max(head.chars().count());
+        let width =
+            rows.iter().map(|v| report.value_text(v, at).chars().count()).max().unwrap_or(0).max(head.chars().count());
         if width + 2 > room {
             break;
         }
@@ -204,7 +195,7 @@ fn variants(report: &RunReport, columns: usize) -> String {
     }
     let mut out = String::new();
     if !shared.is_empty() {
-        paragraph(&mut out, &format!("all shown: {shared}"), columns);
+        paragraph(&mut out, 0, &format!("all shown: {shared}"), columns);
     }
     let _ = write!(out, "{:>3}  {}", "#", text::left("variant", name));
     for (_, head, width) in &shown {
@@ -223,7 +214,7 @@ fn variants(report: &RunReport, columns: usize) -> String {
             }
         }
         for (at, _, width) in &shown {
-            let _ = write!(out, "  {}", text::right(&value(variant, *at), *width));
+            let _ = write!(out, "  {}", text::right(&report.value_text(variant, *at), *width));
         }
         out.push('\n');
     }
@@ -334,7 +325,7 @@ fn gates(report: &RunReport, columns: usize, colours: Colours) -> String {
             Verdict::Pass | Verdict::Fail => gate.undecided(),
         };
         if let Some(open) = open {
-            paragraph(&mut out, &format!("note: '{}': {open}", gate.name), columns);
+            paragraph(&mut out, 0, &format!("note: '{}': {open}", gate.name), columns);
         }
     }
     out

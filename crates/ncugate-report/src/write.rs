@@ -36,7 +36,7 @@ pub fn write(report: &RunReport, folder: &Path) -> Result<ReportFiles, WriteErro
         ("report.html", html::html(report)?),
     ];
     let drawn: Result<Vec<_>, _> =
-        report.charts.iter().map(|c| Ok((format!("{}.svg", c.id()), svg::draw_figure(c, Setting::File)?))).collect();
+        report.charts.iter().map(|c| Ok((format!("{}.svg", c.id), svg::draw(c, Setting::File)?))).collect();
     let drawn = drawn.map_err(super::RenderError::Chart)?;
     let charts = folder.join("charts");
     fs::create_dir_all(&charts).map_err(|source| disk(&charts, source))?;

@@ -1,11 +1,10 @@
 //! A space with every point measured: a kernel_tuner cache file, or a run of this program.
 
-use ncugate_campaign::search::{AxisScale, Encoding};
+use ncugate_campaign::search::PointList;
 use ncugate_judge::frame::Quantities;
 use ncugate_model::Better;
 use ncugate_model::disk::open;
 use ncugate_model::expr::Value;
-use ncugate_model::metric::Catalogue;
 use ncugate_phase::plan::{Plan, Point, VariantRole};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
@@ -18,14 +17,9 @@ const MAX_BYTES: u64 = 1 << 30;
 #[derive(Debug, Clone)]
 pub struct RecordedSpace {
     pub name: String,
-    /// Points in file order.
-    pub points: Vec<Point>,
-    /// Cost of each point; `None` if it failed.
+    pub points: PointList,
+    /// Cost of each point, in the order of the file; `None` if it failed.
     pub costs: Vec<Option<f64>>,
-    /// Other facts of each point, in the same order for all.
-    pub facts: Vec<Vec<Option<f64>>>,
-    /// Encodes the points as features.
-    pub encoding: Encoding,
     by_point: HashMap<Point, usize>,
 }
 
@@ -56,13 +50,7 @@ impl RecordedSpace {
     ///
     /// # Errors
     /// Two points are equal, or fewer than two have a cost.
-    pub fn new(
-        name: String,
-        scales: Vec<AxisScale>,
-        points: Vec<Point>,
-        costs: Vec<Option<f64>>,
-        facts: Vec<Vec<Option<f64>>>,
-    ) -> Result<Self, String> {
+    pub fn new(name: String, points: Vec<Point>, costs: Vec<Option<f64>>) -> Result<Self, String> {
         let by_point: HashMap<Point, usize> = points.iter().cloned().zip(0..).collect();
         if by_point.len() != points.len() {
             return Err("two of its configurations are the same".to_owned());
@@ -73,7 +61,7 @@ impl RecordedSpace {
         if costs.iter().flatten().count() < 2 {
             return Err("fewer than two of its configurations have a time".to_owned());
         }
-        Ok(Self { name, points, costs, facts, encoding: Encoding::new(scales), by_point })
+        Ok(Self { name, points: PointList::new(points), costs, by_point })
     }
 
     /// Reads a kernel_tuner cache file; `time` is the cost. A configuration with a text as its time failed.
@@ -87,8 +75,7 @@ impl RecordedSpace {
         of_cache_text(&bytes, name).map_err(|reason| RecordedError::Form { path: path.to_owned(), reason })
     }
 
-    /// The candidates of a run that have parameters. The cost is the phase's objective; every other metric that all
-    /// of them have is a fact.
+    /// The candidates of a run that have parameters. The cost is the phase's objective.
     ///
     /// # Errors
     /// The objective is not minimised, or fewer than two candidates have it.
@@ -109,7 +96,7 @@ impl RecordedSpace {
         let first = candidates.first().map(|variant| variant.params.iter().map(|(name, _)| name.clone()).collect());
         let names: Vec<String> = first.unwrap_or_default();
         let mut axes: Vec<Vec<Value>> = vec![Vec::new(); names.len()];
-        let (mut points, mut costs, mut facts) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut points, mut costs) = (Vec::new(), Vec::new());
         for variant in candidates.into_iter().filter(|variant| variant.params.len() == names.len()) {
             let mut point = Vec::with_capacity(names.len());
             for (axis, (_, value)) in axes.iter_mut().zip(&variant.params) {
@@ -119,37 +106,22 @@ impl RecordedSpace {
                 });
                 point.push(u32::try_from(at).map_err(|_| "an axis has too many values".to_owned())?);
             }
-            let read = |metric: &str| {
-                table.read(&variant.id, &objective.shape, metric).value().filter(|value| value.is_finite())
-            };
             points.push(Point(point));
-            costs.push(read(&objective.metric));
-            facts.push(table.metrics().filter(|metric| is_fact(metric)).map(read).collect());
+            costs.push(
+                table.read(&variant.id, &objective.shape, &objective.metric).value().filter(|cost| cost.is_finite()),
+            );
         }
-        let scales = axes.iter().map(|values| AxisScale::of_values(values, false)).collect();
-        Self::new(name, scales, points, costs, facts)
+        Self::new(name, points, costs)
     }
 
     pub fn cost(&self, point: &Point) -> Option<f64> {
         self.by_point.get(point).and_then(|at| self.costs[*at])
     }
 
-    /// Other facts of a point.
-    pub fn facts_of(&self, point: &Point) -> &[Option<f64>] {
-        self.by_point.get(point).and_then(|at| self.facts.get(*at)).map_or(&[], Vec::as_slice)
-    }
-
     /// The lowest cost.
     pub fn optimum(&self) -> f64 {
         self.costs.iter().flatten().copied().fold(f64::INFINITY, f64::min)
     }
-}
-
-/// Whether a metric describes a kernel apart from its latency.
-fn is_fact(metric: &str) -> bool {
-    let catalogue = Catalogue::embedded();
-    catalogue.get(metric).is_some_and(ncugate_model::metric::LogicalMetric::is_static)
-        || catalogue.source(metric) == Some(ncugate_model::metric::MetricSource::Ncu)
 }
 
 fn of_cache_text(text: &str, name: String) -> Result<RecordedSpace, String> {
@@ -180,16 +152,7 @@ fn of_cache_text(text: &str, name: String) -> Result<RecordedSpace, String> {
         points.push(Point(axes.iter().zip(&index).map(at).collect::<Result<_, _>>()?));
         costs.push(entry.get("time").and_then(serde_json::Value::as_f64));
     }
-    let scales = axes.iter().map(|(_, values)| scale(values)).collect();
-    let facts = vec![Vec::new(); points.len()];
-    RecordedSpace::new(name, scales, points, costs, facts)
-}
-
-fn scale(values: &[serde_json::Value]) -> AxisScale {
-    match values.iter().map(serde_json::Value::as_f64).collect::<Option<Vec<f64>>>() {
-        Some(numbers) => AxisScale::of_numbers(&numbers),
-        None => AxisScale::Categorical(values.len()),
-    }
+    RecordedSpace::new(name, points, costs)
 }
 
 #[cfg(test)]
@@ -207,14 +170,14 @@ mod tests {
     fn a_cache_is_points_costs_and_failures() {
         let space = of_cache_text(&format!("{CACHE}}}}}"), "a".to_owned()).unwrap();
         assert_eq!(space.costs, [Some(2.5), None, Some(1.25)]);
-        assert_eq!(space.points[2], Point(vec![1, 0]));
+        assert_eq!(space.cost(&Point(vec![1, 0])), Some(1.25));
         assert_eq!(space.optimum(), 1.25);
         assert_eq!(space.cost(&Point(vec![0, 1])), None);
     }
 
     #[test]
     fn a_cache_that_was_left_open_is_read_too() {
-        assert_eq!(of_cache_text(&format!("{CACHE},\n"), "a".to_owned()).unwrap().points.len(), 3);
+        assert_eq!(of_cache_text(&format!("{CACHE},\n"), "a".to_owned()).unwrap().costs.len(), 3);
     }
 
     #[test]

@@ -1,15 +1,14 @@
 //! Sources of points for a search: a list, or a space that is too large to list.
 
-use super::forest::below;
+use super::proposer::below;
+use indexmap::IndexSet;
+use ncugate_model::expr::Value;
 use ncugate_phase::plan::{Point, Space, Walk};
 use rand_chacha::ChaCha8Rng;
 use std::collections::HashSet;
 
 /// Largest space that is listed; larger ones are sampled.
 const LISTED: usize = 1 << 16;
-
-/// Points of a large space that the model evaluates for a batch, in addition to those near the best.
-const POOL: usize = 8192;
 
 /// Step limit of the walk to one random point; the walk may fail if a condition excludes almost all points.
 const PATIENCE: usize = 4096;
@@ -22,21 +21,25 @@ pub trait PointSource {
     /// Distinct untried points at random; fewer if the space runs out.
     fn draw(&self, rng: &mut ChaCha8Rng, count: usize, tried: &HashSet<&Point>) -> Vec<Point>;
 
-    /// The points for the model to evaluate: all untried ones, or for a large space a random sample plus those that
-    /// differ on one axis from one of the best.
-    fn pool(&self, rng: &mut ChaCha8Rng, best: &[Point], tried: &HashSet<&Point>) -> Vec<Point>;
+    fn contains(&self, point: &Point) -> bool;
+
+    /// Number of values of each axis.
+    fn extents(&self) -> &[u32];
 }
 
 /// Points in a list.
 #[derive(Debug, Clone)]
 pub struct PointList {
-    points: Vec<Point>,
+    points: IndexSet<Point>,
+    extents: Vec<u32>,
 }
 
 impl PointList {
     /// A space of these points.
-    pub const fn new(points: Vec<Point>) -> Self {
-        Self { points }
+    pub fn new(points: Vec<Point>) -> Self {
+        let axes = points.first().map_or(0, |point| point.0.len());
+        let extent = |axis: usize| points.iter().map(|point| point.0[axis] + 1).max().unwrap_or(0);
+        Self { extents: (0..axes).map(extent).collect(), points: points.into_iter().collect() }
     }
 }
 
@@ -56,8 +59,12 @@ impl PointSource for PointList {
         free.into_iter().take(count).cloned().collect()
     }
 
-    fn pool(&self, _: &mut ChaCha8Rng, _: &[Point], tried: &HashSet<&Point>) -> Vec<Point> {
-        self.points.iter().filter(|point| !tried.contains(point)).cloned().collect()
+    fn contains(&self, point: &Point) -> bool {
+        self.points.contains(point)
+    }
+
+    fn extents(&self) -> &[u32] {
+        &self.extents
     }
 }
 
@@ -65,6 +72,7 @@ impl PointSource for PointList {
 #[derive(Debug, Clone)]
 pub struct SpaceSampler {
     space: Space,
+    extents: Vec<u32>,
 }
 
 impl SpaceSampler {
@@ -117,15 +125,12 @@ impl PointSource for SpaceSampler {
         found
     }
 
-    fn pool(&self, rng: &mut ChaCha8Rng, best: &[Point], tried: &HashSet<&Point>) -> Vec<Point> {
-        let mut pool = self.draw(rng, POOL, tried);
-        let mut seen: HashSet<Point> = pool.iter().cloned().collect();
-        for near in best.iter().flat_map(|point| self.space.neighbours(point)) {
-            if !tried.contains(&near) && seen.insert(near.clone()) {
-                pool.push(near);
-            }
-        }
-        pool
+    fn contains(&self, point: &Point) -> bool {
+        self.space.contains(point)
+    }
+
+    fn extents(&self) -> &[u32] {
+        &self.extents
     }
 }
 
@@ -133,14 +138,17 @@ impl PointSource for SpaceSampler {
 pub fn candidates(space: &Space) -> Box<dyn PointSource> {
     match space.listed(LISTED) {
         Some(points) => Box::new(PointList::new(points)),
-        None => Box::new(SpaceSampler { space: space.clone() }),
+        None => {
+            let extent = |(_, values): &(String, Vec<Value>)| u32::try_from(values.len()).unwrap_or(u32::MAX);
+            Box::new(SpaceSampler { space: space.clone(), extents: space.axes().iter().map(extent).collect() })
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncugate_model::expr::{Expr, Value};
+    use ncugate_model::expr::Expr;
     use ncugate_phase::config::Sweep;
     use rand_chacha::rand_core::SeedableRng;
 
@@ -162,9 +170,7 @@ mod tests {
         assert_eq!(different.len(), 100);
         assert!(drawn.iter().all(|point| space.contains(point)));
         assert_eq!(candidates.in_order(&HashSet::new(), 3).len(), 3);
-        let pool = candidates.pool(&mut rng, &drawn[..1], &different);
-        assert!(pool.iter().any(|point| point.distance(&drawn[0]) == 1), "neighbours of the best are asked about");
-        assert!(pool.iter().all(|point| space.contains(point) && !different.contains(point)));
+        assert!(drawn.iter().all(|point| candidates.contains(point)) && candidates.extents() == [10; 12]);
     }
 
     #[test]

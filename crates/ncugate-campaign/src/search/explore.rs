@@ -2,8 +2,7 @@
 //! until the budget ends. It only decides which variants are measured in full: no verdict uses its timings.
 
 use super::candidates::{PointSource, candidates};
-use super::encoding::{AxisScale, Encoding};
-use super::facts::{StaticFacts, static_names};
+use super::facts::StaticFacts;
 use super::proposer::Proposer;
 use super::trial::{SearchTrial, ranked};
 use crate::{CampaignError, GpuTurn, GpuWait, Progress, Tools, cubins, manifest, reference_cubin};
@@ -91,15 +90,10 @@ impl Exploration<'_> {
             self.progress
                 .say(&format!("starting a new search; cannot continue from {}: {why}", journal.path().display()));
         }
-        let axes = space.axes().iter();
-        let scales =
-            axes.map(|(name, values)| AxisScale::of_values(values, self.settings.categorical.contains(name))).collect();
-        let encoding = Encoding::new(scales);
         let mut search = ActiveSearch {
             of: self,
             space: &space,
             candidates: &*candidates,
-            encoding: &encoding,
             first: self.first(&space),
             spent: seconds(journal.records()),
             turn: GpuTurn::new(&self.tools.device, self.patience, self.progress),
@@ -167,7 +161,6 @@ struct ActiveSearch<'a> {
     of: &'a Exploration<'a>,
     space: &'a Space,
     candidates: &'a dyn PointSource,
-    encoding: &'a Encoding,
     first: Vec<Point>,
     journal: SearchJournal,
     turn: GpuTurn<'a>,
@@ -241,7 +234,7 @@ impl ActiveSearch<'_> {
 
     /// Trials in proposal order: completion order must not affect the next proposals.
     fn trials(&self) -> Vec<(VariantId, SearchTrial)> {
-        let (tried, names) = (self.tried(), static_names());
+        let tried = self.tried();
         let proposed = self.journal.records().iter().filter_map(|record| match record {
             SearchRecord::Proposed { points, .. } => Some(points),
             SearchRecord::Began(_) | SearchRecord::Tried(_) | SearchRecord::Ended(_) => None,
@@ -252,9 +245,8 @@ impl ActiveSearch<'_> {
                 TriedOutcome::Timed { us } => Some(us),
                 TriedOutcome::Failed { .. } => None,
             };
-            let facts = names.iter().map(|name| tried.facts.get(*name).copied()).collect();
             let code = tried.code.clone();
-            Some((point.variant.clone(), SearchTrial { point: Point(point.point.clone()), cost, facts, code }))
+            Some((point.variant.clone(), SearchTrial { point: Point(point.point.clone()), cost, code }))
         };
         proposed.flatten().filter_map(trial).collect()
     }
@@ -272,24 +264,20 @@ impl ActiveSearch<'_> {
             .or_else(|| common_failure(tried.values().copied(), 2 * self.of.settings.batch as usize))
     }
 
-    fn proposer(&self) -> Proposer<'_> {
-        let settings = self.of.settings;
-        let (candidates, encoding, first) = (self.candidates, self.encoding, &self.first[..]);
-        Proposer { candidates, encoding, first, strategy: settings.strategy, seed: settings.seed }
-    }
-
     fn propose(&mut self) -> Result<(), SearchError> {
         let trials: Vec<SearchTrial> = self.trials().into_iter().map(|(_, trial)| trial).collect();
         let settings = self.of.settings;
         let left = settings.budget.builds.map_or(usize::MAX, |builds| (builds as usize).saturating_sub(trials.len()));
-        let proposals = self.proposer().propose(&trials, (settings.batch as usize).min(left));
-        if proposals.is_empty() {
+        let SearchSettings { strategy, seed, .. } = *settings;
+        let proposer = Proposer { candidates: self.candidates, first: &self.first, strategy, seed };
+        let points = proposer.propose(&trials, (settings.batch as usize).min(left));
+        if points.is_empty() {
             return self.end("the whole space was tried".to_owned());
         }
-        let points = proposals.into_iter().map(|proposal| ProposedPoint {
-            variant: sweep_id(&self.space.params(&proposal.point)),
-            point: proposal.point.0,
-            expected_us: proposal.expected,
+        let points = points.into_iter().map(|point| ProposedPoint {
+            variant: sweep_id(&self.space.params(&point)),
+            point: point.0,
+            expected_us: None,
         });
         let points = points.collect();
         let batches = self.journal.records().iter().filter(|record| matches!(record, SearchRecord::Proposed { .. }));
@@ -433,8 +421,6 @@ impl ActiveSearch<'_> {
         self.of.progress.say(&format!("the search ends: {why}"));
         let trials = self.trials();
         let only: Vec<SearchTrial> = trials.iter().map(|(_, trial)| trial.clone()).collect();
-        let importance = self.proposer().importance(&only).unwrap_or_default();
-        let names = self.space.axes().iter().map(|(name, _)| name.clone());
         // Failed points are measured only if there are no others, so that the run reports why.
         let mut best = ranked(&only);
         best.extend(only.first().filter(|_| best.is_empty()));
@@ -443,7 +429,7 @@ impl ActiveSearch<'_> {
             why,
             finalists: best.iter().map(|trial| sweep_id(&self.space.params(&trial.point))).collect(),
             points: best.iter().map(|trial| trial.point.0.clone()).collect(),
-            importance: names.zip(importance).collect(),
+            importance: Vec::new(),
             seconds: self.seconds(),
         };
         Ok(self.journal.append(SearchRecord::Ended(ended))?)

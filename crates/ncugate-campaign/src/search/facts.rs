@@ -10,12 +10,6 @@ use ncugate_phase::config::Phase;
 use ncugate_phase::plan::Plan;
 use std::collections::BTreeMap;
 
-/// Names of the metrics that follow from build and launch.
-pub fn static_names() -> Vec<&'static str> {
-    let metrics = Catalogue::embedded().metrics().iter();
-    metrics.filter(|metric| metric.is_static()).map(|metric| metric.name.as_str()).collect()
-}
-
 /// Facts from the builds of a batch.
 #[derive(Debug, Clone, Default)]
 pub struct StaticFacts {
@@ -28,7 +22,9 @@ pub struct StaticFacts {
 impl StaticFacts {
     /// The facts of a batch.
     pub fn new(phase: &Phase, plan: &Plan, builds: &[BuildRecord], tools: &Tools) -> Self {
-        let names: Vec<String> = static_names().into_iter().map(str::to_owned).collect();
+        let metrics = Catalogue::embedded().metrics().iter();
+        let names: Vec<String> =
+            metrics.filter(|metric| metric.is_static()).map(|metric| metric.name.clone()).collect();
         let target = TargetGpu { capability: tools.device.compute_capability, sms: Some(tools.device.sms) };
         let table = static_facts(phase, plan, builds.to_vec(), target, &names);
         let of = |variant: &VariantId| {

@@ -1,15 +1,12 @@
 //! Search under a budget instead of a grid: strategies that propose variants, and their history.
 
-mod acquisition;
 mod answer;
 mod attempt;
 mod candidates;
 mod duplicates;
-mod encoding;
 mod explore;
 mod facts;
 mod finalist_phase;
-mod forest;
 mod history;
 mod next;
 mod proposer;
@@ -18,10 +15,9 @@ mod trial;
 pub use answer::{ANSWER_BYTES, AgentFinding, AgentTime, AttemptAnswer, line};
 pub use attempt::{AttemptError, AttemptPhase, AttemptSource, attempt_phase, usual_params};
 pub use candidates::{PointList, PointSource, candidates};
-pub use encoding::{AxisScale, Encoding};
 pub use explore::{Exploration, SearchError, SearchOutcome};
 pub use finalist_phase::{ChosenError, with_chosen};
 pub use history::{AttemptHistory, AttemptRecord, MAX_SOURCE};
 pub use next::{NextAnswer, NextPoint, next, untried};
-pub use proposer::{Proposal, Proposer};
+pub use proposer::Proposer;
 pub use trial::SearchTrial;

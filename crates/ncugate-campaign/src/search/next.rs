@@ -1,9 +1,8 @@
-//! Suggests the next step from a run: points that the model proposes, and findings from counters.
+//! Suggests the next step from a run: points to try, and findings from counters.
 
 use super::answer::{AgentDiagnosis, AgentFinding, AgentTime};
 use super::attempt::usual_params;
 use super::candidates::candidates;
-use super::encoding::{AxisScale, Encoding};
 use super::history::AttemptRecord;
 use super::proposer::Proposer;
 use super::trial::SearchTrial;
@@ -39,21 +38,17 @@ pub struct NextAnswer {
     pub findings: Vec<AgentFinding>,
     /// Whether the rules had their counters.
     pub diagnosis: Option<AgentDiagnosis>,
-    /// Untried points of the space: parameters, and the objective that the model expects. If all points are tried, points
-    /// beyond the edges that the best variant lies on.
+    /// Untried points of the space: parameters; if all points are tried, points beyond the edges
+    /// that the best variant lies on.
     pub proposals: Vec<NextPoint>,
     /// Parameters with their values, and the next values beyond such edges.
     pub space: MutationSpace,
-    /// Importance of each parameter, as a share of 1, if there are enough measurements.
-    pub importance: BTreeMap<String, f64>,
 }
 
 /// A point to try.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NextPoint {
     pub params: BTreeMap<String, Value>,
-    /// The objective that the model expects.
-    pub expected: Option<f64>,
     /// The parameter whose value is outside of the sweep.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extends: Option<String>,
@@ -69,7 +64,7 @@ fn extensions(session: &JudgedRun<'_>, space: &MutationSpace) -> Vec<NextPoint> 
         let mut params: BTreeMap<String, Value> = best.params.iter().cloned().collect();
         params.insert(name.clone(), range.extend_to.clone()?);
         let is_excluded = condition.is_some_and(|condition| condition.eval_bool(&params) != Ok(true));
-        (!is_excluded).then(|| NextPoint { params, expected: None, extends: Some(name.clone()) })
+        (!is_excluded).then(|| NextPoint { params, extends: Some(name.clone()) })
     });
     extended.take(PROPOSED).collect()
 }
@@ -86,11 +81,8 @@ pub fn untried(phase: &Phase, attempts: &[AttemptRecord]) -> Vec<NextPoint> {
     let usual = usual_params(phase);
     let Some(point) = space.point(best.map_or(&usual, |best| &best.params)) else { return Vec::new() };
     let untried = space.neighbours(&point).into_iter().filter(|neighbour| !tried.contains(neighbour));
-    let proposed = untried.map(|neighbour| NextPoint {
-        params: space.params(&neighbour).into_iter().collect(),
-        expected: None,
-        extends: None,
-    });
+    let proposed =
+        untried.map(|neighbour| NextPoint { params: space.params(&neighbour).into_iter().collect(), extends: None });
     proposed.take(PROPOSED).collect()
 }
 
@@ -99,34 +91,23 @@ pub fn next(run: &PhaseRun, session: &JudgedRun<'_>, report: &RunReport) -> Next
     let phase = &run.phase;
     let conditional = phase.search.as_ref().map_or(&[][..], |search| &search.conditional[..]);
     let space = Space::new(&phase.sweep, conditional);
-    let categorical = |name: &String| phase.search.as_ref().is_some_and(|search| search.categorical.contains(name));
-    let scales = space.axes().iter().map(|(name, values)| AxisScale::of_values(values, categorical(name)));
-    let encoding = Encoding::new(scales.collect());
     let trials = match phase.objective.better {
         Better::Lower => trials(run, session, &space),
         Better::Higher | Better::Context => Vec::new(),
     };
     let candidates = candidates(&space);
     let seed = phase.search.as_ref().map_or(0, |search| search.seed);
-    let proposer =
-        Proposer { candidates: &*candidates, encoding: &encoding, first: &[], strategy: SearchStrategy::Model, seed };
-    let proposals = match space.axes().is_empty() {
+    let proposer = Proposer { candidates: &*candidates, first: &[], strategy: SearchStrategy::Elites, seed };
+    let points = match space.axes().is_empty() {
         true => Vec::new(),
         false => proposer.propose(&trials, PROPOSED),
     };
-    let rounded = |share: f64| (share * 1000.0).round() / 1000.0;
     let mutable = mutation_space(session, &phase.objective.shape, &Resampler::default());
-    let points = proposals.into_iter().map(|proposal| NextPoint {
-        params: space.params(&proposal.point).into_iter().collect(),
-        expected: proposal.expected.map(rounded),
-        extends: None,
-    });
-    let mut proposals: Vec<NextPoint> = points.collect();
+    let point = |point: &Point| NextPoint { params: space.params(point).into_iter().collect(), extends: None };
+    let mut proposals: Vec<NextPoint> = points.iter().map(point).collect();
     if proposals.is_empty() {
         proposals = extensions(session, &mutable);
     }
-    let names = space.axes().iter().map(|(name, _)| name.clone());
-    let shares = proposer.importance(&trials).unwrap_or_default().into_iter().map(rounded);
     NextAnswer {
         verdict: report.headline.verdict,
         reason: text::clip(&report.headline.reason, 260),
@@ -142,7 +123,6 @@ pub fn next(run: &PhaseRun, session: &JudgedRun<'_>, report: &RunReport) -> Next
         diagnosis: AgentDiagnosis::of(report),
         proposals,
         space: mutable,
-        importance: names.zip(shares).collect(),
     }
 }
 
@@ -162,7 +142,7 @@ fn trials(run: &PhaseRun, session: &JudgedRun<'_>, space: &Space) -> Vec<SearchT
                     TriedOutcome::Failed { .. } => None,
                 };
                 let point = Point((*point).clone());
-                trials.push(SearchTrial { point, cost, facts: Vec::new(), code: tried.code.clone() });
+                trials.push(SearchTrial { point, cost, code: tried.code.clone() });
             }
             SearchRecord::Began(_) | SearchRecord::Ended(_) => {}
         }
@@ -174,7 +154,7 @@ fn trials(run: &PhaseRun, session: &JudgedRun<'_>, space: &Space) -> Vec<SearchT
     let candidates = run.plan.variants.iter().filter(|variant| variant.standing == VariantRole::Candidate);
     let trial = |variant: &ncugate_phase::plan::Variant| {
         let cost = table.read(&variant.id, &objective.shape, &objective.metric).value().filter(|value| *value > 0.0);
-        Some(SearchTrial { point: space.point(&variant.params)?, cost, facts: Vec::new(), code: None })
+        Some(SearchTrial { point: space.point(&variant.params)?, cost, code: None })
     };
     candidates.filter_map(trial).collect()
 }

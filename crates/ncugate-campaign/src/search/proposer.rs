@@ -1,50 +1,39 @@
 //! Proposes the next points from the trials so far: a function of the seed and of the trials, so that a killed search
 //! resumes with the same proposals.
 
-use super::acquisition::{CandidatePool, Expectation};
 use super::candidates::PointSource;
-use super::duplicates::{idle_axes, without_duplicates};
-use super::encoding::Encoding;
-use super::forest::{Forest, ForestSettings, Samples, unit};
-use super::trial::{SearchTrial, least_cost, ranked};
+use super::duplicates::idle_axes;
+use super::trial::{SearchTrial, ranked};
 use ncugate_phase::config::SearchStrategy;
 use ncugate_phase::plan::Point;
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
 use std::collections::HashSet;
 
-/// Trials before the first model, spread at random.
-const SPREAD: usize = 16;
+/// Batches before the first mutation, spread at random: a small budget has small batches.
+const SPREAD: usize = 3;
 
 /// Candidates drawn for each of the spread points; the one farthest from the earlier points is taken.
 const DRAWN: usize = 16;
 
-/// Trees of the model.
-const FOREST: ForestSettings = ForestSettings { trees: 48, leaf: 1, features: 0.5 };
+/// Number of best points that are mutated.
+const ELITES: usize = 8;
 
-/// Cost limit relative to the best: slower trials and failures count as this much. How bad a bad trial is tells
-/// nothing about the best ones.
-const WORST: f64 = 3.0;
+/// Chance that a mutation starts from the next elite instead, the best one first.
+const NEXT: f32 = 0.6;
 
-/// Number of best points whose neighbours are always candidates.
-const BEST: usize = 8;
+/// Chance that a mutation changes one more axis.
+const MORE: f32 = 0.3;
 
-/// Weight of other facts of a trial (registers, counters) relative to its cost when the model splits.
-const FACTS: f32 = 0.25;
+/// Share of the points that are drawn from the whole space, which leaves the surroundings of the elites.
+const FRESH: f32 = 0.05;
 
-/// A point to try, and the model's expectation for it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Proposal {
-    pub point: Point,
-    /// The cost that the model expects (a harmonic mean over trees); `None` without a model.
-    pub expected: Option<f64>,
-}
+/// Most mutations for each point of a batch: those that were tried or that the space excludes are drawn again.
+const PATIENCE: usize = 64;
 
 /// Proposes points of a space.
 pub struct Proposer<'a> {
     pub candidates: &'a dyn PointSource,
-    /// Encodes its points as features.
-    pub encoding: &'a Encoding,
     /// Points to try before all others.
     pub first: &'a [Point],
     pub strategy: SearchStrategy,
@@ -54,43 +43,24 @@ pub struct Proposer<'a> {
 
 impl Proposer<'_> {
     /// The next `batch` untried points; fewer if the space runs out.
-    pub fn propose(&self, trials: &[SearchTrial], batch: usize) -> Vec<Proposal> {
+    pub fn propose(&self, trials: &[SearchTrial], batch: usize) -> Vec<Point> {
         let mut tried: HashSet<&Point> = trials.iter().map(|trial| &trial.point).collect();
         let first: Vec<&Point> = self.first.iter().filter(|point| tried.insert(point)).take(batch).collect();
-        let unexpected = |point| Proposal { point, expected: None };
-        let mut proposals: Vec<Proposal> = first.iter().copied().cloned().map(unexpected).collect();
-        let batch = batch - proposals.len();
-        if batch == 0 {
-            return proposals;
-        }
+        let mut points: Vec<Point> = first.into_iter().cloned().collect();
+        let spread = SPREAD * batch;
+        let batch = batch - points.len();
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         rng.set_stream(trials.len() as u64 + 1);
-        match self.strategy {
-            SearchStrategy::Exhaustive => {
-                proposals.extend(self.candidates.in_order(&tried, batch).into_iter().map(unexpected));
+        points.extend(match self.strategy {
+            _ if batch == 0 => Vec::new(),
+            SearchStrategy::Exhaustive => self.candidates.in_order(&tried, batch),
+            SearchStrategy::Random => self.candidates.draw(&mut rng, batch, &tried),
+            SearchStrategy::Elites if trials.len() < spread => {
+                self.spread(&mut rng, &tried, batch.min(spread - trials.len()))
             }
-            SearchStrategy::Random => {
-                proposals.extend(self.candidates.draw(&mut rng, batch, &tried).into_iter().map(unexpected));
-            }
-            SearchStrategy::Model if trials.len() < SPREAD => {
-                let count = batch.min(SPREAD - trials.len());
-                proposals.extend(self.spread(&mut rng, &tried, count).into_iter().map(unexpected));
-            }
-            SearchStrategy::Model => proposals.extend(self.modelled(&mut rng, trials, &tried, batch)),
-        }
-        proposals
-    }
-
-    /// Importance of each axis in the model's splits; sums to 1. `None` if too little is known.
-    pub fn importance(&self, trials: &[SearchTrial]) -> Option<Vec<f64>> {
-        let samples = self.samples(trials)?;
-        let forest = Forest::fit(&samples, ForestSettings { trees: 200, features: 1.0, ..FOREST }, self.seed);
-        let mut shares = vec![0.0; self.encoding.scales().len()];
-        for (feature, share) in forest.importance().iter().enumerate() {
-            let axes = self.encoding.axes_of(feature);
-            axes.iter().for_each(|axis| shares[*axis] += f64::from(*share) / axes.len() as f64);
-        }
-        Some(shares)
+            SearchStrategy::Elites => self.mutants(&mut rng, trials, &tried, batch),
+        });
+        points
     }
 
     /// Points far from one another and from the tried ones.
@@ -108,96 +78,88 @@ impl Proposer<'_> {
         chosen
     }
 
-    /// The points with the best predictions; each slot has its own trust in the model and its own region of the
-    /// space.
-    fn modelled(
+    /// Mutations of the best points. What is missing, because nothing was timed or the surroundings of the elites are
+    /// tried, is drawn from the whole space.
+    fn mutants(
         &self,
         rng: &mut ChaCha8Rng,
         trials: &[SearchTrial],
         tried: &HashSet<&Point>,
         batch: usize,
-    ) -> Vec<Proposal> {
-        let Some(samples) = self.samples(trials) else {
-            let drawn = self.candidates.draw(rng, batch, tried);
-            return drawn.into_iter().map(|point| Proposal { point, expected: None }).collect();
-        };
-        let forest = Forest::fit(&samples, FOREST, u64::from(unit(rng).to_bits()));
-        let best: Vec<Point> = ranked(trials).into_iter().take(BEST).map(|trial| trial.point.clone()).collect();
-        let idle = idle_axes(trials);
-        let points = without_duplicates(self.candidates.pool(rng, &best, tried), trials, &idle);
-        let expected: Vec<Expectation> =
-            points.iter().map(|point| Expectation::of(&forest, &self.encoding.row(point))).collect();
-        let tried = trials.iter().map(|trial| &trial.point).collect();
-        let pool = CandidatePool {
-            points: &points,
-            expected: &expected,
-            encoding: self.encoding,
-            tried,
-            best: &best,
-            idle: &idle,
-        };
-        let least = least_cost(trials);
-        let proposal = |at: usize| {
-            let expected = least.map(|least| least / f64::from(-expected[at].mean));
-            Proposal { point: points[at].clone(), expected }
-        };
-        pool.choose(rng, batch).into_iter().map(proposal).collect()
-    }
-
-    /// The training samples: the performance of each trial relative to the best one, negated, so that less is better.
-    /// `None` if fewer than two trials have a cost.
-    fn samples(&self, trials: &[SearchTrial]) -> Option<Samples> {
-        let costs: Vec<f64> = trials.iter().filter_map(|trial| trial.cost).collect();
-        let best = least_cost(trials)?;
-        if costs.len() < 2 {
-            return None;
+    ) -> Vec<Point> {
+        let elites: Vec<&Point> = ranked(trials).into_iter().take(ELITES).map(|trial| &trial.point).collect();
+        let (extents, idle) = (self.candidates.extents(), idle_axes(trials));
+        let axes: Vec<usize> = (0..extents.len()).filter(|axis| extents[*axis] > 1 && !idle.contains(axis)).collect();
+        let mut counts: Vec<Vec<usize>> = extents.iter().map(|extent| vec![0; *extent as usize]).collect();
+        for point in tried {
+            let places = counts.iter_mut().zip(&point.0);
+            places.filter_map(|(counts, at)| counts.get_mut(*at as usize)).for_each(|count| *count += 1);
         }
-        let worst = costs.iter().copied().fold(0.0, f64::max).min(best * WORST);
-        let rows = trials.iter().map(|trial| self.encoding.row(&trial.point)).collect();
-        let target = |trial: &SearchTrial| (-best / trial.cost.unwrap_or(worst).min(worst)) as f32;
-        let mut targets: Vec<Vec<f32>> = trials.iter().map(|trial| vec![target(trial)]).collect();
-        facts(trials, &mut targets);
-        Some(Samples { rows, targets })
+        let fresh = (0..batch).filter(|_| unit(rng) < FRESH).count();
+        let mut chosen: Vec<Point> = Vec::new();
+        let tries = if elites.is_empty() || axes.is_empty() { 0 } else { batch * PATIENCE };
+        for _ in 0..tries {
+            if chosen.len() >= batch - fresh {
+                break;
+            }
+            let point = mutant(rng, &elites, &axes, &counts);
+            if !tried.contains(&point) && !chosen.contains(&point) && self.candidates.contains(&point) {
+                chosen.push(point);
+            }
+        }
+        if chosen.len() < batch {
+            let known = tried.iter().copied().chain(&chosen).collect();
+            let drawn = self.candidates.draw(rng, batch - chosen.len(), &known);
+            chosen.extend(drawn);
+        }
+        chosen
     }
 }
 
-/// Adds the other facts of the trials as further targets, scaled so that together they have the scale of the cost
-/// times [`FACTS`]. A missing fact takes its mean.
-fn facts(trials: &[SearchTrial], targets: &mut [Vec<f32>]) {
-    let spread = |values: &[f32]| {
-        let mean = values.iter().sum::<f32>() / values.len().max(1) as f32;
-        let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f32>() / values.len().max(1) as f32;
-        (mean, variance.sqrt())
-    };
-    let (_, cost) = spread(&targets.iter().map(|target| target[0]).collect::<Vec<_>>());
-    let count = trials.iter().map(|trial| trial.facts.len()).max().unwrap_or(0);
-    let known = |fact: usize| trials.iter().map(move |trial| trial.facts.get(fact).copied().flatten());
-    let varying: Vec<usize> = (0..count)
-        .filter(|fact| {
-            let values: Vec<f32> = known(*fact).flatten().map(|value| value as f32).collect();
-            spread(&values).1 > 0.0
-        })
-        .collect();
-    let weight = FACTS / (varying.len().max(1) as f32).sqrt();
-    for fact in varying {
-        let values: Vec<f32> = known(fact).flatten().map(|value| value as f32).collect();
-        let (mean, deviation) = spread(&values);
-        for (target, value) in targets.iter_mut().zip(known(fact)) {
-            target.push(value.map_or(0.0, |value| (value as f32 - mean) / deviation * cost * weight));
+/// One of the elites with other values on some of the axes: the one below, the one above, any, or the one that was tried
+/// least, which one bad trial may have hidden. `counts` are the trials of each value, by axis.
+fn mutant(rng: &mut ChaCha8Rng, elites: &[&Point], axes: &[usize], counts: &[Vec<usize>]) -> Point {
+    let mut elite = 0;
+    while elite + 1 < elites.len() && unit(rng) < NEXT {
+        elite += 1;
+    }
+    let mut point = elites[elite].clone();
+    loop {
+        let axis = axes[below(rng, axes.len())];
+        let (at, counts) = (point.0[axis] as usize, &counts[axis]);
+        let value = match below(rng, 4) {
+            0 => at.saturating_sub(1),
+            1 => (at + 1).min(counts.len() - 1),
+            2 => below(rng, counts.len()),
+            _ => (0..counts.len()).min_by_key(|value| counts[*value]).unwrap_or(at),
+        };
+        point.0[axis] = value as u32;
+        if unit(rng) >= MORE {
+            return point;
         }
     }
+}
+
+/// A number in `[0, 1)`.
+fn unit(rng: &mut ChaCha8Rng) -> f32 {
+    (rng.next_u32() >> 8) as f32 / (1_u32 << 24) as f32
+}
+
+/// A whole number below `limit`, which must be positive.
+pub fn below(rng: &mut ChaCha8Rng, limit: usize) -> usize {
+    ((u64::from(rng.next_u32()) * limit as u64) >> 32) as usize
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::candidates::PointList;
-    use super::super::encoding::AxisScale;
     use super::*;
 
-    fn space() -> (PointList, Encoding) {
-        let points = (0..16).flat_map(|a| (0..16).map(move |b| Point(vec![a, b]))).collect();
-        let sizes: Vec<f64> = (1..=16).map(f64::from).collect();
-        (PointList::new(points), Encoding::new(vec![AxisScale::of_numbers(&sizes), AxisScale::of_numbers(&sizes)]))
+    const STRATEGIES: [SearchStrategy; 3] =
+        [SearchStrategy::Elites, SearchStrategy::Random, SearchStrategy::Exhaustive];
+
+    fn space() -> PointList {
+        PointList::new((0..16).flat_map(|a| (0..16).map(move |b| Point(vec![a, b]))).collect())
     }
 
     fn cost(point: &Point) -> Option<f64> {
@@ -206,19 +168,18 @@ mod tests {
         (a + b < 28.0).then_some(1.0 + (a - 11.0).powi(2) + (b - 4.0).powi(2))
     }
 
+    fn trial(point: Point) -> SearchTrial {
+        SearchTrial { cost: cost(&point), point, code: None }
+    }
+
     fn run(strategy: SearchStrategy, seed: u64, budget: usize) -> Vec<SearchTrial> {
-        let (candidates, encoding) = space();
-        let proposer = Proposer { candidates: &candidates, encoding: &encoding, first: &[], strategy, seed };
+        let candidates = space();
+        let proposer = Proposer { candidates: &candidates, first: &[], strategy, seed };
         let mut trials = Vec::new();
         while trials.len() < budget {
             let batch = proposer.propose(&trials, 8);
             assert!(!batch.is_empty());
-            trials.extend(batch.into_iter().map(|p| SearchTrial {
-                cost: cost(&p.point),
-                point: p.point,
-                facts: Vec::new(),
-                code: None,
-            }));
+            trials.extend(batch.into_iter().map(trial));
         }
         trials
     }
@@ -229,7 +190,7 @@ mod tests {
 
     #[test]
     fn no_strategy_proposes_a_point_twice() {
-        for strategy in [SearchStrategy::Model, SearchStrategy::Random, SearchStrategy::Exhaustive] {
+        for strategy in STRATEGIES {
             let trials = run(strategy, 3, 256);
             let points: HashSet<&Point> = trials.iter().map(|trial| &trial.point).collect();
             assert_eq!((points.len(), trials.len()), (256, 256));
@@ -238,79 +199,55 @@ mod tests {
 
     #[test]
     fn what_is_known_is_tried_first_by_every_strategy_and_once() {
-        let (candidates, encoding) = space();
+        let candidates = space();
         let first = [Point(vec![9, 2]), Point(vec![3, 3]), Point(vec![9, 2])];
-        for strategy in [SearchStrategy::Model, SearchStrategy::Random, SearchStrategy::Exhaustive] {
-            let proposer = Proposer { candidates: &candidates, encoding: &encoding, first: &first, strategy, seed: 2 };
+        for strategy in STRATEGIES {
+            let proposer = Proposer { candidates: &candidates, first: &first, strategy, seed: 2 };
             let mut points: Vec<Point> = Vec::new();
             for batch in [1, 7] {
-                let trials: Vec<SearchTrial> = points.iter().map(|point| trial(point.clone(), None)).collect();
-                points.extend(proposer.propose(&trials, batch).into_iter().map(|proposal| proposal.point));
+                let trials: Vec<SearchTrial> = points.iter().cloned().map(trial).collect();
+                points.extend(proposer.propose(&trials, batch));
             }
             assert_eq!((&points[..2], points.len()), (&first[..2], 8), "{strategy:?}");
             assert_eq!(points.iter().collect::<HashSet<_>>().len(), 8, "{strategy:?}");
         }
     }
 
-    fn trial(point: Point, code: Option<&str>) -> SearchTrial {
-        SearchTrial { cost: cost(&point), point, facts: Vec::new(), code: code.map(str::to_owned) }
-    }
-
     #[test]
-    fn a_model_finds_the_best_of_a_bowl_in_a_quarter_of_it() {
-        let found = (0..8).filter(|seed| best(&run(SearchStrategy::Model, *seed, 64)) <= 1.0).count();
+    fn elites_find_the_best_of_a_bowl_in_a_third_of_it() {
+        let found = (0..8).filter(|seed| best(&run(SearchStrategy::Elites, *seed, 88)) <= 1.0).count();
         assert!(found >= 7, "found by {found} of 8 seeds");
     }
 
     #[test]
     fn equal_seeds_propose_alike_and_a_search_goes_on_where_it_stopped() {
-        let whole = run(SearchStrategy::Model, 5, 48);
-        assert_eq!(whole, run(SearchStrategy::Model, 5, 48));
-        let (candidates, encoding) = space();
-        let proposer = Proposer {
-            candidates: &candidates,
-            encoding: &encoding,
-            first: &[],
-            strategy: SearchStrategy::Model,
-            seed: 5,
-        };
-        let next: Vec<Point> = proposer.propose(&whole[..32], 8).into_iter().map(|p| p.point).collect();
+        let whole = run(SearchStrategy::Elites, 5, 48);
+        assert_eq!(whole, run(SearchStrategy::Elites, 5, 48));
+        let candidates = space();
+        let proposer = Proposer { candidates: &candidates, first: &[], strategy: SearchStrategy::Elites, seed: 5 };
         let then: Vec<Point> = whole[32..40].iter().map(|trial| trial.point.clone()).collect();
-        assert_eq!(next, then);
+        assert_eq!(proposer.propose(&whole[..32], 8), then);
     }
 
     #[test]
     fn trials_that_all_fail_leave_a_search_at_random() {
-        let (candidates, encoding) = space();
-        let proposer = Proposer {
-            candidates: &candidates,
-            encoding: &encoding,
-            first: &[],
-            strategy: SearchStrategy::Model,
-            seed: 1,
-        };
-        let failed = |p: Proposal| SearchTrial { point: p.point, cost: None, facts: Vec::new(), code: None };
-        let mut trials: Vec<SearchTrial> = proposer.propose(&[], 16).into_iter().map(failed).collect();
+        let candidates = space();
+        let proposer = Proposer { candidates: &candidates, first: &[], strategy: SearchStrategy::Elites, seed: 1 };
+        let failed = |point: Point| SearchTrial { point, cost: None, code: None };
+        let mut trials: Vec<SearchTrial> = proposer.propose(&[], 24).into_iter().map(failed).collect();
         trials.extend(proposer.propose(&trials, 8).into_iter().map(failed));
-        assert_eq!(trials.len(), 24);
-        assert_eq!(proposer.importance(&trials), None);
+        assert_eq!(trials.len(), 32);
     }
 
     #[test]
-    fn importance_is_of_the_axis_that_decides() {
-        let (candidates, encoding) = space();
-        let proposer = Proposer {
-            candidates: &candidates,
-            encoding: &encoding,
-            first: &[],
-            strategy: SearchStrategy::Model,
-            seed: 1,
-        };
-        let mut trials = run(SearchStrategy::Random, 1, 100);
-        for trial in &mut trials {
-            trial.cost = Some(1.0 + f64::from(trial.point.0[1]) / 8.0);
-        }
-        let shares = proposer.importance(&trials).unwrap_or_default();
-        assert!(shares[1] > 0.7 && shares[0] < 0.3, "{shares:?}");
+    fn an_axis_that_changes_no_machine_code_is_not_mutated() {
+        let of = |a: u32, b: u32| SearchTrial { code: Some(b.to_string()), ..trial(Point(vec![a, b])) };
+        let trials: Vec<SearchTrial> = (0..4).flat_map(|b| (0..6).map(move |a| of(a, b))).collect();
+        let elites: HashSet<u32> = ranked(&trials).iter().take(ELITES).map(|trial| trial.point.0[0]).collect();
+        let candidates = space();
+        let proposer = Proposer { candidates: &candidates, first: &[], strategy: SearchStrategy::Elites, seed: 1 };
+        let proposed = proposer.propose(&trials, 8);
+        let mutated = proposed.iter().filter(|point| elites.contains(&point.0[0])).count();
+        assert!(mutated >= 6, "{proposed:?}");
     }
 }

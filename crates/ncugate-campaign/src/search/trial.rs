@@ -9,15 +9,8 @@ pub struct SearchTrial {
     pub point: Point,
     /// The positive objective to minimise; `None` if the point did not build, was refused, was wrong, or crashed.
     pub cost: Option<f64>,
-    /// Other facts of the point, in the same order for all trials; empty if there are no facts.
-    pub facts: Vec<Option<f64>>,
     /// A hash of its machine code and launches; `None` if unknown. Trials with equal hashes are one measurement.
     pub code: Option<String>,
-}
-
-/// The lowest cost of all trials; `None` if all failed.
-pub fn least_cost(trials: &[SearchTrial]) -> Option<f64> {
-    trials.iter().filter_map(|trial| trial.cost).min_by(f64::total_cmp)
 }
 
 /// The trials with a cost, best first; of equal machine code only the first.
@@ -38,12 +31,8 @@ mod tests {
 
     #[test]
     fn of_equal_machine_code_the_first_alone_is_ranked() {
-        let trial = |at, cost, code: Option<&str>| SearchTrial {
-            point: Point(vec![at]),
-            cost,
-            facts: Vec::new(),
-            code: code.map(str::to_owned),
-        };
+        let trial =
+            |at, cost, code: Option<&str>| SearchTrial { point: Point(vec![at]), cost, code: code.map(str::to_owned) };
         let trials = [
             trial(0, Some(2.0), Some("x")),
             trial(1, Some(1.0), Some("y")),

@@ -8,8 +8,8 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SearchStrategy {
-    /// A random forest over parameters and build results, asked for the next batch.
-    Model,
+    /// Mutations of the best variants so far.
+    Elites,
     /// At random, without repetition.
     Random,
     /// All, in the order of the sweep, until the budget is spent.
@@ -19,7 +19,7 @@ pub enum SearchStrategy {
 impl SearchStrategy {
     /// All values by their keyword in a phase.
     pub const WORDS: [(&'static str, Self); 3] =
-        [("model", Self::Model), ("random", Self::Random), ("exhaustive", Self::Exhaustive)];
+        [("elites", Self::Elites), ("random", Self::Random), ("exhaustive", Self::Exhaustive)];
 }
 
 /// When a search stops; at least one of the three is given.
@@ -61,8 +61,6 @@ pub struct SearchSettings {
     pub finalists: u32,
     /// Conditions on the resources of a build; a variant that fails them is not launched.
     pub require: Vec<Expr>,
-    /// Numeric axes without a meaningful order.
-    pub categorical: Vec<String>,
     /// Axes that only count under a condition.
     pub conditional: Vec<ConditionalAxis>,
 }

@@ -1,223 +1,93 @@
-//! Grid and block of a kernel, guessed from its indices and constants.
+//! Grid and block of a kernel: from the source's launch, else from bounds checks and constants.
 
-use super::family::KernelFamily;
-use super::launch_expression::{DraftedExtents, LaunchExpression};
-use super::source::{KernelSource, SweptParameter};
-use super::token::{Tokens, integer};
-use super::usage::Division;
+use super::kernel::{KernelSource, SweptParameter, counts_threads};
+use super::launch::blocks;
+use super::workload::DraftWorkload;
 use crate::config::SMS;
 
-/// Grid and block, and parameters of the sweep for sizes that the source leaves free.
+/// Grid and block per axis, as expressions, each with a comment that begins with its mark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Geometry {
-    /// Grid size per axis, as expressions.
     pub grid: Vec<String>,
-    /// Axes of the grid without any information in the source.
-    pub guessed: Vec<usize>,
-    /// Block size per axis, as expressions.
+    pub grid_comment: &'static str,
     pub block: Vec<String>,
-    /// Parameters that set the block size or the number of blocks.
-    pub swept: Vec<SweptParameter>,
-    pub origin: GridOrigin,
+    pub block_comment: &'static str,
 }
 
-/// Where the grid is from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GridOrigin {
-    /// The source's launch.
-    Launch,
-    /// Indices and constants of the kernel.
-    Kernel,
-    /// Nowhere: the source's launch has an expression that a phase cannot have, and the kernel does not say it.
-    Nowhere,
-}
-
-/// In place of extents that only the user knows.
-const OPEN_GRID: &str = "FILL_grid";
-const OPEN_BLOCK: &str = "FILL_block";
-
-/// Grid and block; `rows` and `columns` are the extents for axes that no comparison bounds.
-pub fn geometry(kernel: &KernelSource<'_>, rows: &str, columns: &str) -> Geometry {
-    let is_number = |extents: &[String]| extents.iter().all(|extent| integer(extent).is_some());
-    let site = if kernel.is_cooperative() { LaunchExpression::default() } else { LaunchExpression::of(kernel) };
-    let is_of_one_size = match &site.grid {
-        DraftedExtents::Unknown => true,
-        DraftedExtents::Unsayable => false,
-        DraftedExtents::Said(extents) => is_number(extents),
+/// Grid and block; a size that the source leaves free becomes a parameter of the kernel's sweep.
+pub fn geometry(kernel: &mut KernelSource<'_>, work: &DraftWorkload) -> Geometry {
+    let launched = |place: usize| {
+        let site = kernel.launch.as_ref().filter(|_| !kernel.is_cooperative())?;
+        kernel.language(Vec::new()).extents(site.configuration.get(place)?)
     };
-    if let Some(tiled) = register_tiles(kernel, rows, columns).filter(|_| is_of_one_size) {
-        return tiled;
-    }
-    let (mut block, swept) = block(kernel);
-    let mut swept = Vec::from_iter(swept);
-    let is_open = site.block == DraftedExtents::Unsayable;
-    match site.block {
-        DraftedExtents::Said(own) if !is_swept(kernel, &block, &own) => {
-            block = own;
-            swept.clear();
+    let (block, block_comment) = match launched(1) {
+        Some(block) => {
+            // The launch's number may be that of a parameter.
+            let own =
+                kernel.swept.iter().find(|parameter| counts_threads(&parameter.name) && parameter.values == block);
+            let block = own.map_or(block, |parameter| vec![parameter.name.clone()]);
+            (block, "CHECK: threads of a block, as the source launches it")
         }
-        _ => {}
-    }
-    if kernel.is_cooperative() {
-        let name = "BLOCKS_PER_SM".to_owned();
-        let mut grid = vec!["1".to_owned(); kernel.usage.block_axes];
-        grid[0] = format!("{SMS} * {name}");
-        swept.push(SweptParameter { name, values: vec![1], is_define: false, is_guess: true });
-        return Geometry { grid, guessed: vec![0], block, swept, origin: GridOrigin::Kernel };
-    }
-    let (mut grid, mut guessed) = (Vec::new(), Vec::new());
-    for axis in 0..kernel.usage.block_axes {
-        let threads = block.get(axis).map_or("1", String::as_str);
-        grid.push(match kernel.usage.bound(axis) {
-            Some((extent, index)) => {
-                let stride = index.stride.as_deref().and_then(|stride| resolved(kernel, stride));
-                match (index.division, block.as_slice()) {
-                    (Division::Threads, _) => over(extent, stride.as_deref().unwrap_or(threads)),
-                    (Division::Warps, [one]) => format!("(32 * {extent} + {one} - 1) // {one}"),
-                    (Division::Blocks | Division::Warps, _) => extent.to_owned(),
-                }
-            }
-            None => {
-                guessed.push(axis);
-                unbounded(kernel, axis, rows, columns, threads)
-            }
-        });
-    }
-    // A grid by the bounds checks covers every shape and every block of the sweep, unlike one of the source's size.
-    let is_bounded = guessed.is_empty();
-    let sweeps = kernel.swept.iter().any(|parameter| block.contains(&parameter.name));
-    match site.grid {
-        DraftedExtents::Said(own) if !is_bounded || !is_number(&own) && !sweeps => {
-            return Geometry { grid: own, guessed: Vec::new(), block, swept, origin: GridOrigin::Launch };
-        }
-        DraftedExtents::Unsayable if !is_bounded => {
-            let block = if is_open { vec![OPEN_BLOCK.to_owned()] } else { block };
-            let grid = vec![OPEN_GRID.to_owned()];
-            return Geometry { grid, guessed, block, swept, origin: GridOrigin::Nowhere };
-        }
-        _ => {}
-    }
-    Geometry { grid, guessed, block, swept, origin: GridOrigin::Kernel }
-}
-
-/// Whether the launch's block is a value of the parameter that sets it.
-fn is_swept(kernel: &KernelSource<'_>, block: &[String], own: &[String]) -> bool {
-    let ([name], [value]) = (block, own) else { return false };
-    let known = kernel.swept.iter().find(|parameter| parameter.name == *name);
-    known
-        .is_some_and(|parameter| value == name || integer(value).is_some_and(|value| parameter.values.contains(&value)))
-}
-
-/// A product of compile-time numbers as an expression; none if it has any other factor, such as `blockDim`.
-fn resolved(kernel: &KernelSource<'_>, factor: &str) -> Option<String> {
-    let tokens = Tokens::of(factor);
-    let parts = tokens.list.iter().map(|token| match token.text {
-        "*" | "+" | "-" => Some(format!(" {} ", token.text)),
-        text => integer(text).map(|number| number.to_string()).or_else(|| kernel.number(text)),
+        None => (guessed_block(kernel), "CHECK: threads of a block, a guess: compare with the tile of a block"),
+    };
+    let language = kernel.language(block.clone());
+    let axis = |axis: usize| {
+        let (extent, index) = kernel.usage.bounds().find(|(_, index)| index.axis == axis)?;
+        let elements = if index.stride.is_empty() { "1".to_owned() } else { language.expression(&index.stride)? };
+        Some(match index.divisor {
+            Some(divisor) => blocks(&format!("{} * {extent}", language.expression(&[divisor])?), &elements),
+            None => blocks(extent, &elements),
+        })
+    };
+    let bounded = (0..kernel.usage.block_axes).map(axis).collect::<Option<Vec<String>>>();
+    // Numbers are those of one size; bounds checks cover every shape and every block of the sweep.
+    let is_number = |grid: &Vec<String>| grid.iter().all(|extent| extent.parse::<i64>().is_ok());
+    let takes_rows = kernel.usage.indices.first().is_some_and(|index| {
+        let speaks = index.name.to_lowercase().contains("row") || work.family.is_some();
+        kernel.usage.block_axes == 1 && index.stride.is_empty() && speaks
     });
-    let text = parts.collect::<Option<String>>()?;
-    Some(if text.contains(' ') { format!("({text})") } else { text })
-}
-
-/// `(N + 255) // 256`
-fn over(extent: &str, threads: &str) -> String {
-    let extent = if extent.contains(' ') && !extent.contains('*') { format!("({extent})") } else { extent.to_owned() };
-    match threads.parse::<i64>() {
-        Ok(1) => extent,
-        Ok(number) => format!("({extent} + {}) // {number}", number - 1),
-        Err(_) => format!("({extent} + {threads} - 1) // {threads}"),
-    }
-}
-
-/// An axis that no comparison bounds: by the name of its block index.
-fn unbounded(kernel: &KernelSource<'_>, axis: usize, rows: &str, columns: &str, threads: &str) -> String {
-    let index = kernel.usage.indices.iter().find(|index| index.axis == axis);
-    let division = index.map_or(Division::Threads, |index| index.division);
-    let speaks_of_rows = index.is_some_and(|index| index.name.to_lowercase().contains("row"));
-    let speaks_of_columns =
-        |axis| kernel.usage.indices.iter().any(|index| index.axis == axis && index.name.to_lowercase().contains("col"));
-    let two = kernel.usage.block_axes > 1;
-    if axis > 0 && rows == columns && !matches!(kernel.family, KernelFamily::Gemm | KernelFamily::Transpose) {
-        return "1".to_owned();
-    }
-    let extent = match (axis, two, division) {
-        (0, true, _) if !speaks_of_rows => columns.to_owned(),
-        (1, true, _) if speaks_of_columns(1) => columns.to_owned(),
-        (0 | 1, true, _) | (0, false, Division::Blocks | Division::Warps) => rows.to_owned(),
-        (0, false, Division::Threads) if columns == rows => rows.to_owned(),
-        (0, false, Division::Threads) => format!("{rows} * {columns}"),
-        _ => "1".to_owned(),
-    };
-    // A one-dimensional block that processes a square tile covers the tile's width on each axis.
-    let tile = tile(kernel).filter(|_| two && kernel.usage.thread_axes == 1);
-    let threads = tile.unwrap_or_else(|| threads.to_owned());
-    match division {
-        Division::Blocks if two && kernel.family == KernelFamily::Gemm => over(&extent, &threads),
-        Division::Blocks | Division::Warps => extent,
-        Division::Threads => over(&extent, &threads),
-    }
-}
-
-/// Grid and block for threads that each compute a part of a tile: `BM`, `BN`, `TM`, `TN`.
-fn register_tiles(kernel: &KernelSource<'_>, rows: &str, columns: &str) -> Option<Geometry> {
-    let number = |name| kernel.number(name);
-    let (bm, bn, tm) = (number("BM")?, number("BN")?, number("TM")?);
-    let per_thread = number("TN").map_or_else(|| tm.clone(), |tn| format!("({tm} * {tn})"));
-    let by_rows =
-        |axis| kernel.usage.indices.iter().any(|index| index.axis == axis && index.name.to_lowercase().contains("row"));
-    let (of_columns, of_rows) = (over(columns, &bn), over(rows, &bm));
-    let grid = if by_rows(0) { vec![of_rows, of_columns] } else { vec![of_columns, of_rows] };
-    let block = number("NUM_THREADS").unwrap_or_else(|| format!("{bm} * {bn} // {per_thread}"));
-    Some(Geometry { grid, guessed: Vec::new(), block: vec![block], swept: Vec::new(), origin: GridOrigin::Kernel })
-}
-
-/// The constant with the width of a square tile.
-fn tile(kernel: &KernelSource<'_>) -> Option<String> {
-    let names = kernel.numbers();
-    let speaks = |name: &&&str| {
-        let name = name.to_lowercase();
-        ["tile", "block", "bs"].iter().any(|part| name.contains(part)) && !name.contains("row")
-    };
-    names.iter().find(speaks).and_then(|name| kernel.number(name))
-}
-
-/// Block size: from host code, launch bounds, constants and shared arrays, else a usual one.
-fn block(kernel: &KernelSource<'_>) -> (Vec<String>, Option<SweptParameter>) {
-    let axes = kernel.usage.thread_axes;
-    let names = kernel.numbers();
-    if axes >= 2 {
-        if let Some(block) = kernel.site.block.as_ref().filter(|block| block.len() >= 2) {
-            return (block.iter().map(i64::to_string).collect(), None);
+    let (grid, grid_comment) = match (launched(0), bounded) {
+        _ if kernel.is_cooperative() => (
+            vec![SMS.to_owned()],
+            "CHECK: blocks of the grid, a guess: one on every SM. A cooperative grid has at most as many blocks as are resident at \
+             once, so the kernel must loop over its elements; ncugate refuses a larger grid",
+        ),
+        (Some(grid), bounded) if bounded.is_none() || !is_number(&grid) => {
+            (grid, "CHECK: blocks of the grid, as the source launches it")
         }
-        let width = tile(kernel).or_else(|| {
-            let extent = kernel.usage.shared_extents.iter().find(|extent| matches!(**extent, 8 | 16 | 32))?;
-            Some(extent.to_string())
-        });
-        let width = width.unwrap_or_else(|| "16".to_owned());
-        let height = names.iter().find(|name| name.to_lowercase().contains("rows"));
-        let height = height.and_then(|name| kernel.number(name)).unwrap_or_else(|| width.clone());
-        return (vec![width, height], None);
-    }
-    let of_threads = |name: &&&str| {
-        let name = name.to_lowercase();
-        ["thread", "block", "tpb", "bdim"].iter().any(|part| name.contains(part)) && !name.contains("warp")
+        (_, Some(grid)) => (grid, "CHECK: blocks of the grid, from the bounds checks"),
+        (_, None) if takes_rows => {
+            (vec![work.rows.clone()], "CHECK: blocks of the grid, a guess: a block for each row")
+        }
+        (_, None) => (
+            vec!["FILL_grid".to_owned()],
+            "FILL: blocks of the grid per axis, which neither a launch in the source nor bounds checks give, such as \
+             [\"(N + 255) // 256\"]",
+        ),
     };
-    let named = names.iter().find(of_threads);
-    if let Some(name) = named {
-        let square = kernel.usage.block_axes > 1 && kernel.family == KernelFamily::Gemm;
-        let number = kernel.number(name).unwrap_or_default();
-        return (vec![if square { format!("{number} * {number}") } else { number }], None);
+    if block == ["THREADS"] && !kernel.swept.iter().any(|parameter| parameter.name == "THREADS") {
+        let values = ["128", "256", "512"].map(str::to_owned).to_vec();
+        kernel.swept.push(SweptParameter { name: "THREADS".to_owned(), values });
     }
-    let bound = kernel.signature.launch_bound.as_ref().and_then(|text| kernel.tokens.number(text));
-    let of_site = kernel.site.block.as_ref().and_then(|block| match block.as_slice() {
-        [one] => Some(*one),
-        _ => None,
-    });
-    let of_shared = kernel.usage.shared_extents.iter().copied().find(|extent| (64..=1024).contains(extent));
-    if let Some(fixed) = bound.or(of_site).or(of_shared).filter(|threads| (1..=1024).contains(threads)) {
-        return (vec![fixed.to_string()], None);
+    Geometry { grid, grid_comment, block, block_comment }
+}
+
+/// A block that no launch gives: from constants, launch bounds and tiles; `THREADS` if nothing says it.
+fn guessed_block(kernel: &KernelSource<'_>) -> Vec<String> {
+    let language = kernel.language(Vec::new());
+    let strides =
+        |axis: usize| kernel.usage.indices.iter().filter(move |index| index.axis == axis).map(|index| &index.stride);
+    let tile = |axis: usize| {
+        strides(axis)
+            .filter(|stride| !stride.iter().any(|word| *word == "blockDim" || word.to_lowercase().contains("per")))
+            .find_map(|stride| language.expression(stride))
+    };
+    if kernel.usage.thread_axes >= 2 {
+        return (0..kernel.usage.thread_axes).map(|axis| tile(axis).unwrap_or_else(|| "16".to_owned())).collect();
     }
-    let swept =
-        SweptParameter { name: "THREADS".to_owned(), values: vec![128, 256, 512], is_define: false, is_guess: false };
-    (vec![swept.name.clone()], Some(swept))
+    let named = kernel.swept.iter().map(|parameter| parameter.name.clone()).find(|name| counts_threads(name));
+    let constant =
+        || kernel.usage.words.iter().filter(|word| counts_threads(word)).find_map(|word| language.expression(&[word]));
+    let bound = || language.expression(kernel.signature.launch_bound?);
+    vec![named.or_else(constant).or_else(bound).or_else(|| tile(0)).unwrap_or_else(|| "THREADS".to_owned())]
 }

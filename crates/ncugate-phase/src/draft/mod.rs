@@ -1,34 +1,30 @@
-//! A phase drafted from a kernel's source: from its signature, its body and its host code, with marked guesses for the rest.
+//! A phase drafted from a kernel's source: from its signature, its body and its launch, with marked guesses for the rest.
 //!
-//! The source is read as text, without a compiler; the caller can add the same text with expanded macros. No verdict depends
-//! on a guess: `check` builds the draft, and a run compares the kernel with the reference.
+//! The source is read as text, without a compiler. No verdict depends on a guess: `check` builds the draft, and a run
+//! compares the kernel with the reference.
 
+mod code;
 mod family;
 mod geometry;
-mod kernel_file;
-mod launch_expression;
-mod launch_site;
+mod kernel;
+mod launch;
 mod phase_text;
 mod signature;
-mod source;
-mod symbol;
-mod token;
 mod traffic;
 mod types;
 mod usage;
 mod workload;
 
-pub use kernel_file::KernelFile;
+pub use code::read_texts;
 pub use phase_text::DraftNames;
 pub use traffic::{MovedBuffer, moved_bytes};
 
+use code::CudaCode;
 use family::KernelFamily;
-use geometry::Geometry;
+use kernel::KernelSource;
 use ncugate_model::nearest;
 use signature::{KernelSignature, kernels};
-use source::{KernelOrigin, KernelSource, SweptParameter};
-use token::Tokens;
-use workload::DraftWorkload;
+use workload::DraftBuffer;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PhaseDraft {
@@ -41,16 +37,13 @@ pub struct PhaseDraft {
 /// Why no phase can be drafted.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum DraftError {
-    /// The source defines no kernel, also not by its macros.
+    /// Neither the source nor its quoted includes define a kernel.
     #[error(
-        "the source defines no `__global__` function, also not by macros; pass the file that defines the kernel, or write the phase by hand with the kernel's name in `entry`"
+        "no `__global__` function is written in this source or its quoted includes; pass the file that defines the kernel, or the \
+         output of `nvcc -E` if a macro defines it; or write the phase by hand with the kernel's name in `entry` (docs/python.md has \
+         phases of Triton, Numba and CuTe DSL kernels)"
     )]
     NoKernel,
-    /// The source as written defines no kernel, and its macros are not expanded.
-    #[error(
-        "the source defines no `__global__` function as written, and its macros could not be expanded by `cc -E`; install a C++ compiler, pass the file that defines the kernel, or write the phase by hand with the kernel's name in `entry`"
-    )]
-    Unexpanded,
     #[error("the source defines {}; name one with --entry", .0.join(", "))]
     Several(Vec<String>),
     /// The draft cannot be parsed, because of names or texts of the source.
@@ -70,93 +63,58 @@ pub enum DraftError {
 ///
 /// # Errors
 /// The source has no such kernel, or several and none was requested.
-pub fn kernel_name(file: &KernelFile, asked: Option<&str>) -> Result<String, DraftError> {
-    let (written, expanded) = (file.tokens(), file.expanded_tokens());
-    let all = found(&written, expanded.as_ref());
-    Ok(chosen(&all, &written, expanded.as_ref(), asked)?.signature.name.clone())
+pub fn kernel_name(texts: &[String], asked: Option<&str>) -> Result<String, DraftError> {
+    let code = CudaCode::of(texts);
+    Ok(chosen(&code, &kernels(&code), asked)?.name.to_owned())
 }
 
-/// Drafts a phase for a kernel of a source.
+/// Drafts a phase for a kernel of a source, which [`read_texts`] gives.
 ///
 /// # Errors
 /// See [`kernel_name`]; also, the draft is not valid TOML.
-pub fn draft(file: &KernelFile, asked: Option<&str>, names: DraftNames<'_>) -> Result<PhaseDraft, DraftError> {
-    let (written, expanded) = (file.tokens(), file.expanded_tokens());
-    let all = found(&written, expanded.as_ref());
-    let FoundKernel { signature, tokens, origin } = chosen(&all, &written, expanded.as_ref(), asked)?;
-    let kernel = KernelSource::of(tokens, signature, *origin, expanded.as_ref());
+pub fn draft(texts: &[String], asked: Option<&str>, names: DraftNames<'_>) -> Result<PhaseDraft, DraftError> {
+    let code = CudaCode::of(texts);
+    let all = kernels(&code);
+    let mut kernel = KernelSource::of(&code, chosen(&code, &all, asked)?);
     let mut work = workload::workload(&kernel);
-    let mut geometry = geometry::geometry(&kernel, &work.rows, &work.columns);
-    gather(&kernel, &mut work, &mut geometry);
+    let geometry = geometry::geometry(&mut kernel, &work);
+    // An output with one element per block has the extent of the grid.
+    let is_partial = |buffer: &&mut DraftBuffer| {
+        buffer.role == Some("output") && buffer.shape == ["1"] && kernel.usage.of_blocks.contains(buffer.name.as_str())
+    };
+    if let (Some(operation), Some(buffer)) =
+        (work.family.and_then(KernelFamily::reduction), work.buffers.iter_mut().find(is_partial))
+    {
+        buffer.shape = geometry.grid[..1].to_vec();
+        buffer.reduce = Some(operation);
+    }
     let text = phase_text::phase_text(&kernel, &work, &geometry, names);
     if let Err(error) = text.parse::<toml::Table>() {
-        return Err(DraftError::Unreadable {
-            entry: kernel.signature.name.clone(),
-            reason: error.message().to_owned(),
-        });
+        let entry = kernel.signature.name.to_owned();
+        return Err(DraftError::Unreadable { entry, reason: error.message().to_owned() });
     }
-    let reference = phase_text::reference_text(&kernel, &work);
-    Ok(PhaseDraft { text, reference })
+    Ok(PhaseDraft { text, reference: phase_text::reference_text(&kernel, &work) })
 }
 
-/// A kernel of a source, and the tokens that define it.
-struct FoundKernel<'t, 's> {
-    signature: KernelSignature,
-    tokens: &'t Tokens<'s>,
-    origin: KernelOrigin,
-}
-
-/// The kernels of a source: as written, then those that macros define.
-fn found<'t, 's>(written: &'t Tokens<'s>, expanded: Option<&'t Tokens<'s>>) -> Vec<FoundKernel<'t, 's>> {
-    let of = |tokens: &'t Tokens<'s>, origin| {
-        kernels(tokens).into_iter().map(move |signature| FoundKernel { signature, tokens, origin })
-    };
-    let mut all: Vec<FoundKernel<'t, 's>> = of(written, KernelOrigin::Written).collect();
-    for kernel in expanded.into_iter().flat_map(|expanded| of(expanded, KernelOrigin::Macro)) {
-        if all.iter().all(|known| known.signature.name != kernel.signature.name) {
-            all.push(kernel);
-        }
-    }
-    all
-}
-
-fn chosen<'k, 't, 's>(
-    all: &'k [FoundKernel<'t, 's>],
-    written: &Tokens<'_>,
-    expanded: Option<&Tokens<'_>>,
+fn chosen<'k, 's>(
+    code: &CudaCode<'_>,
+    all: &'k [KernelSignature<'s>],
     asked: Option<&str>,
-) -> Result<&'k FoundKernel<'t, 's>, DraftError> {
-    let names = || {
-        let mut names: Vec<String> = all.iter().map(|kernel| kernel.signature.name.clone()).collect();
-        names.dedup();
-        names
-    };
-    match (all, asked) {
-        ([], _) if expanded.is_none() && !written.function_macros.is_empty() => Err(DraftError::Unexpanded),
+) -> Result<&'k KernelSignature<'s>, DraftError> {
+    // Kernels of included files count if the file itself has none.
+    let own = all.iter().take_while(|kernel| kernel.body.end <= code.own).count();
+    let listed = if own == 0 { all } else { &all[..own] };
+    let mut there: Vec<String> = listed.iter().map(|kernel| kernel.name.to_owned()).collect();
+    there.dedup();
+    match (listed, asked) {
         ([], _) => Err(DraftError::NoKernel),
-        (_, Some(asked)) => {
-            all.iter().find(|kernel| kernel.signature.name == asked).ok_or_else(|| DraftError::Absent {
-                asked: asked.to_owned(),
-                hint: nearest(asked, all.iter().map(|kernel| kernel.signature.name.as_str()))
-                    .map_or_else(String::new, |near| format!("; did you mean `{near}`?")),
-                there: names(),
-            })
-        }
         ([one], None) => Ok(one),
-        (_, None) => Err(DraftError::Several(names())),
+        (_, None) => Err(DraftError::Several(there)),
+        (_, Some(asked)) => all.iter().find(|kernel| kernel.name == asked).ok_or_else(|| DraftError::Absent {
+            asked: asked.to_owned(),
+            hint: nearest(asked, there.iter().map(String::as_str))
+                .map_or_else(String::new, |near| format!("; did you mean `{near}`?")),
+            there: there.clone(),
+        }),
     }
-}
-
-/// Gives an output with one element per block the extent of the grid, which must depend on a parameter.
-fn gather(kernel: &KernelSource<'_>, work: &mut DraftWorkload, geometry: &mut Geometry) {
-    let Some(buffer) = work.buffers.iter_mut().find(|buffer| buffer.reduce.is_some()) else { return };
-    let swept = kernel.swept.iter().chain(&geometry.swept);
-    let follows = geometry.grid.iter().any(|grid| swept.clone().any(|parameter| grid.contains(&parameter.name)));
-    if let (false, KernelFamily::Reduce(_), [threads]) = (follows, kernel.family, geometry.block.as_slice()) {
-        let values = vec![threads.parse().unwrap_or(256)];
-        geometry.swept.push(SweptParameter { name: "THREADS".to_owned(), values, is_define: false, is_guess: false });
-        geometry.block = vec!["THREADS".to_owned()];
-        geometry.grid = vec![format!("({} + THREADS - 1) // THREADS", work.columns)];
-    }
-    buffer.shape = geometry.grid.first().cloned().into_iter().collect();
 }

@@ -1,7 +1,5 @@
 //! C types and their names in a phase.
 
-use super::token::Tokens;
-use crate::config::ScalarType;
 use ncugate_model::Dtype;
 
 /// The element type of a C type.
@@ -13,20 +11,15 @@ pub struct ElementType {
     pub lanes: u8,
 }
 
-/// The element type of a C type, through the aliases of the file; none if it is not a number or a vector of numbers.
-pub fn element(tokens: &Tokens<'_>, text: &str) -> Option<ElementType> {
-    let mut text = text.trim();
-    for _ in 0..8 {
-        let plain = text.trim_start_matches("std::").trim_start_matches("cuda::");
-        if let Some(found) = element_type(plain) {
-            return Some(found);
-        }
-        text = tokens.aliases.get(plain)?;
+impl ElementType {
+    pub fn bytes(self) -> usize {
+        self.dtype.size() * usize::from(self.lanes)
     }
-    None
 }
 
-fn element_type(text: &str) -> Option<ElementType> {
+/// The element type of a C type without aliases.
+pub fn element_type(text: &str) -> Option<ElementType> {
+    let text = text.trim_start_matches("std::").trim_start_matches("cuda::");
     if let Some(dtype) = dtype(text) {
         return Some(ElementType { dtype, lanes: 1 });
     }
@@ -63,9 +56,4 @@ fn dtype(text: &str) -> Option<Dtype> {
 /// Whether it is an integer type.
 pub const fn is_whole(dtype: Dtype) -> bool {
     matches!(dtype, Dtype::I64 | Dtype::U64 | Dtype::I32 | Dtype::U32 | Dtype::I16 | Dtype::U16 | Dtype::I8 | Dtype::U8)
-}
-
-/// The scalar of the same type; none for FP8, which is not passed by value.
-pub fn scalar(dtype: Dtype) -> Option<&'static str> {
-    ScalarType::WORDS.iter().map(|(name, _)| *name).find(|name| *name == dtype.name())
 }

@@ -1,9 +1,10 @@
-//! The use of parameters in a kernel's body, as far as its text shows: written pointers, and sizes that bound axes.
+//! The use of parameters in a kernel's body, as far as its text shows: written pointers, and extents that bound axes.
 
-use super::signature::{KernelSignature, joined, parts};
-use super::token::{CudaToken, Tokens, closing};
-use super::types::element;
+use super::code::{CudaCode, closing, is_word, joined};
+use super::kernel::plain;
+use super::signature::{KernelSignature, Parameter};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// The use of a pointer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,400 +19,235 @@ pub enum PointerUse {
     Added,
 }
 
-/// How blocks divide the extent that bounds an index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Division {
-    /// One thread per element: `blockIdx.x * blockDim.x + threadIdx.x`.
-    Threads,
-    /// One warp per element.
-    Warps,
-    /// One block per element: only `blockIdx.x`.
-    Blocks,
-}
-
 /// An index computed from the block index.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BlockIndex {
-    pub name: String,
+pub struct BlockIndex<'s> {
+    pub name: &'s str,
     /// Axis of the grid: 0 is `x`.
     pub axis: usize,
-    pub division: Division,
-    /// The factor of the block index, if there is one: `TILE` of `blockIdx.x * TILE + threadIdx.x`.
-    pub stride: Option<String>,
-    /// The first extent that it is compared with. At most one index of an axis has one.
+    /// The factor of the block index: `TILE` of `blockIdx.x * TILE + threadIdx.x`. Empty for one element a block.
+    pub stride: Vec<&'s str>,
+    /// `32` of `(blockIdx.x * blockDim.x + threadIdx.x) / 32`.
+    pub divisor: Option<&'s str>,
+    /// The first extent that it is compared with, also a product. At most one index of an axis has one.
     pub extent: Option<String>,
 }
 
 /// Facts from the body of a kernel.
 #[derive(Debug, Clone, Default)]
-pub struct Usage {
+pub struct Usage<'s> {
     pub pointers: BTreeMap<String, PointerUse>,
+    /// Pointers with one element per block: `sums[blockIdx.x]`.
+    pub of_blocks: BTreeSet<&'s str>,
     /// Indices computed from block indices, in the order of their declarations.
-    pub indices: Vec<BlockIndex>,
-    /// Whether an extent bounds an index of a thread within its block. That bounds no axis of the grid.
-    pub bounds_threads: bool,
+    pub indices: Vec<BlockIndex<'s>>,
     pub thread_axes: usize,
     pub block_axes: usize,
     /// Bytes of an element of its dynamic shared memory, 1 if unknown; none if it uses none.
     pub dynamic_shared: Option<usize>,
-    /// Literal extents of its static shared arrays.
-    pub shared_extents: Vec<i64>,
-    pub words: BTreeSet<String>,
+    pub words: BTreeSet<&'s str>,
 }
 
-impl Usage {
+impl<'s> Usage<'s> {
     /// Reads the body of a kernel.
-    pub fn of(tokens: &Tokens<'_>, kernel: &KernelSignature) -> Self {
-        let body = &tokens.list[kernel.body.clone()];
-        let statements = statements(body);
-        let extents: Vec<&str> =
-            kernel.parameters.iter().filter(|p| p.pointers == 0).map(|p| p.name.as_str()).collect();
+    pub fn of(code: &CudaCode<'s>, kernel: &KernelSignature<'s>) -> Self {
+        let body = &code.tokens[kernel.body.clone()];
         let axes = |of: &str| {
-            let named = |axis: &str| body.windows(3).any(|w| w[0].text == of && w[1].text == "." && w[2].text == axis);
+            let named = |axis: &str| body.windows(3).any(|window| window == [of, ".", axis]);
             1 + ["y", "z"].iter().rposition(|axis| named(axis)).map_or(0, |last| last + 1)
         };
+        let of_blocks = body.windows(6).filter(|window| window[1..] == ["[", "blockIdx", ".", "x", "]"]);
+        let mut indices = indices(code, body);
+        bound(&mut indices, body, |name| kernel.parameters.iter().any(|p| p.pointers == 0 && p.name == name));
         Self {
-            pointers: pointer_uses(&statements, kernel),
-            indices: indices(body, &extents),
-            bounds_threads: bounds_threads(body, &extents),
+            pointers: pointer_uses(body, kernel),
+            of_blocks: of_blocks.map(|window| window[0]).collect(),
+            indices,
             thread_axes: axes("threadIdx"),
             block_axes: axes("blockIdx"),
-            dynamic_shared: dynamic_shared(&statements, tokens),
-            shared_extents: shared_extents(&statements, tokens),
-            words: body.iter().filter(|token| token.is_word()).map(|token| token.text.to_owned()).collect(),
+            dynamic_shared: dynamic_shared(code, body),
+            words: body.iter().copied().filter(|token| is_word(token)).collect(),
         }
     }
 
-    /// The extent that bounds an axis of the grid, with the index.
-    pub fn bound(&self, axis: usize) -> Option<(&str, &BlockIndex)> {
-        self.bounds().find(|(_, index)| index.axis == axis)
-    }
-
     /// Extents with the indices that they bound.
-    pub fn bounds(&self) -> impl Iterator<Item = (&str, &BlockIndex)> {
+    pub fn bounds(&self) -> impl Iterator<Item = (&str, &BlockIndex<'s>)> {
         self.indices.iter().filter_map(|index| Some((index.extent.as_deref()?, index)))
     }
 }
 
-pub const ASSIGNING: [&str; 9] = ["=", "+=", "-=", "*=", "/=", "|=", "&=", "^=", "%="];
-
-/// Statements: the text between semicolons and braces, without the heads of control statements.
-fn statements<'t, 's>(body: &'t [CudaToken<'s>]) -> Vec<&'t [CudaToken<'s>]> {
-    let (mut found, mut start, mut depth) = (Vec::new(), 0, 0_i32);
+/// The use of each pointer, in the order of the text; a store reads its right side first.
+fn pointer_uses(body: &[&str], kernel: &KernelSignature<'_>) -> BTreeMap<String, PointerUse> {
+    let (names, declarations) = aliases(body, kernel);
+    let (mut reads, mut writes, mut adds) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     for (at, token) in body.iter().enumerate() {
-        match token.text {
-            "(" => depth += 1,
-            ")" => depth -= 1,
-            "{" | "}" => depth = 0,
-            _ => {}
-        }
-        if depth <= 0 && matches!(token.text, ";" | "{" | "}") {
-            found.push(without_heads(&body[start..at]));
-            start = at + 1;
-        }
-    }
-    found
-}
-
-fn without_heads<'t, 's>(mut statement: &'t [CudaToken<'s>]) -> &'t [CudaToken<'s>] {
-    loop {
-        let after = match statement.first().map(|token| token.text) {
-            Some("else" | "do") => Some(1),
-            Some("if" | "for" | "while" | "switch") => {
-                let open = statement.iter().position(|token| token.text == "(");
-                open.and_then(|open| closing(statement, open, "(", ")")).map(|end| end + 1)
-            }
-            _ => None,
+        let Some(name) = names.get(token).filter(|_| !declarations.iter().any(|known| known.contains(&at))) else {
+            continue;
         };
-        match after {
-            Some(after) => statement = &statement[after..],
-            None => return statement,
-        }
-    }
-}
-
-/// Aliases of pointer parameters: `float4* x4 = reinterpret_cast<float4*>(x);`
-fn aliases<'s>(statements: &[&[CudaToken<'s>]], pointers: &[&str]) -> BTreeMap<&'s str, String> {
-    let mut found: BTreeMap<&str, String> = BTreeMap::new();
-    for statement in statements {
-        let Some(at) = statement.iter().position(|token| token.text == "=").filter(|at| *at > 1) else { continue };
-        if !makes_alias(statement, at) {
-            continue;
-        }
-        let right = &statement[at + 1..];
-        let source = right.iter().enumerate().find_map(|(place, token)| {
-            let of = pointers.iter().find(|name| **name == token.text).map(|name| (*name).to_owned());
-            let of = of.or_else(|| found.get(token.text).cloned())?;
-            let is_element = right.get(place + 1).is_some_and(|next| next.text == "[");
-            let is_address = right[..place].iter().any(|before| before.text == "&");
-            (!is_element || is_address).then_some(of)
-        });
-        if let Some(source) = source {
-            found.insert(statement[at - 1].text, source);
-        }
-    }
-    found
-}
-
-/// Whether a statement declares a pointer, with its `=` at `equals`.
-fn makes_alias(statement: &[CudaToken<'_>], equals: usize) -> bool {
-    let declares = |before: &[CudaToken<'_>]| before.iter().any(|token| matches!(token.text, "*" | "auto"));
-    equals > 1 && statement[equals - 1].is_word() && statement[0].text != "*" && declares(&statement[..equals - 1])
-}
-
-/// The effect of one occurrence of a pointer.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Access {
-    Read,
-    Write,
-    Add,
-}
-
-fn pointer_uses(statements: &[&[CudaToken<'_>]], kernel: &KernelSignature) -> BTreeMap<String, PointerUse> {
-    let pointers: Vec<&str> = kernel.parameters.iter().filter(|p| p.pointers > 0).map(|p| p.name.as_str()).collect();
-    let aliases = aliases(statements, &pointers);
-    let mut met: BTreeMap<&str, Vec<Access>> = BTreeMap::new();
-    for statement in statements {
-        let mut accesses = accesses(statement, |name| {
-            let own = pointers.iter().find(|pointer| **pointer == name).copied();
-            own.or_else(|| aliases.get(name).and_then(|of| pointers.iter().find(|pointer| *pointer == of).copied()))
-        });
-        // The right side is read before the left side is written.
-        accesses.sort_by_key(|(_, access)| *access == Access::Write);
-        accesses.into_iter().for_each(|(name, access)| met.entry(name).or_default().push(access));
-    }
-    let is_const = |name: &str| kernel.parameters.iter().any(|p| p.name == name && p.is_const);
-    pointers
-        .iter()
-        .map(|name| {
-            let accesses = met.get(name).map_or(&[][..], Vec::as_slice);
-            let written = accesses.iter().any(|access| *access != Access::Read) && !is_const(name);
-            let of = match accesses.first() {
-                _ if !written => PointerUse::Read,
-                Some(Access::Write) => PointerUse::Written,
-                _ if accesses.iter().all(|access| *access == Access::Add) => PointerUse::Added,
-                Some(Access::Read | Access::Add) | None => PointerUse::Changed,
+        let mut end = at + 1;
+        while let Some(after) = body.get(end) {
+            end = match (closing(body, end).filter(|_| *after == "["), body.get(end + 1)) {
+                (Some(close), _) => close + 1,
+                (None, Some(&"[")) if *after == ")" => end + 1,
+                _ => break,
             };
-            ((*name).to_owned(), of)
-        })
-        .collect()
-}
-
-/// The effects of a statement on pointers, in the order of its text.
-fn accesses<'p>(statement: &[CudaToken<'_>], pointer: impl Fn(&str) -> Option<&'p str>) -> Vec<(&'p str, Access)> {
-    let depths = statement.iter().scan(0_i32, |depth, token| {
-        *depth += i32::from(token.text == "[") - i32::from(token.text == "]");
-        Some(*depth == 0)
-    });
-    let is_outer: Vec<bool> = depths.collect();
-    let assignment = (0..statement.len()).find(|at| is_outer[*at] && ASSIGNING.contains(&statement[*at].text));
-    let makes_alias = assignment.is_some_and(|equals| makes_alias(statement, equals));
-    let steps = statement.iter().any(|token| matches!(token.text, "++" | "--"));
-    let mut found = Vec::new();
-    for (at, token) in statement.iter().enumerate() {
-        let Some(name) = pointer(token.text) else { continue };
-        let next = statement.get(at + 1).map(|token| token.text);
-        let is_target = is_outer[at] && assignment.is_some_and(|equals| at < equals);
-        // `float *x = y;` declares the pointer, and `x += offset;` moves it.
-        let moves = is_target && assignment == Some(at + 1) && statement[0].text != "*";
-        // `float *row = x + r * C;` gives it another name.
-        let is_address =
-            || assignment.is_some_and(|equals| statement[equals..at].iter().any(|before| before.text == "&"));
-        let is_named_anew = makes_alias && !is_target && (next != Some("[") || is_address());
-        if moves || is_named_anew {
-            continue;
         }
-        let adds = assignment.is_some_and(|equals| statement[equals].text != "=");
-        let is_step = steps && next == Some("[") && assignment.is_none();
-        if is_outer[at] && is_first_of(statement, at, is_atomic) {
-            found.push((name, Access::Add));
-        } else if is_target || is_outer[at] && is_first_of(statement, at, is_store) {
-            found.push((name, if adds { Access::Add } else { Access::Write }));
-        } else if is_outer[at] && is_step {
-            found.push((name, Access::Add));
-        } else if next == Some("[") || at > 0 {
-            found.push((name, Access::Read));
+        let is_element = end > at + 1 || at > 0 && body[at - 1] == "*";
+        let call = body[..at].iter().rfind(|token| !matches!(**token, "&" | "(" | "*")).copied().unwrap_or("");
+        let stores = call.starts_with("__st") || call.starts_with("st_") || call.to_lowercase().starts_with("store");
+        match body.get(end).copied().unwrap_or("") {
+            // `x += offset;` moves the pointer.
+            _ if !is_element && !stores && !call.starts_with("atomic") => {}
+            "+=" | "-=" | "|=" | "&=" | "^=" | "++" | "--" => _ = adds.entry(*name).or_insert(at),
+            _ if call.starts_with("atomic") => _ = adds.entry(*name).or_insert(at),
+            mark if matches!(mark, "=" | "*=" | "/=") || stores => {
+                let statement = body[end..].split(|token| *token == ";").next().unwrap_or_default();
+                let reads_itself = mark.len() > 1 || statement.iter().any(|token| names.get(token) == Some(name));
+                if reads_itself {
+                    reads.entry(*name).or_insert(at);
+                }
+                writes.entry(*name).or_insert(at + usize::from(reads_itself));
+            }
+            _ => _ = reads.entry(*name).or_insert(at),
         }
     }
-    found
+    let of = |parameter: &Parameter| {
+        let name = parameter.name.as_str();
+        let (read, write, add) = (reads.get(name), writes.get(name), adds.get(name));
+        match (read, write, add) {
+            _ if parameter.is_const => PointerUse::Read,
+            (_, None, None) => PointerUse::Read,
+            (None, None, Some(_)) => PointerUse::Added,
+            (_, Some(write), _) if read.into_iter().chain(add).all(|at| at > write) => PointerUse::Written,
+            _ => PointerUse::Changed,
+        }
+    };
+    kernel.parameters.iter().filter(|p| p.pointers > 0).map(|p| (p.name.clone(), of(p))).collect()
 }
 
-/// Whether a pointer is in the first argument of the enclosing call of a function selected by `is`.
-fn is_first_of(statement: &[CudaToken<'_>], at: usize, is: impl Fn(&str) -> bool) -> bool {
-    (1..at).rev().any(|open| {
-        statement[open].text == "("
-            && statement[open - 1].is_word()
-            && is(statement[open - 1].text)
-            && closing(statement, open, "(", ")").is_some_and(|end| {
-                end > at && parts(&statement[open + 1..end]).first().is_some_and(|first| first.len() + open >= at)
-            })
-    })
-}
-
-fn is_atomic(word: &str) -> bool {
-    word.starts_with("atomic")
-}
-
-fn is_store(word: &str) -> bool {
-    word.starts_with("__st") || word.to_lowercase().starts_with("store") || word.starts_with("st_")
+/// Names that point into buffers, and the statements that declare them: `float4 *v = reinterpret_cast<float4 *>(&x[i]);`.
+fn aliases<'b>(body: &[&'b str], kernel: &'b KernelSignature<'_>) -> (BTreeMap<&'b str, &'b str>, Vec<Range<usize>>) {
+    let pointers = kernel.parameters.iter().filter(|parameter| parameter.pointers > 0);
+    let mut names: BTreeMap<&str, &str> = pointers.map(|p| (p.name.as_str(), p.name.as_str())).collect();
+    let mut declarations = Vec::new();
+    for equals in (2..body.len()).filter(|at| body[*at] == "=" && is_word(body[at - 1])) {
+        let before = &body[equals - 2..equals - 1];
+        let end = body[equals..].iter().position(|token| *token == ";").map_or(body.len(), |length| equals + length);
+        let right = &body[equals + 1..end.max(equals + 1)];
+        let of = right.iter().enumerate().find_map(|(at, token)| {
+            let is_address = right.get(at + 1) != Some(&"[") || right[..at].contains(&"&");
+            names.get(token).filter(|_| is_address).copied()
+        });
+        let is_pointer = matches!(before, ["*"]) && equals > 2 && !matches!(body[equals - 3], ";" | "{" | "}" | ")");
+        if let (true, Some(of)) = (is_pointer || before == ["auto"], of) {
+            names.insert(body[equals - 1], of);
+            declarations.push(equals - 1..end);
+        }
+    }
+    (names, declarations)
 }
 
 /// Bytes of an element of `extern __shared__ double tiles[]`, whose words can have another order.
-fn dynamic_shared(statements: &[&[CudaToken<'_>]], tokens: &Tokens<'_>) -> Option<usize> {
-    let has = |statement: &[CudaToken<'_>], word: &str| statement.iter().any(|token| token.text == word);
-    let declaration = statements.iter().find(|one| has(one, "extern") && has(one, "__shared__"))?;
-    let before_extent = declaration.split(|token| token.text == "[").next()?;
-    let words = before_extent.iter().filter(|token| token.is_word() && !matches!(token.text, "extern" | "__shared__"));
+fn dynamic_shared(code: &CudaCode<'_>, body: &[&str]) -> Option<usize> {
+    let mut statements = body.split(|token| matches!(*token, ";" | "{" | "}"));
+    let declaration = statements.find(|one| one.contains(&"extern") && one.contains(&"__shared__"))?;
+    let before_extent = declaration.split(|token| *token == "[").next()?;
+    let words: Vec<&str> = before_extent
+        .iter()
+        .copied()
+        .filter(|token| is_word(token) && !matches!(*token, "extern" | "__shared__"))
+        .collect();
     // The last word is the name.
-    let words: Vec<&str> = words.map(|token| token.text).collect();
-    let found = (0..words.len()).find_map(|first| element(tokens, &words[first..words.len() - 1].join(" ")));
-    Some(found.map_or(1, |of| of.dtype.size() * usize::from(of.lanes)))
+    let found = (0..words.len()).find_map(|first| code.element(&words[first..words.len() - 1].join(" ")));
+    Some(found.map_or(1, super::types::ElementType::bytes))
 }
 
-fn shared_extents(statements: &[&[CudaToken<'_>]], tokens: &Tokens<'_>) -> Vec<i64> {
-    let declarations = statements.iter().filter(|statement| {
-        statement.iter().any(|token| token.text == "__shared__") && statement.iter().all(|token| token.text != "extern")
-    });
-    let extent = |window: &[CudaToken<'_>]| match (window[0].text, window[2].text) {
-        ("[", "]") => tokens.number(window[1].text),
-        _ => None,
-    };
-    declarations.flat_map(|statement| statement.windows(3).filter_map(extent).collect::<Vec<_>>()).collect()
-}
-
-/// Indices computed from block indices, with their bounds.
-fn indices(body: &[CudaToken<'_>], extents: &[&str]) -> Vec<BlockIndex> {
-    let mut found: Vec<BlockIndex> = Vec::new();
-    let mut grids = vec!["this_grid"];
-    for at in 1..body.len() {
-        let is_pointer = at > 1 && matches!(body[at - 2].text, "*" | "&");
-        if body[at].text != "=" || !body[at - 1].is_word() || is_pointer {
-            continue;
-        }
-        let right = &body[at + 1..right_end(body, at)];
-        let is_grid = right.iter().any(|token| token.text == "this_grid");
-        match index(body[at - 1].text, right, &found, &grids) {
-            None if is_grid => grids.push(body[at - 1].text),
-            index => found.extend(index),
+/// Indices computed from block indices.
+fn indices<'s>(code: &CudaCode<'_>, body: &[&'s str]) -> Vec<BlockIndex<'s>> {
+    let mut found: Vec<BlockIndex<'s>> = Vec::new();
+    for at in (1..body.len()).filter(|at| body[*at] == "=" && is_word(body[at - 1])) {
+        let mut depth = 0_i32;
+        let end = body[at + 1..].iter().position(|token| {
+            depth += i32::from(matches!(*token, "(" | "{")) - i32::from(matches!(*token, ")" | "}"));
+            depth < 0 || depth == 0 && matches!(*token, ";" | ",")
+        });
+        let right = &body[at + 1..end.map_or(body.len(), |end| at + 1 + end)];
+        let is_pointer = at > 1 && matches!(body[at - 2], "*" | "&");
+        if !is_pointer && !right.contains(&"[") {
+            found.extend(index(code, body[at - 1], right, &found));
         }
     }
-    bound(&mut found, body, extents);
     found
 }
 
-/// The index that `name = right` makes; `grids` are names of the group of all threads.
-fn index(name: &str, right: &[CudaToken<'_>], known: &[BlockIndex], grids: &[&str]) -> Option<BlockIndex> {
-    let made =
-        |axis, division, stride| Some(BlockIndex { name: name.to_owned(), axis, division, stride, extent: None });
-    let has = |word: &str| right.iter().any(|token| token.text == word);
-    let threads = ["threadIdx", "thread_rank", "tid", "tidx", "tx", "ty", "t"].into_iter().any(has);
-    let warps = right.iter().any(|token| token.text.to_lowercase().contains("warp"))
-        || right.windows(2).any(|w| w[0].text == "/" && w[1].text == "32" || w[0].text == ">" && w[1].text == "5");
-    let division = match (warps, threads) {
-        (true, _) => Division::Warps,
-        (false, true) => Division::Threads,
-        (false, false) => Division::Blocks,
+/// The index that `name = right` makes.
+fn index<'s>(
+    code: &CudaCode<'_>,
+    name: &'s str,
+    right: &[&'s str],
+    known: &[BlockIndex<'s>],
+) -> Option<BlockIndex<'s>> {
+    let own = right.windows(3).position(|window| window[..2] == ["blockIdx", "."]);
+    let (from, to, mut index) = match own {
+        Some(from) => {
+            let axis = ["x", "y", "z"].iter().position(|axis| *axis == right[from + 2])?;
+            (from, from + 3, BlockIndex { name, axis, stride: Vec::new(), divisor: None, extent: None })
+        }
+        None => right.iter().enumerate().find_map(|(at, token)| {
+            // The `x` of `threadIdx.x` is not the index `x`.
+            let of = known.iter().find(|index| index.name == *token && (at == 0 || right[at - 1] != "."))?;
+            Some((at, at + 1, BlockIndex { name, extent: None, ..of.clone() }))
+        })?,
     };
-    let block = right.windows(3).position(|w| w[0].text == "blockIdx" && w[1].text == ".");
-    let axis = block.and_then(|at| ["x", "y", "z"].iter().position(|axis| *axis == right[at + 2].text));
-    if let (Some(axis), Some(at)) = (axis, block) {
-        return made(axis, division, factor(right, at, at + 3));
+    if let (true, Some(factor)) = (index.stride.is_empty(), factor(code, right, from, to)) {
+        index.stride = factor.to_vec();
     }
-    if has("thread_rank") && grids.iter().any(|grid| has(grid)) {
-        return made(0, Division::Threads, None);
+    let whole = if right[0] == "(" { closing(right, 0)? + 1 } else { 1 };
+    if let (true, Some(["/", divisor])) = (whole >= to, right.get(whole..whole + 2)) {
+        index.divisor = Some(divisor);
     }
-    // The `x` of `threadIdx.x` is not the index `x`.
-    let is_member = |at: usize| at > 0 && right[at - 1].text == ".";
-    let of = |at: usize| known.iter().find(|index| !is_member(at) && index.name == right[at].text);
-    let (at, of) = (0..right.len()).find_map(|at| Some((at, of(at)?)))?;
-    if has("[") {
-        return None;
-    }
-    let stride = factor(right, at, at + 1).or_else(|| of.stride.clone());
-    made(of.axis, if threads { Division::Threads } else { of.division }, stride)
+    Some(index)
 }
 
-/// The factor next to `right[from..to]`: `TILE`, or the inside of a parenthesis.
-fn factor(right: &[CudaToken<'_>], from: usize, to: usize) -> Option<String> {
-    let is_times = |at: usize| right.get(at).is_some_and(|token| token.text == "*");
-    if is_times(to) {
-        return Some(match right.get(to + 1)?.text {
-            "(" => joined(&right[to + 2..closing(right, to + 1, "(", ")")?]),
-            word => word.to_owned(),
-        });
-    }
-    let before = from.checked_sub(2)?;
-    let is_member = before > 0 && right[before - 1].text == ".";
-    (is_times(from - 1) && !is_member).then(|| right[before].text.to_owned())
-}
-
-/// Records the extents that indices are compared with: `row < M`, `n > i`, `i + 3 < n`.
-fn bound(indices: &mut [BlockIndex], body: &[CudaToken<'_>], extents: &[&str]) {
-    for (extent, compared) in comparisons(body, extents) {
-        let of = |token: &CudaToken<'_>| indices.iter().position(|index| index.name == token.text);
-        let Some(place) = compared.iter().find_map(of) else { continue };
-        let axis = indices[place].axis;
-        if indices.iter().all(|index| index.axis != axis || index.extent.is_none()) {
-            indices[place].extent = Some(extent.to_owned());
-        }
-    }
-}
-
-/// Extents with the text that is compared with each.
-fn comparisons<'t, 's>(
-    body: &'t [CudaToken<'s>],
-    extents: &'t [&str],
-) -> impl Iterator<Item = (&'s str, &'t [CudaToken<'s>])> {
-    body.iter().enumerate().filter(|(_, token)| extents.contains(&token.text)).filter_map(|(at, token)| {
-        let before = at > 0 && matches!(body[at - 1].text, "<" | ">=" | "<=");
-        let after = body.get(at + 1).is_some_and(|next| matches!(next.text, ">" | "<="));
-        let window = if before {
-            &body[at.saturating_sub(5)..at - 1]
-        } else if after {
-            &body[(at + 2).min(body.len())..(at + 4).min(body.len())]
-        } else {
-            return None;
+/// The factor next to `right[from..to]`: `TILE`, `blockDim.x`, or the inside of a parenthesis; casts are skipped.
+fn factor<'t, 's>(code: &CudaCode<'_>, right: &'t [&'s str], from: usize, to: usize) -> Option<&'t [&'s str]> {
+    let operand = |at: usize| match right.get(at..) {
+        Some(["(", ..]) => right.get(at + 1..closing(right, at)?),
+        Some([_, ".", ..]) => right.get(at..at + 3),
+        _ => right.get(at..=at),
+    };
+    if right.get(to) == Some(&"*") {
+        let first = operand(to + 1)?;
+        return match code.element(&joined(first)) {
+            Some(_) => operand(to + 1 + first.len() + 2),
+            None => Some(first),
         };
-        let cut = window.iter().rposition(|token| matches!(token.text, "(" | "&&" | "||" | ";")).filter(|_| before);
-        Some((token.text, &window[cut.map_or(0, |cut| cut + 1)..]))
-    })
+    }
+    let before = from.checked_sub(2).filter(|_| right[from - 1] == "*")?;
+    operand(if before > 1 && right[before - 1] == "." { before - 2 } else { before })
 }
 
-/// Whether an extent bounds an index made of `threadIdx` without `blockIdx`: `for (int i = threadIdx.x; i < C; ...)`.
-fn bounds_threads(body: &[CudaToken<'_>], extents: &[&str]) -> bool {
-    let mut names = vec!["threadIdx"];
-    // the rank in a group of all threads is an index of the grid
-    if body.iter().all(|token| token.text != "this_grid") {
-        names.push("thread_rank");
-    }
+/// Records the extents that indices are compared with: `row < M`, `n > i`, `i < B * T`.
+fn bound(indices: &mut [BlockIndex<'_>], body: &[&str], is_extent: impl Fn(&str) -> bool) {
     for at in 1..body.len() {
-        if body[at].text != "=" || !body[at - 1].is_word() || at > 1 && matches!(body[at - 2].text, "*" | "&") {
-            continue;
-        }
-        let right = &body[at + 1..right_end(body, at)];
-        let has = |names: &[&str]| right.iter().any(|token| names.contains(&token.text));
-        if has(&names) && !has(&["blockIdx", "["]) {
-            names.push(body[at - 1].text);
+        let (extent, compared) = match body[at] {
+            "<" | ">=" => {
+                let before = &body[at.saturating_sub(5)..at];
+                let start = before.iter().rposition(|token| matches!(*token, "(" | "&&" | "||" | ";" | ","));
+                let length = body[at + 1..].iter().position(|token| *token != "*" && !is_extent(token));
+                let end = length.map_or(body.len(), |length| at + 1 + length);
+                let is_whole = matches!(body.get(end), Some(&(")" | ";" | "&&" | "||" | "?" | ",")));
+                (if is_whole { &body[at + 1..end] } else { &[] }, &before[start.map_or(0, |start| start + 1)..])
+            }
+            ">" | "<=" if is_extent(body[at - 1]) => (&body[at - 1..at], &body[at + 1..body.len().min(at + 3)]),
+            _ => continue,
+        };
+        let Some(place) = indices.iter().position(|index| compared.contains(&index.name)) else { continue };
+        let axis = indices[place].axis;
+        if !extent.is_empty() && indices.iter().all(|index| index.axis != axis || index.extent.is_none()) {
+            indices[place].extent = Some(extent.iter().map(|word| plain(word)).collect::<Vec<_>>().join(" "));
         }
     }
-    comparisons(body, extents).any(|(_, compared)| compared.iter().any(|token| names.contains(&token.text)))
-}
-
-/// The end of the right side of the assignment at `equals`.
-fn right_end(body: &[CudaToken<'_>], equals: usize) -> usize {
-    let (mut depth, mut end) = (0_i32, equals + 1);
-    while let Some(token) = body.get(end) {
-        match token.text {
-            "(" | "[" | "{" => depth += 1,
-            ")" | "]" | "}" => depth -= 1,
-            _ => {}
-        }
-        if depth < 0 || depth == 0 && matches!(token.text, ";" | ",") {
-            break;
-        }
-        end += 1;
-    }
-    end
 }
 
 #[cfg(test)]
@@ -419,14 +255,11 @@ mod tests {
     use super::super::signature::kernels;
     use super::*;
 
-    fn of(source: &str) -> Usage {
-        let tokens = Tokens::of(source);
-        let kernel = kernels(&tokens).remove(0);
-        Usage::of(&tokens, &kernel)
-    }
-
-    fn uses(source: &str) -> Vec<PointerUse> {
-        of(source).pointers.into_values().collect()
+    /// Calls `read` with the usage of the first kernel.
+    fn of<T>(source: &str, read: impl Fn(&Usage<'_>) -> T) -> T {
+        let texts = [source.to_owned()];
+        let code = CudaCode::of(&texts);
+        read(&Usage::of(&code, &kernels(&code).remove(0)))
     }
 
     #[test]
@@ -440,89 +273,92 @@ mod tests {
             ("__shared__ double s[8];", None),
         ] {
             let kernel = format!("__global__ void g(float *a) {{ {declaration} a[0] = s[0]; }}");
-            assert_eq!(of(&kernel).dynamic_shared, bytes, "{declaration}");
+            assert_eq!(of(&kernel, |usage| usage.dynamic_shared), bytes, "{declaration}");
         }
     }
 
     #[test]
     fn what_is_written_through_a_pointer_is_seen() {
         use PointerUse::{Added, Changed, Read, Written};
-        let sgemm = "__global__ void g(int M, float *A, float *B, float *C) { A += 3; float acc = 0;
-            for (int k = 0; k < M; k++) acc += A[k] * B[k]; if (A[0] > 0) C[blockIdx.x] = acc + 2 * C[blockIdx.x]; }";
-        assert_eq!(uses(sgemm), [Read, Read, Changed]);
-        let plain = "__global__ void g(float *a, float *b) { int i = threadIdx.x; b[i] = a[i]; b[i] = b[i] / 2; }";
-        assert_eq!(uses(plain), [Read, Written]);
-        let cast =
-            "__global__ void g(float *a, float *b) { float4 *v = reinterpret_cast<float4 *>(&b[threadIdx.x * 4]);
-            v[0] = reinterpret_cast<const float4 *>(a)[0]; }";
-        assert_eq!(uses(cast), [Read, Written]);
-        let vectors = "__global__ void g(float *a, float *b) { __shared__ float s[8];
-            reinterpret_cast<float4 *>(&s[0])[0] = reinterpret_cast<float4 *>(&a[threadIdx.x])[0];
-            reinterpret_cast<float4 *>(&b[threadIdx.x])[0] = reinterpret_cast<float4 *>(&s[0])[0]; }";
-        assert_eq!(uses(vectors), [Read, Written]);
-        let atomics = "__global__ void g(const int *a, int *h) { atomicAdd(&h[a[threadIdx.x]], 1); }";
-        assert_eq!(uses(atomics), [Read, Added]);
-        let star = "__global__ void g(float *a, float *b) { *b = *a; }";
-        assert_eq!(uses(star), [Read, Written]);
-        let stored = "__global__ void g(float *a, float *b) { __stcs(b + threadIdx.x, a[threadIdx.x]); }";
-        assert_eq!(uses(stored), [Read, Written]);
-    }
-
-    fn bounds(usage: &Usage) -> Vec<(&str, usize, Division, Option<&str>)> {
-        usage.bounds().map(|(extent, index)| (extent, index.axis, index.division, index.stride.as_deref())).collect()
+        for (source, expected) in [
+            (
+                "int M, float *A, float *B, float *C) { A += 3; float acc = 0;
+                for (int k = 0; k < M; k++) acc += A[k] * B[k]; if (A[0] > 0) C[blockIdx.x] = acc + 2 * C[blockIdx.x]; }",
+                vec![Read, Read, Changed],
+            ),
+            (
+                "float *a, float *b) { int i = threadIdx.x; b[i] = a[i]; b[i] = b[i] / 2; }",
+                vec![Read, Written],
+            ),
+            (
+                "float *a, float *b) { float4 *v = reinterpret_cast<float4 *>(&b[threadIdx.x * 4]);
+                v[0] = reinterpret_cast<const float4 *>(a)[0]; }",
+                vec![Read, Written],
+            ),
+            (
+                "float *a, float *b) { __shared__ float s[8];
+                reinterpret_cast<float4 *>(&s[0])[0] = reinterpret_cast<float4 *>(&a[threadIdx.x])[0];
+                reinterpret_cast<float4 *>(&b[threadIdx.x])[0] = reinterpret_cast<float4 *>(&s[0])[0]; }",
+                vec![Read, Written],
+            ),
+            ("const int *a, int *h) { atomicAdd(&h[a[threadIdx.x]], 1); }", vec![Read, Added]),
+            ("float *a, float *b) { *b = *a; }", vec![Read, Written]),
+            ("float *a, float *b) { a[0] *= 2; b[0] += a[0]; }", vec![Changed, Added]),
+            ("float *a, float *b) { __stcs(b + threadIdx.x, a[threadIdx.x]); }", vec![Read, Written]),
+            ("float *a, float *b) { for (int i = 0; i < 9; i++) if (b != nullptr) b[i] = a[i]; }", vec![Read, Written]),
+        ] {
+            let found = of(&format!("__global__ void g({source}"), |usage| usage.pointers.clone());
+            assert_eq!(found.into_values().collect::<Vec<_>>(), expected, "{source}");
+        }
     }
 
     #[test]
     fn extents_are_tied_to_axes_of_the_grid() {
-        use Division::{Blocks, Threads};
-        let plain = of(
-            "__global__ void g(int n, float *x) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] = 0; }",
-        );
-        assert_eq!(bounds(&plain), [("n", 0, Threads, Some("blockDim"))]);
-        let grid = of("__global__ void g(int M, int N, float *x) { const int row = blockIdx.y * 16 + threadIdx.y;
-            const int col = blockIdx.x * (2 * T) + threadIdx.x; if (row >= M || col >= N) return; x[0] = 1; }");
-        assert_eq!(bounds(&grid), [("M", 1, Threads, Some("16")), ("N", 0, Threads, Some("2*T"))]);
-        assert_eq!((grid.thread_axes, grid.block_axes), (2, 2));
-        let square = of(
-            "__global__ void g(int n, float *x) { int bx = blockIdx.x, by = blockIdx.y; int r = by * T + threadIdx.y;
-            int c = bx * T + threadIdx.x; if (r < n && c < n) x[r * n + c] = 0; }",
-        );
-        assert_eq!(bounds(&square), [("n", 1, Threads, Some("T")), ("n", 0, Threads, Some("T"))]);
-        let rows = of("__global__ void g(int R, int C, float *x) { int r = blockIdx.x; if (r >= R) return;
-            for (int c = threadIdx.x; c < C; c += blockDim.x) x[r * C + c] = 0; }");
-        assert_eq!(bounds(&rows), [("R", 0, Blocks, None)]);
-        let of_pointer =
-            of("__global__ void g(int C, float *in, float *out) { int row = blockIdx.x; float *x = in + row * C;
-            for (int i = threadIdx.x; i < C; i += blockDim.x) out[row * C + i] = x[i]; }");
-        assert!(bounds(&of_pointer).is_empty() && of_pointer.bounds_threads);
-        let looped = of(
-            "__global__ void g(int n, float *x) { for (int i = blockDim.x * blockIdx.x + threadIdx.x; i < n; i += 8) x[i] = 0; }",
-        );
-        assert_eq!(bounds(&looped), [("n", 0, Threads, None)]);
-        let group = of("__global__ void g(int n, float *x) { cg::grid_group all = cg::this_grid();
-            for (int i = all.thread_rank(); i < n; i += all.size()) x[i] = 0; all.sync(); }");
-        assert_eq!(bounds(&group), [("n", 0, Threads, None)]);
-        let block = of("__global__ void g(int n, float *x) { auto all = cg::this_thread_block();
-            for (int i = all.thread_rank(); i < n; i += all.size()) x[i] = 0; }");
-        assert!(bounds(&block).is_empty() && block.bounds_threads && !group.bounds_threads);
-    }
-
-    #[test]
-    fn loops_over_a_block_bound_indices_of_threads() {
-        let bounds = |body: &str| of(&format!("__global__ void g(int R, int C, float *x) {{ {body} }}")).bounds_threads;
-        for body in [
-            "for (int i = threadIdx.x; i < C; i += blockDim.x) x[blockIdx.x * C + i] = 0;",
-            "int t = threadIdx.x, lane = t & 31; for (int i = lane * 4; i + 3 < C; i += 128) x[i] = 0;",
-            "if (threadIdx.x >= C) return; x[threadIdx.x] = 0;",
+        for (source, expected) in [
+            (
+                "int n, float *x) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] = 0; }",
+                "n 0 blockDim.x",
+            ),
+            ("int n, float *x) { size_t i = blockIdx.x * (size_t)T + threadIdx.x; if (n > i) x[i] = 0; }", "n 0 T"),
+            (
+                "int M, int N, float *x) { const int row = blockIdx.y * 16 + threadIdx.y;
+                const int col = blockIdx.x * (2 * T) + threadIdx.x; if (row >= M || col >= N) return; x[0] = 1; }",
+                "M 1 16, N 0 2*T",
+            ),
+            (
+                "int n, float *x) { int bx = blockIdx.x, by = blockIdx.y; int r = by * T + threadIdx.y;
+                int c = bx * T + threadIdx.x; if (r < n && c < n) x[r * n + c] = 0; }",
+                "n 1 T, n 0 T",
+            ),
+            ("int R, int C, float *x) { int r = blockIdx.x; if (r >= R) return; x[r * C] = 0; }", "R 0 "),
+            (
+                "int C, float *in, float *out) { int row = blockIdx.x; float *x = in + row * C;
+                for (int i = threadIdx.x; i < C; i += blockDim.x) out[row * C + i] = x[i]; }",
+                "",
+            ),
+            (
+                "int n, float *x) { for (int i = blockDim.x * blockIdx.x + threadIdx.x; i < n; i += 8) x[i] = 0; }",
+                "n 0 blockDim.x",
+            ),
+            (
+                "int B, int T, float *x) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < B * T) x[i] = 0; }",
+                "B * T 0 blockDim.x",
+            ),
+            (
+                "int R, float *x) { int r = (blockIdx.x * blockDim.x + threadIdx.x) / 32; if (r < R) x[r] = 0; }",
+                "R 0 blockDim.x/32",
+            ),
+            // neither a half nor what follows it is an extent
+            ("int n, float *x) { int i = blockIdx.x * 64 + threadIdx.x; if (i < n / 2) x[i] = 0; }", ""),
         ] {
-            assert!(bounds(body), "{body}");
-        }
-        for body in [
-            "for (int k = 0; k < C; k++) x[threadIdx.x] += k;",
-            "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < C) x[i] = 0;",
-            "float v = x[threadIdx.x]; if (v < C) x[0] = 0;",
-        ] {
-            assert!(!bounds(body), "{body}");
+            let found = of(&format!("__global__ void g({source}"), |usage| {
+                let shown = usage.bounds().map(|(extent, index)| {
+                    let divisor = index.divisor.map_or_else(String::new, |divisor| format!("/{divisor}"));
+                    format!("{extent} {} {}{divisor}", index.axis, joined(&index.stride))
+                });
+                shown.collect::<Vec<_>>().join(", ")
+            });
+            assert_eq!(found, expected, "{source}");
         }
     }
 }

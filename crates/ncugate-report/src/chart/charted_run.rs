@@ -2,17 +2,16 @@
 //!
 //! The report builds it. Charts know nothing else about a run, and their types from other modules are imported here.
 
-pub use crate::deep_profile::{DeepMetric, DeepProfileRow};
-pub use crate::explain::{Effect, Interaction, Roofline, Separation, SweepAnalysis, Timeline, TimelineSeries};
+pub use crate::deep_profile::DeepProfileRow;
+pub use crate::explain::{Effect, Roofline, Timeline, TimelineSeries};
 pub use crate::model::MetricColumn;
-pub use crate::search::SearchRow;
 pub use crate::variant_row::VariantRow;
-pub use ncugate_judge::{GateResult, StageResult};
-pub use ncugate_model::{Better, Verdict};
+pub use ncugate_judge::GateResult;
+pub use ncugate_model::Verdict;
 pub use ncugate_phase::plan::VariantRole;
 
-use super::spec::{Glyph, Tone};
-use ncugate_model::CleanText;
+use super::spec::{ChartPoint, Glyph, Marks, Series, Tone};
+use ncugate_model::{CleanText, number};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChartedRun<'a> {
@@ -26,8 +25,6 @@ pub struct ChartedRun<'a> {
     pub metrics: &'a [MetricColumn],
     /// Gates, in the order of the file.
     pub gates: &'a [GateResult],
-    /// Stages, in order.
-    pub stages: &'a [StageResult],
     /// Candidates by rank, then candidates without a rank, then baselines.
     pub variants: &'a [VariantRow],
     pub deep_profile: Option<&'a DeepProfileRow>,
@@ -35,12 +32,8 @@ pub struct ChartedRun<'a> {
     pub timeline: Option<ChartedTimeline<'a>>,
     /// The roofline at the objective's shape, with its variants.
     pub roofline: Option<Roofline>,
-    /// The search that chose the candidates, if any.
-    pub search: Option<&'a SearchRow>,
     /// The effect of each parameter on the objective, strongest first.
     pub effects: Vec<Effect>,
-    /// Interactions of the parameters, with their uncertainty.
-    pub sweep: Option<&'a SweepAnalysis>,
     /// The measured metric of occupancy.
     pub occupancy: Option<&'a str>,
     /// Occupancy and objective of the correct variants on the Pareto front of both, by occupancy.
@@ -61,41 +54,43 @@ pub struct ChartedShape<'a> {
     pub dims: &'a [(String, i64)],
 }
 
-/// The meaning of a variant's mark.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum VariantMark {
-    /// A candidate that fails a gate.
-    Fails,
-    /// A candidate with an inconclusive gate and no failed one.
-    Open,
-    /// A candidate that was not compared, and that fails no gate.
-    Uncompared,
-    /// A candidate that passes every gate.
-    Passes,
-    Baseline,
+/// Baselines slower than the slowest shown candidate by this factor are named next to a chart, not drawn in it.
+const FAR: f64 = 1.5;
+
+/// Splits off baselines so far above every candidate that they would flatten the picture, and names them:
+/// ` Off the scale: sdpa_math (58.18).`
+pub fn within<T>(all: Vec<(&VariantRow, T)>, value: impl Fn(&T) -> f64) -> (Vec<(&VariantRow, T)>, String) {
+    let of = |(variant, shown): &(&VariantRow, T)| (variant.standing == VariantRole::Candidate).then(|| value(shown));
+    let slowest = all.iter().filter_map(of).fold(f64::NEG_INFINITY, f64::max);
+    let is_far = |(variant, shown): &(&VariantRow, T)| {
+        variant.standing == VariantRole::Baseline && slowest > 0.0 && value(shown) > slowest * FAR
+    };
+    let (far, shown): (Vec<_>, Vec<_>) = all.into_iter().partition(is_far);
+    let names = far.iter().map(|(variant, far)| format!("{} ({})", variant.short, number::plain(value(far))));
+    let names: Vec<String> = names.collect();
+    (shown, if names.is_empty() { String::new() } else { format!(" Off the scale: {}.", names.join(", ")) })
 }
 
-impl VariantMark {
-    /// Marks in drawing order, with their text in a legend.
-    pub const ALL: [(Self, &'static str, Tone, Glyph); 5] = [
-        (Self::Uncompared, "not compared", Tone::Muted, Glyph::Dot),
-        (Self::Fails, "fails a gate", Tone::Bad, Glyph::Cross),
-        (Self::Open, "inconclusive", Tone::Open, Glyph::Triangle),
-        (Self::Passes, "passes every gate", Tone::Good, Glyph::Disc),
-        (Self::Baseline, "baseline", Tone::Baseline, Glyph::Diamond),
-    ];
-}
-
-impl VariantRow {
-    pub fn mark(&self) -> VariantMark {
-        match (self.standing, self.verdict) {
-            (VariantRole::Baseline, _) => VariantMark::Baseline,
-            (VariantRole::Candidate, Verdict::Fail) => VariantMark::Fails,
-            (VariantRole::Candidate, Verdict::Inconclusive) if self.uncompared => VariantMark::Uncompared,
-            (VariantRole::Candidate, Verdict::Inconclusive) => VariantMark::Open,
-            (VariantRole::Candidate, Verdict::Pass) => VariantMark::Passes,
-        }
-    }
+/// Points of variants by verdict, with a ring around the selected one. From `many` points on, those of candidates are
+/// dots.
+pub fn marked(points: &[(&VariantRow, ChartPoint)], many: usize) -> Vec<Series> {
+    use VariantRole::{Baseline, Candidate};
+    let dot = |glyph| if points.len() > many { Glyph::Dot } else { glyph };
+    let series = |name: &str, tone, glyph, keep: &dyn Fn(&VariantRow) -> bool| {
+        let kept = points.iter().filter(|(variant, _)| keep(variant)).map(|(_, point)| point.clone());
+        Series::new(name, tone, Marks::Points(glyph, kept.collect()))
+    };
+    let is = |variant: &VariantRow, verdict| variant.standing == Candidate && variant.verdict == verdict;
+    let open =
+        |variant: &VariantRow, is_compared| is(variant, Verdict::Inconclusive) && variant.uncompared != is_compared;
+    vec![
+        series("not compared", Tone::Muted, Glyph::Dot, &|v| open(v, false)),
+        series("fails a gate", Tone::Bad, dot(Glyph::Cross), &|v| is(v, Verdict::Fail)),
+        series("inconclusive", Tone::Open, dot(Glyph::Triangle), &|v| open(v, true)),
+        series("passes every gate", Tone::Good, dot(Glyph::Disc), &|v| is(v, Verdict::Pass)),
+        series("baseline", Tone::Baseline, Glyph::Diamond, &|v| v.standing == Baseline),
+        series("selected", Tone::Chosen, Glyph::Ring, &|v| v.selected),
+    ]
 }
 
 /// Baselines shown in addition to the leading variants.

@@ -2,8 +2,8 @@
 
 use super::charted_run::{ChartedRun, GateResult, VariantRow};
 use super::spec::{
-    Chart, ChartAxis, ChartGrid, ChartPoint, ChartTable, Glyph, LimitLine, LineAxis, Marks, Scale, Series, Stroke,
-    Tone, five_numbers, mark_label,
+    Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, LineAxis, Marks, Panel, Scale, Series, Stroke, Tone,
+    five_numbers, mark_label,
 };
 use ncugate_model::number::text::inside;
 use ncugate_model::number::{self, Number};
@@ -25,7 +25,7 @@ struct GatePanel<'r> {
     gate: usize,
     /// The ranked variants that have a value.
     points: Vec<RankedValue<'r>>,
-    chart: Chart,
+    panel: Panel,
 }
 
 /// A variant, its rank and its value.
@@ -33,7 +33,7 @@ type RankedValue<'r> = (&'r VariantRow, usize, f64);
 
 /// The panels, if a gate reads a metric and at least one variant is ranked; the first gate of a metric decides the
 /// marks, the others add limits.
-pub fn grid(run: &ChartedRun<'_>) -> Option<ChartGrid> {
+pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     if run.variants.iter().all(|variant| variant.rank.is_none()) {
         return None;
     }
@@ -42,14 +42,14 @@ pub fn grid(run: &ChartedRun<'_>) -> Option<ChartGrid> {
         let Some(metric) = &gate.metric else { continue };
         for place in places(run, gate) {
             match panels.iter_mut().find(|known| known.metric == metric.as_str() && known.shape == place.shape) {
-                Some(known) => known.chart.limits.extend(limit(gate, place)),
+                Some(known) => known.panel.limits.extend(limit(gate, place)),
                 None => panels.push(panel(run, at, place, metric)),
             }
         }
     }
     let first = panels.first()?;
     let said: Vec<String> = panels.iter().map(|panel| panel.said(run)).collect();
-    Some(ChartGrid {
+    Some(Chart {
         id: "gate-metrics".to_owned(),
         title: "How far is each variant from the limits?".to_owned(),
         note: match first.points.len() > SEPARATE {
@@ -58,7 +58,7 @@ pub fn grid(run: &ChartedRun<'_>) -> Option<ChartGrid> {
         },
         alt: format!("{}.", said.join("; ")),
         table: table(run, &panels),
-        panels: panels.into_iter().map(|panel| panel.chart).collect(),
+        panels: panels.into_iter().map(|panel| panel.panel).collect(),
     })
 }
 
@@ -72,7 +72,7 @@ fn table(run: &ChartedRun<'_>, panels: &[GatePanel<'_>]) -> ChartTable {
         [rank.to_string(), variant.label.to_string()].into_iter().chain(panels.iter().map(value)).collect()
     });
     let mut table = ChartTable::new(["rank", "variant"], rows);
-    table.head.extend(panels.iter().map(|panel| panel.chart.y.caption()));
+    table.head.extend(panels.iter().map(|panel| panel.panel.y.caption()));
     table
 }
 
@@ -87,7 +87,7 @@ impl GatePanel<'_> {
             }
             None => "without a value".to_owned(),
         };
-        format!("{} {range}, required: {}", self.chart.y.label, run.gates[self.gate].require)
+        format!("{} {range}, required: {}", self.panel.y.label, run.gates[self.gate].require)
     }
 }
 
@@ -119,7 +119,7 @@ fn panel<'r>(run: &ChartedRun<'r>, at: usize, place: Place, metric: &'r str) -> 
     let ranked = run.variants.iter().filter_map(|variant| Some((variant, variant.rank?)));
     let points: Vec<RankedValue<'_>> =
         ranked.filter_map(|(variant, rank)| Some((variant, rank, run.value(variant, shape, metric)?))).collect();
-    let (title, unit) = run.metric(metric).map_or((metric, ""), |column| (&column.title, &column.unit));
+    let (title, unit) = run.described(metric);
     let title = match shape == run.objective_shape {
         true => title.to_owned(),
         false => format!("{title} at shape {}", run.shape_name(shape)),
@@ -130,18 +130,10 @@ fn panel<'r>(run: &ChartedRun<'r>, at: usize, place: Place, metric: &'r str) -> 
         _ => summary(&points),
     };
     let least = points.iter().map(|point| point.2).fold(f64::INFINITY, f64::min);
-    let chart = Chart {
-        id: String::new(),
-        title: title.clone(),
-        note: "not measured for any ranked variant".to_owned(),
-        x: ChartAxis::new(&format!("rank by {}", inside(run.described(run.objective).0)), "", Scale::Count),
-        y: ChartAxis::new(&title, unit, if least >= 0.0 { Scale::Zero } else { Scale::Linear }),
-        series,
-        limits: limit(gate, place).into_iter().collect(),
-        alt: String::new(),
-        table: ChartTable::default(),
-    };
-    GatePanel { metric, shape, gate: at, points, chart }
+    let x = ChartAxis::new(&format!("rank by {}", inside(run.described(run.objective).0)), "", Scale::Count);
+    let y = ChartAxis::new(&title, unit, if least >= 0.0 { Scale::Zero } else { Scale::Linear });
+    let panel = Panel { limits: limit(gate, place).into_iter().collect(), ..Panel::new(x, y, series) };
+    GatePanel { metric, shape, gate: at, points, panel }
 }
 
 fn separate(points: &[RankedValue<'_>], gate: usize, title: &str, unit: &str) -> Vec<Series> {
@@ -153,17 +145,15 @@ fn separate(points: &[RankedValue<'_>], gate: usize, title: &str, unit: &str) ->
             label: mark_label(&v.label, &[(title, *y, unit)]),
         };
         let marks = points.iter().filter(|(v, ..)| keep(v)).map(point).collect();
-        Series { name: name.to_owned(), tone, marks: Marks::Points(glyph, marks) }
+        Series::new(name, tone, Marks::Points(glyph, marks))
     };
-    let mut series = vec![
+    vec![
         of("fail", Tone::Bad, Glyph::Cross, &|v| verdict(v) == Some(Verdict::Fail)),
         of("pass", Tone::Good, Glyph::Disc, &|v| verdict(v) == Some(Verdict::Pass)),
         of("inconclusive", Tone::Open, Glyph::Triangle, &|v| verdict(v) == Some(Verdict::Inconclusive)),
         of("not judged", Tone::Muted, Glyph::Dot, &|v| verdict(v).is_none()),
         of("selected", Tone::Chosen, Glyph::Ring, &|v| v.selected),
-    ];
-    series.retain(|s| !matches!(&s.marks, Marks::Points(_, points) if points.is_empty()));
-    series
+    ]
 }
 
 /// Minimum, median and maximum of groups of neighbours by rank.
@@ -176,10 +166,9 @@ fn summary(points: &[RankedValue<'_>]) -> Vec<Series> {
             Some((group[group.len() / 2].1 as f64, five_numbers(&values)?))
         })
         .collect();
-    let line = |name: &str, tone, stroke, at: usize| Series {
-        name: format!("{name} of {size} neighbours"),
-        tone,
-        marks: Marks::Line(stroke, groups.iter().map(|(rank, q)| (*rank, q[at])).collect()),
+    let line = |name: &str, tone, stroke, at: usize| {
+        let marks = Marks::Line(stroke, groups.iter().map(|(rank, q)| (*rank, q[at])).collect());
+        Series::new(format!("{name} of {size} neighbours"), tone, marks)
     };
     vec![
         line("greatest", Tone::Muted, Stroke::Dashed, 4),

@@ -1,9 +1,8 @@
 //! The objective by value of each parameter: a panel for each parameter, with every correct variant as a point.
 
-use super::charted_run::{ChartedRun, Effect, VariantMark, VariantRow};
+use super::charted_run::{ChartedRun, Effect, VariantRow, marked};
 use super::spec::{
-    Chart, ChartAxis, ChartGrid, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Stroke, Tone, five_numbers,
-    mark_label,
+    Chart, ChartAxis, ChartPoint, ChartTable, Marks, Panel, Scale, Series, Stroke, Tone, five_numbers, mark_label,
 };
 use ncugate_model::number;
 use ncugate_model::number::text::inside;
@@ -13,7 +12,7 @@ const VALUES: usize = 12;
 /// Most points of a panel; more are thinned out evenly by rank.
 const DRAWN: usize = 300;
 /// Above this number, points are small dots.
-const DOTS: usize = 150;
+const MANY: usize = 150;
 /// Width over which the points of a value are spread by rank, which keeps them distinguishable.
 const SPREAD: f64 = 0.5;
 
@@ -36,7 +35,7 @@ impl ParameterValue<'_> {
 }
 
 /// The panels, strongest parameter first, if at least one parameter takes several values over the ranked variants.
-pub fn grid(run: &ChartedRun<'_>) -> Option<ChartGrid> {
+pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     // If every variant is a separate change, `sensitivity` shows its cost.
     if run.variants.iter().filter(|v| v.rank.is_some()).all(|v| v.name.is_some()) {
         return None;
@@ -65,7 +64,7 @@ pub fn grid(run: &ChartedRun<'_>) -> Option<ChartGrid> {
             Some(counted.into_iter().chain([least, median, most].map(number::plain)).chain(ranking).collect())
         })
     });
-    Some(ChartGrid {
+    Some(Chart {
         id: "parameter-effects".to_owned(),
         title: format!("Which parameter values change {}?", inside(title)),
         note: format!("{matters}. The line joins the medians.{crowded}"),
@@ -78,9 +77,8 @@ pub fn grid(run: &ChartedRun<'_>) -> Option<ChartGrid> {
     })
 }
 
-fn panel(parameter: &Parameter<'_>, title: &str, unit: &str) -> Chart {
+fn panel(parameter: &Parameter<'_>, title: &str, unit: &str) -> Panel {
     let values = &parameter.values;
-    let name = &parameter.effect.parameter;
     let count: usize = values.iter().map(|value| value.variants.len()).sum();
     let step = count.div_ceil(DRAWN).max(1);
     let points: Vec<(&VariantRow, ChartPoint)> = values
@@ -97,32 +95,11 @@ fn panel(parameter: &Parameter<'_>, title: &str, unit: &str) -> Chart {
             })
         })
         .collect();
-    let kept = |keep: &dyn Fn(&VariantRow) -> bool| -> Vec<ChartPoint> {
-        points.iter().filter(|(variant, _)| keep(variant)).map(|(_, point)| point.clone()).collect()
-    };
-    let of =
-        |name: &str, tone, glyph, points| Series { name: name.to_owned(), tone, marks: Marks::Points(glyph, points) };
-    let drawn = |glyph| if count > DOTS { Glyph::Dot } else { glyph };
-    let mut series: Vec<Series> = VariantMark::ALL
-        .iter()
-        .map(|(mark, name, tone, glyph)| of(name, *tone, drawn(*glyph), kept(&|v| v.mark() == *mark)))
-        .collect();
-    series.push(of("selected", Tone::Chosen, Glyph::Ring, kept(&|v| v.selected)));
-    series.retain(|s| !matches!(&s.marks, Marks::Points(_, points) if points.is_empty()));
     let medians = values.iter().enumerate().filter_map(|(at, value)| Some((at as f64, value.numbers()?[2])));
-    let marks = Marks::Line(Stroke::Solid, medians.collect());
-    series.push(Series { name: "median".to_owned(), tone: Tone::Muted, marks });
-    Chart {
-        id: String::new(),
-        title: name.to_string(),
-        note: String::new(),
-        x: ChartAxis::new(name, "", Scale::Names(values.iter().map(|value| value.text.to_owned()).collect())),
-        y: ChartAxis::new(title, unit, Scale::Linear),
-        series,
-        limits: Vec::new(),
-        alt: String::new(),
-        table: ChartTable::default(),
-    }
+    let mut series = marked(&points, MANY);
+    series.push(Series::new("median", Tone::Muted, Marks::Line(Stroke::Solid, medians.collect())));
+    let x = ChartAxis::named(&parameter.effect.parameter, values.iter().map(|value| value.text));
+    Panel::new(x, ChartAxis::new(title, unit, Scale::Linear), series)
 }
 
 /// A parameter with several values over the ranked variants: numbers by size, words by their letters.

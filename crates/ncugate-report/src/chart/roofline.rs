@@ -1,76 +1,138 @@
-//! Work per second against work per byte, under the ceilings of the chip.
+//! Work per second against work per byte, under the ceilings of the chip: of the variants of a run, or of the kernels of
+//! a report.
 
-use super::charted_run::{ChartedRun, VariantMark, VariantRow};
-use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Stroke, Tone, mark_label};
-use crate::explain::{Ceiling, Roofline};
+use super::charted_run::{ChartedRun, VariantRow, marked};
+use super::spec::{
+    Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LineAxis, Marks, Panel, Scale, Series, Stroke, Tone, mark_label,
+};
+use crate::explain::Ceiling;
+use indexmap::IndexSet;
 use ncugate_model::number;
 use std::collections::HashMap;
 
-/// The chart, if DRAM bytes and the chip's peaks were measured.
+/// Most points drawn; the table holds more.
+const DRAWN: usize = 400;
+/// Titles and units of the axes.
+const AXES: [(&str, &str); 2] =
+    [("operations per byte of device memory", "FLOP/B"), ("operations per second", "TFLOP/s")];
+
+/// A kernel's work in one precision.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KernelPoint {
+    /// The kernel's short name.
+    pub kernel: String,
+    /// `FP32`, `FP16 tensor`.
+    pub precision: &'static str,
+    /// Operations per byte of device memory.
+    pub intensity: f64,
+    /// Operations per second.
+    pub rate: f64,
+    /// Percent of the roof of the precision at this intensity, if the peak is known.
+    pub attained: Option<f64>,
+}
+
+/// The chart of a run, if DRAM bytes and the chip's peaks were measured.
 ///
 /// Work per second uses the undisturbed latency, not the duration under the profiler.
 pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     let roof = run.roofline.as_ref()?;
     let rows: HashMap<&str, &VariantRow> = run.variants.iter().map(|v| (v.id.as_str(), v)).collect();
-    let points: Vec<(&VariantRow, f64, f64)> = roof
-        .points
-        .iter()
-        .filter_map(|s| Some((*rows.get(s.variant.0.as_str())?, s.intensity, s.performance / 1e12)))
-        .collect();
-    let lowest = points.iter().map(|p| p.1).fold(f64::INFINITY, f64::min);
-    let highest = points.iter().map(|p| p.1).fold(0.0, f64::max);
-    if !lowest.is_finite() {
-        return None;
-    }
-    let mut series: Vec<Series> =
-        roof.ceilings.iter().enumerate().map(|(at, c)| ceiling(roof, at, c, (lowest, highest))).collect();
-    series.extend(measured(&points));
-    Some(Chart {
+    let placed = roof.points.iter().filter_map(|point| {
+        let variant = *rows.get(point.variant.0.as_str())?;
+        Some((variant, drawn(&variant.label, point.intensity, point.performance, None)))
+    });
+    let points: Vec<(&VariantRow, ChartPoint)> = placed.collect();
+    let cells = |(v, point): &(&VariantRow, ChartPoint)| {
+        vec![v.label.to_string(), number::plain(point.x), number::plain(point.y)]
+    };
+    let shown = &points[..points.len().min(DRAWN)];
+    under(roof.bandwidth, &roof.ceilings, marked(shown, DRAWN), |ceilings, panel| Chart {
         id: "roofline".to_owned(),
         title: "Roofline: does memory or arithmetic limit the variants?".to_owned(),
-        note: format!(
-            "Ceilings: {} of device memory and the compute peaks named, at the clocks that ran. Left of a ridge \
-             point memory bandwidth is the limit, right of it arithmetic.",
-            number::with_unit(roof.bandwidth, "byte/s")
-        ),
-        x: ChartAxis::new("operations a DRAM byte", "FLOP/B", Scale::Log),
-        y: ChartAxis::new("operations a second", "TFLOP/s", Scale::Log),
-        series,
-        limits: Vec::new(),
+        note: ceilings,
         alt: format!("{} variants under {} ceilings.", points.len(), roof.ceilings.len()),
-        table: ChartTable::new(
-            ["variant", "FLOP/B", "TFLOP/s"],
-            points.iter().map(|(v, x, y)| vec![v.label.to_string(), number::plain(*x), number::plain(*y)]),
-        ),
+        table: ChartTable::new(["variant", "FLOP/B", "TFLOP/s"], points.iter().map(cells)),
+        panels: vec![panel],
     })
 }
 
-/// Memory's slope up to the ridge, then the peak.
-pub(super) fn ceiling(roof: &Roofline, at: usize, ceiling: &Ceiling, (lowest, highest): (f64, f64)) -> Series {
-    let first = roof.ceilings.iter().map(|c| c.ridge).fold(lowest, f64::min);
-    let left = first / 4.0;
-    let peak = ceiling.peak / 1e12;
-    let line =
-        vec![(left, left * roof.bandwidth / 1e12), (ceiling.ridge, peak), (highest.max(ceiling.ridge) * 4.0, peak)];
-    let stroke = if at + 1 == roof.ceilings.len() { Stroke::Solid } else { Stroke::Dashed };
-    let name = format!("{} {}", ceiling.name, number::with_unit(ceiling.peak, "flop/s"));
-    Series { name, tone: Tone::Muted, marks: Marks::Line(stroke, line) }
+/// The chart of a report, with one point for each kernel and precision; none without points or ceilings. `bandwidth` is
+/// the peak of device memory in bytes per second, and a ceiling has the name of its precision.
+pub fn kernel_roofline(bandwidth: f64, mut ceilings: Vec<Ceiling>, points: &[KernelPoint]) -> Option<Chart> {
+    ceilings.sort_by(|a, b| a.peak.total_cmp(&b.peak));
+    let precisions: IndexSet<&str> = points.iter().map(|point| point.precision).collect();
+    let series = precisions.iter().enumerate().map(|(at, precision)| {
+        let of = points.iter().filter(|point| point.precision == *precision).take(DRAWN);
+        let of = of
+            .map(|point| drawn(&format!("{}, {precision}", point.kernel), point.intensity, point.rate, point.attained));
+        let marks = Marks::Points(Glyph::nth(at), of.collect());
+        Series::new(format!("kernels, {precision}"), Tone::Nth(at), marks)
+    });
+    let cells = |point: &KernelPoint| {
+        vec![
+            point.kernel.clone(),
+            point.precision.to_owned(),
+            number::plain(point.intensity),
+            number::plain(point.rate / 1e12),
+            point.attained.map_or_else(|| "peak not known".to_owned(), number::plain),
+        ]
+    };
+    let first = points.iter().find_map(|point| Some((point, point.attained?)));
+    let first = first.map_or_else(String::new, |(point, attained)| {
+        let (kernel, precision) = (&point.kernel, point.precision);
+        format!("{kernel} reaches {} of its {precision} roof. ", number::share(attained))
+    });
+    under(bandwidth, &ceilings, series.collect(), |note, panel| Chart {
+        id: "roofline".to_owned(),
+        title: "Roofline".to_owned(),
+        note: first + &note,
+        alt: format!(
+            "{} under {}.",
+            number::counted(points.len(), "point"),
+            number::counted(ceilings.len(), "ceiling")
+        ),
+        table: ChartTable::new(["kernel", "precision", "FLOP/B", "TFLOP/s", "% of the roof"], points.iter().map(cells)),
+        panels: vec![panel],
+    })
 }
 
-fn measured(points: &[(&VariantRow, f64, f64)]) -> Vec<Series> {
-    let of = |name: &str, tone, glyph, keep: &dyn Fn(&VariantRow) -> bool| {
-        let label = |v: &VariantRow, x: f64, y: f64| {
-            mark_label(&v.label, &[("operations a DRAM byte", x, "FLOP/B"), ("operations a second", y, "TFLOP/s")])
-        };
-        let kept = points.iter().filter(|(v, ..)| keep(v)).take(400);
-        let marks = kept.map(|(v, x, y)| ChartPoint { x: *x, y: *y, label: label(v, *x, *y) }).collect();
-        Series { name: name.to_owned(), tone, marks: Marks::Points(glyph, marks) }
+fn drawn(name: &str, intensity: f64, rate: f64, attained: Option<f64>) -> ChartPoint {
+    let [x, y] = [intensity, rate / 1e12];
+    let mut values = vec![(AXES[0].0, x, AXES[0].1), (AXES[1].0, y, AXES[1].1)];
+    values.extend(attained.map(|share| ("share of the roof", share, "%")));
+    ChartPoint { x, y, label: mark_label(name, &values) }
+}
+
+/// The chart that `chart` makes of what the ceilings are and of the panel; none without points or ceilings. A ceiling is
+/// memory's slope up to the ridge, then the peak; the highest is solid.
+fn under(
+    bandwidth: f64,
+    ceilings: &[Ceiling],
+    points: Vec<Series>,
+    chart: impl FnOnce(String, Panel) -> Chart,
+) -> Option<Chart> {
+    let intensities: Vec<f64> = points.iter().flat_map(|series| series.marks.values(LineAxis::X)).collect();
+    let (lowest, highest) = (
+        ceilings.iter().map(|c| c.ridge).chain(intensities.iter().copied()).fold(f64::INFINITY, f64::min),
+        intensities.iter().copied().fold(0.0, f64::max),
+    );
+    if intensities.is_empty() || ceilings.is_empty() {
+        return None;
+    }
+    let ceiling = |(at, ceiling): (usize, &Ceiling)| {
+        let (left, peak) = (lowest / 4.0, ceiling.peak / 1e12);
+        let right = highest.max(ceiling.ridge) * 4.0;
+        let line = vec![(left, left * bandwidth / 1e12), (ceiling.ridge, peak), (right, peak)];
+        let stroke = if at + 1 == ceilings.len() { Stroke::Solid } else { Stroke::Dashed };
+        let name = format!("{} {}", ceiling.name, number::with_unit(ceiling.peak, "flop/s"));
+        Series::new(name, Tone::Muted, Marks::Line(stroke, line))
     };
-    let mut series: Vec<Series> = VariantMark::ALL
-        .iter()
-        .map(|(mark, name, tone, glyph)| of(name, *tone, *glyph, &|v| v.mark() == *mark))
-        .collect();
-    series.push(of("selected", Tone::Chosen, Glyph::Ring, &|v| v.selected));
-    series.retain(|s| !matches!(&s.marks, Marks::Points(_, points) if points.is_empty()));
-    series
+    let series = ceilings.iter().enumerate().map(ceiling).chain(points).collect();
+    let [x, y] = AXES.map(|(title, unit)| ChartAxis::new(title, unit, Scale::Log));
+    let note = format!(
+        "The ceilings are {} of device memory and the compute peaks, at the clocks of the launches. Left of a ridge point \
+         memory bandwidth is the limit, right of it arithmetic.",
+        number::with_unit(bandwidth, "byte/s")
+    );
+    Some(chart(note, Panel::new(x, y, series)))
 }

@@ -2,7 +2,7 @@
 
 use super::charted_run::ChartedRun;
 use super::spec::{
-    Chart, ChartAxis, ChartGrid, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Stroke, Tone, mark_label,
+    Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Panel, Scale, Series, Stroke, Tone, mark_label,
 };
 use ncugate_model::number;
 use ncugate_model::number::text::inside;
@@ -11,24 +11,24 @@ use ncugate_model::number::text::inside;
 const LEADERS: usize = 3;
 
 /// A panel for every dimension along which at least two shapes differ in nothing else.
-pub fn grid(run: &ChartedRun<'_>) -> Option<ChartGrid> {
+pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     let base = run.shapes.get(run.objective_shape).map(|shape| shape.dims)?;
     let mut rows = Vec::new();
-    let panels: Vec<Chart> = base.iter().filter_map(|(dimension, _)| panel(run, base, dimension, &mut rows)).collect();
-    let (first, rest) = panels.split_first()?;
+    let panels: Vec<Panel> = base.iter().filter_map(|(dimension, _)| panel(run, base, dimension, &mut rows)).collect();
     let title = run.described(run.objective).0;
-    let dimensions = rest.iter().fold(first.title.clone(), |all, panel| format!("{all}, {}", panel.title));
-    Some(ChartGrid {
+    let dimensions: Vec<&str> = panels.iter().map(|panel| panel.x.label.as_str()).collect();
+    let alt = format!("{title} over {}.", dimensions.join(", "));
+    (!panels.is_empty()).then(|| Chart {
         id: "scaling".to_owned(),
         title: format!("How does {} grow with the shape?", inside(title)),
         note: "On two logarithmic axes a straight line is a power law.".to_owned(),
-        alt: format!("{title} over {dimensions}."),
+        alt,
         table: ChartTable::new(["variant", "dimension", "extent", title], rows),
         panels,
     })
 }
 
-fn panel(run: &ChartedRun<'_>, base: &[(String, i64)], dimension: &str, rows: &mut Vec<Vec<String>>) -> Option<Chart> {
+fn panel(run: &ChartedRun<'_>, base: &[(String, i64)], dimension: &str, rows: &mut Vec<Vec<String>>) -> Option<Panel> {
     let alone = |dims: &[(String, i64)]| {
         dims.len() == base.len() && dims.iter().zip(base).all(|(a, b)| a.0 == b.0 && (a.0 == dimension || a.1 == b.1))
     };
@@ -62,24 +62,10 @@ fn panel(run: &ChartedRun<'_>, base: &[(String, i64)], dimension: &str, rows: &m
             label: mark_label(&variant.label, &[(title, *y, unit), (&format!("at {dimension} ="), *x, "")]),
         };
         let dots = points.iter().map(marks).collect();
-        let glyph = [Glyph::Disc, Glyph::Triangle, Glyph::Diamond, Glyph::Cross][at % 4];
-        let (name, tone) = (variant.short.to_string(), Tone::Nth(at));
-        series.push(Series { name: String::new(), tone, marks: Marks::Line(Stroke::Solid, points) });
-        series.push(Series { name, tone, marks: Marks::Points(glyph, dots) });
-    }
-    if series.is_empty() {
-        return None;
+        series.push(Series::new("", Tone::Nth(at), Marks::Line(Stroke::Solid, points)));
+        series.push(Series::new(variant.short.to_string(), Tone::Nth(at), Marks::Points(Glyph::nth(at), dots)));
     }
     let extents = along.iter().map(|(_, extent)| *extent as f64).collect();
-    Some(Chart {
-        id: String::new(),
-        title: dimension.to_owned(),
-        note: String::new(),
-        x: ChartAxis::new(dimension, "", Scale::Extents(extents)),
-        y: ChartAxis::new(title, unit, Scale::Log),
-        series,
-        limits: Vec::new(),
-        alt: String::new(),
-        table: ChartTable::default(),
-    })
+    let (x, y) = (ChartAxis::new(dimension, "", Scale::Extents(extents)), ChartAxis::new(title, unit, Scale::Log));
+    (!series.is_empty()).then(|| Panel::new(x, y, series))
 }

@@ -2,7 +2,9 @@
 //! modify.
 
 use super::charted_run::{ChartedRun, VariantRole, VariantRow};
-use super::spec::{Bar, Chart, ChartAxis, ChartTable, LimitLine, LineAxis, Marks, Scale, Series, Tone, mark_label};
+use super::spec::{
+    Bar, Chart, ChartAxis, ChartTable, LimitLine, LineAxis, Marks, Panel, Scale, Series, Tone, mark_label,
+};
 use ncugate_model::Better;
 use ncugate_model::number;
 use ncugate_model::number::text::inside;
@@ -42,7 +44,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
         Better::Higher => price.ratio < 1.0,
         Better::Lower | Better::Context => price.ratio >= 1.0,
     };
-    let bars = |wanted: bool| -> Vec<Bar> {
+    let bars = |wanted: bool| {
         let bar = |(row, price): (usize, &Price<'_>)| Bar {
             row,
             from: 1.0,
@@ -53,21 +55,20 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
                 number::change(price.ratio)
             ),
         };
-        prices.iter().enumerate().filter(|(_, price)| worse(price) == wanted).map(bar).collect()
+        Marks::Bars(prices.iter().enumerate().filter(|(_, price)| worse(price) == wanted).map(bar).collect())
     };
-    let of = |name: &str, tone, bars: Vec<Bar>| Series { name: name.to_owned(), tone, marks: Marks::Bars(bars) };
-    let mut series = vec![of("worse", Tone::Bad, bars(true)), of("better", Tone::Good, bars(false))];
-    series.retain(|s| !matches!(&s.marks, Marks::Bars(bars) if bars.is_empty()));
+    let panel = Panel::new(
+        ChartAxis::new(&format!("{} over that of {}", inside(title), base.short), "x", Scale::Log),
+        ChartAxis::named("variant", prices.iter().map(|price| &price.variant.short)),
+        vec![Series::new("worse", Tone::Bad, bars(true)), Series::new("better", Tone::Good, bars(false))],
+    );
+    let limits = vec![LimitLine { across: LineAxis::X, value: 1.0, label: base.short.to_string() }];
     let (first, last) = (prices.first()?, prices.last()?);
     let said = |price: &Price<'_>| format!("{} ({})", price.variant.short, number::change(price.ratio));
     Some(Chart {
         id: "sensitivity".to_owned(),
         title: format!("What does each change do to {}, compared with {}?", inside(title), base.short),
         note: format!("{} moves it most, {} least.", said(first), said(last)),
-        x: ChartAxis::new(&format!("{} over that of {}", inside(title), base.short), "x", Scale::Log),
-        y: ChartAxis::new("variant", "", Scale::Names(prices.iter().map(|p| p.variant.short.to_string()).collect())),
-        series,
-        limits: vec![LimitLine { across: LineAxis::X, value: 1.0, label: base.short.to_string() }],
         alt: format!("{} changes ranked by what they do to {}.", prices.len(), inside(title)),
         table: ChartTable::new(
             ["rank", "variant", "what it changes", title, "change", "95 % interval"],
@@ -82,6 +83,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
                 ]
             }),
         ),
+        panels: vec![Panel { limits, ..panel }],
     })
 }
 

@@ -1,98 +1,67 @@
 //! A chart as data: series, axes, limits, texts. Independent of pixels.
 
 use ncugate_model::number;
-use ncugate_model::stats;
+use ncugate_model::stats::{self, median};
 use serde::Serialize;
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// A maximum this many times the median calls for a logarithmic axis.
+const FAR: f64 = 12.0;
+
+/// A drawing of a report: panels that answer one question, under one legend.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
     /// Stable id, also its file name.
     pub id: String,
     pub title: String,
     /// The point to notice, in a sentence.
     pub note: String,
+    /// Alternative text of the chart.
+    pub alt: String,
+    pub panels: Vec<Panel>,
+    /// The numbers of all panels.
+    pub table: ChartTable,
+}
+
+/// Series over two axes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Panel {
     pub x: ChartAxis,
     pub y: ChartAxis,
     /// Series, drawn in order.
     pub series: Vec<Series>,
     /// Limits of gates and ceilings.
     pub limits: Vec<LimitLine>,
-    /// Alternative text of the chart.
-    pub alt: String,
-    /// Its numbers.
-    pub table: ChartTable,
 }
 
-/// Charts that answer one question, side by side under one legend.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ChartGrid {
-    /// Stable id, also its file name.
-    pub id: String,
-    pub title: String,
-    /// The point to notice, in a sentence.
-    pub note: String,
-    /// Alternative text of the whole.
-    pub alt: String,
-    /// Only axes, series and limits of a panel are drawn; without values, its note.
-    pub panels: Vec<Chart>,
-    /// The numbers of all panels.
-    pub table: ChartTable,
-}
-
-/// A drawing of a report.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Figure {
-    Chart(Chart),
-    Grid(ChartGrid),
-}
-
-impl Figure {
-    pub fn id(&self) -> &str {
-        match self {
-            Self::Chart(chart) => &chart.id,
-            Self::Grid(grid) => &grid.id,
+impl Panel {
+    /// The panel without limits. An axis becomes logarithmic if one distant value would flatten all others.
+    pub fn new(x: ChartAxis, y: ChartAxis, series: Vec<Series>) -> Self {
+        let mut panel = Self { x, y, series, limits: Vec::new() };
+        for across in [LineAxis::X, LineAxis::Y] {
+            let values: Vec<f64> = panel.series.iter().flat_map(|series| series.marks.telling(across)).collect();
+            let axis = if across == LineAxis::X { &mut panel.x } else { &mut panel.y };
+            if matches!(axis.scale, Scale::Linear | Scale::Zero) && is_far(&values) {
+                axis.scale = Scale::Log;
+            }
         }
+        panel
     }
 
-    pub fn title(&self) -> &str {
-        match self {
-            Self::Chart(chart) => &chart.title,
-            Self::Grid(grid) => &grid.title,
-        }
-    }
-
-    pub fn note(&self) -> &str {
-        match self {
-            Self::Chart(chart) => &chart.note,
-            Self::Grid(grid) => &grid.note,
-        }
-    }
-
-    pub fn table(&self) -> &ChartTable {
-        match self {
-            Self::Chart(chart) => &chart.table,
-            Self::Grid(grid) => &grid.table,
-        }
-    }
-
-    /// The charts of the drawing.
-    pub fn charts(&self) -> &[Chart] {
-        match self {
-            Self::Chart(chart) => std::slice::from_ref(chart),
-            Self::Grid(grid) => &grid.panels,
-        }
-    }
-
-    pub fn charts_mut(&mut self) -> &mut [Chart] {
-        match self {
-            Self::Chart(chart) => std::slice::from_mut(chart),
-            Self::Grid(grid) => &mut grid.panels,
+    pub const fn axis(&self, across: LineAxis) -> &ChartAxis {
+        match across {
+            LineAxis::X => &self.x,
+            LineAxis::Y => &self.y,
         }
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+fn is_far(values: &[f64]) -> bool {
+    let positive = values.iter().all(|v| *v > 0.0);
+    let most = values.iter().copied().fold(0.0, f64::max);
+    positive && median(values).is_ok_and(|median| most > median * FAR)
+}
+
+#[derive(Debug, Clone, PartialEq)]
 pub struct ChartAxis {
     /// Caption of the axis.
     pub label: String,
@@ -107,18 +76,21 @@ impl ChartAxis {
         Self { label: label.to_owned(), unit: unit.to_owned(), scale }
     }
 
+    /// Rows or columns with these names.
+    pub fn named(label: &str, names: impl IntoIterator<Item = impl ToString>) -> Self {
+        Self::new(label, "", Scale::Names(names.into_iter().map(|name| name.to_string()).collect()))
+    }
+
     /// `latency p50 (µs)`, `latency p50 (µs, logarithmic)`.
     pub fn caption(&self) -> String {
         let unit = Some(number::unit(&self.unit)).filter(|unit| !unit.is_empty());
-        let scale = matches!(self.scale, Scale::Log | Scale::Extents(_)).then_some("logarithmic");
-        let about: Vec<&str> = unit.into_iter().chain(scale).collect();
+        let about: Vec<&str> = unit.into_iter().chain(self.scale.is_log().then_some("logarithmic")).collect();
         if about.is_empty() { self.label.clone() } else { format!("{} ({})", self.label, about.join(", ")) }
     }
 }
 
 /// How values map to positions.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Scale {
     /// Evenly spaced, around the values.
     Linear,
@@ -134,9 +106,14 @@ pub enum Scale {
     Names(Vec<String>),
 }
 
+impl Scale {
+    pub const fn is_log(&self) -> bool {
+        matches!(self, Self::Log | Self::Extents(_))
+    }
+}
+
 /// The colour a series is drawn in; see [`super::palette`]. Good, bad and open are the colours of verdicts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
     /// Passes, or better.
     Good,
@@ -154,8 +131,7 @@ pub enum Tone {
 }
 
 /// The shape of a point. Series never differ by shape alone, and series that differ in colour also differ in shape.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Glyph {
     Disc,
     Cross,
@@ -167,8 +143,15 @@ pub enum Glyph {
     Dot,
 }
 
+impl Glyph {
+    /// The shape of one of several series, by number.
+    pub const fn nth(at: usize) -> Self {
+        [Self::Disc, Self::Triangle, Self::Diamond, Self::Cross][at % 4]
+    }
+}
+
 /// Marks that are drawn together.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Series {
     /// Its name in the legend; empty keeps it out of the legend.
     pub name: String,
@@ -176,9 +159,14 @@ pub struct Series {
     pub marks: Marks,
 }
 
-/// Marks of one kind.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
+impl Series {
+    pub fn new(name: impl Into<String>, tone: Tone, marks: Marks) -> Self {
+        Self { name: name.into(), tone, marks }
+    }
+}
+
+/// Marks of one kind. Values that are not finite are not drawn, and series without a drawn mark are not in the legend.
+#[derive(Debug, Clone, PartialEq)]
 pub enum Marks {
     Points(Glyph, Vec<ChartPoint>),
     /// A line through points.
@@ -187,22 +175,40 @@ pub enum Marks {
     Bars(Vec<Bar>),
     /// Horizontal boxes in rows of [`Scale::Names`].
     Boxes(Vec<Spread>),
-    /// Columns of stacked shares in rows of [`Scale::Names`].
-    Columns(Vec<ShareColumn>),
+}
+
+impl Marks {
+    /// The values along an axis; of bars and boxes there are none along their rows.
+    pub fn values(&self, across: LineAxis) -> Vec<f64> {
+        let of = |(x, y): (f64, f64)| if across == LineAxis::X { x } else { y };
+        match self {
+            Self::Points(_, points) => points.iter().map(|p| of((p.x, p.y))).collect(),
+            Self::Line(_, points) => points.iter().copied().map(of).collect(),
+            _ if across == LineAxis::Y => Vec::new(),
+            Self::Bars(bars) => bars.iter().flat_map(|b| [b.from, b.to]).collect(),
+            Self::Boxes(boxes) => boxes.iter().flat_map(|b| b.quartiles).collect(),
+        }
+    }
+
+    /// The values by which the scale of an axis is chosen. Lines repeat the values of points. Bars do not flatten other
+    /// marks, but a bar from zero has no logarithm.
+    fn telling(&self, across: LineAxis) -> Vec<f64> {
+        match self {
+            Self::Points(..) | Self::Boxes(_) => self.values(across),
+            Self::Bars(_) => self.values(across).into_iter().filter(|value| *value <= 0.0).collect(),
+            Self::Line(..) => Vec::new(),
+        }
+    }
 }
 
 /// How a line is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stroke {
-    /// Whole.
     Solid,
     Dashed,
-    /// Thin, one of many.
-    Thin,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ChartPoint {
     /// Along the horizontal axis.
     pub x: f64,
@@ -211,7 +217,7 @@ pub struct ChartPoint {
     pub label: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Bar {
     pub row: usize,
     pub from: f64,
@@ -219,7 +225,7 @@ pub struct Bar {
     pub label: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Spread {
     pub row: usize,
     /// Minimum, first quartile, median, third quartile, maximum.
@@ -227,21 +233,8 @@ pub struct Spread {
     pub label: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ShareColumn {
-    pub row: usize,
-    pub from: f64,
-    pub to: f64,
-    /// Share that fails.
-    pub fail: f64,
-    /// Share that is inconclusive.
-    pub unknown: f64,
-    pub label: String,
-}
-
 /// Which axis a line crosses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineAxis {
     /// A vertical line at a value of x.
     X,
@@ -250,7 +243,7 @@ pub enum LineAxis {
 }
 
 /// A reference line for values.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LimitLine {
     pub across: LineAxis,
     pub value: f64,
@@ -273,11 +266,11 @@ impl ChartTable {
     pub const LONGEST: usize = 200;
 
     /// A table of the first [`Self::LONGEST`] rows.
-    pub fn new<const N: usize>(head: [&str; N], rows: impl IntoIterator<Item = Vec<String>>) -> Self {
+    pub fn new(head: impl IntoIterator<Item = impl ToString>, rows: impl IntoIterator<Item = Vec<String>>) -> Self {
         let mut rows: Vec<Vec<String>> = rows.into_iter().collect();
         let left_out = rows.len().saturating_sub(Self::LONGEST);
         rows.truncate(Self::LONGEST);
-        Self { head: head.iter().map(|h| (*h).to_owned()).collect(), rows, left_out }
+        Self { head: head.into_iter().map(|head| head.to_string()).collect(), rows, left_out }
     }
 }
 
@@ -309,5 +302,26 @@ mod tests {
     fn long_tables_say_what_they_leave_out() {
         let table = ChartTable::new(["a"], (0..250).map(|n| vec![n.to_string()]));
         assert_eq!((table.rows.len(), table.left_out), (200, 50));
+    }
+
+    #[test]
+    fn bars_from_zero_keep_their_axis() {
+        let bar = |to| Bar { row: 0, from: 0.0, to, label: String::new() };
+        let point = |x| ChartPoint { x, y: 0.0, label: String::new() };
+        let points = Marks::Points(Glyph::Diamond, vec![point(0.01), point(0.02), point(20.0)]);
+        let points = Series::new("", Tone::Good, points);
+        let bars = Series::new("", Tone::Good, Marks::Bars(vec![bar(10.0), bar(0.1)]));
+        let scale = |series: Vec<Series>| {
+            Panel::new(ChartAxis::new("cycles", "", Scale::Zero), ChartAxis::named("state", ["wait"]), series).x.scale
+        };
+        assert_eq!((scale(vec![points.clone()]), scale(vec![points, bars])), (Scale::Log, Scale::Zero));
+    }
+
+    #[test]
+    fn one_value_far_from_the_rest_calls_for_a_logarithm() {
+        assert!(is_far(&[450.0, 480.0, 750.0, 69_238.0]));
+        assert!(!is_far(&[30.0, 40.0, 200.0]));
+        assert!(!is_far(&[0.0, 1.0, 1e6]), "zero has no logarithm");
+        assert!(!is_far(&[]));
     }
 }

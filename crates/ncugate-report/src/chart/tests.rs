@@ -1,19 +1,17 @@
 //! The charts of a synthetic run.
 
 use super::charted_run::{
-    Better, ChartedTimeline, DeepMetric, DeepProfileRow, Effect, GateResult, Interaction, MetricColumn, Separation,
-    StageResult, SweepAnalysis, Timeline, TimelineSeries, VariantRole, Verdict,
+    ChartedTimeline, DeepProfileRow, Effect, GateResult, MetricColumn, Timeline, TimelineSeries, VariantRole, Verdict,
 };
-use super::svg::{Setting, draw, draw_figure};
-use super::{Chart, ChartGrid, ChartedRun, ChartedShape, Figure, Glyph, Marks, Scale, Tone, charts};
-use crate::deep_profile::ProfiledVariant;
-use crate::explain::{ChangeUnit, MatchedChange};
+use super::svg::{Setting, draw};
+use super::{Chart, ChartedRun, ChartedShape, Glyph, Marks, Panel, Scale, Tone, charts};
+use crate::deep_profile::{DeepMetric, ProfiledVariant};
 use crate::model::Measure;
 use crate::variant_row::{BuildRow, CorrectnessRow, GateCell, ShapeValues, VariantRow};
 use ncugate_judge::GateSummary;
 use ncugate_model::expr::Requirement;
 use ncugate_model::number::Number;
-use ncugate_model::{CleanText, Level, Scope, ShapeName};
+use ncugate_model::{Better, CleanText, Level, Scope, ShapeName};
 use roxmltree::Document;
 use std::sync::Arc;
 
@@ -69,7 +67,6 @@ fn variant(id: &str, rank: usize, params: &[Option<CleanText>], values: &[f64]) 
 struct JudgedRows {
     metrics: Vec<MetricColumn>,
     gates: Vec<GateResult>,
-    stages: Vec<StageResult>,
     variants: Vec<VariantRow>,
     deep: DeepProfileRow,
 }
@@ -100,25 +97,12 @@ fn judged(params: &[Vec<Option<CleanText>>], values: &[Vec<f64>]) -> JudgedRows 
     let first = &values[0];
     let ids = ["a", "b", "c", "d", "e", "f"];
     let candidates = values.iter().enumerate().map(|(at, values)| variant(ids[at], at + 1, &params[at], values));
-    let gain = Some(first[0]);
     let metric = |name: &str| MetricColumn {
         name: name.to_owned(),
         title: name.to_owned(),
         unit: "us".to_owned(),
         better: Better::Lower,
         gated: false,
-    };
-    let stage = StageResult {
-        name: "one".into(),
-        variant: None,
-        accepted: true,
-        verdict: Verdict::Pass,
-        reason: CleanText::default(),
-        expected: gain.zip(gain),
-        measured: gain,
-        cumulative: gain,
-        elite: Vec::new(),
-        gates: Vec::new(),
     };
     let profiled =
         |id: &str| ProfiledVariant { id: id.into(), label: id.into(), short: id.into(), passes: None, seconds: 1.0 };
@@ -140,7 +124,6 @@ fn judged(params: &[Vec<Option<CleanText>>], values: &[Vec<f64>]) -> JudgedRows 
         deep,
         metrics: METRICS.map(metric).to_vec(),
         gates: vec![gate("registers", [first[2], 64.0])],
-        stages: vec![stage],
         variants: candidates.chain([variant("base", 0, &params[0], first)]).collect(),
     }
 }
@@ -159,42 +142,29 @@ fn run<'a>(
         params: &params.0,
         metrics: &judged.metrics,
         gates: &judged.gates,
-        stages: &judged.stages,
         variants: &judged.variants,
         deep_profile: Some(&judged.deep),
         timeline: None,
         roofline: None,
-        search: None,
         effects: Vec::new(),
-        sweep: None,
         occupancy: Some("achieved_occupancy"),
         front: values.iter().map(|values| (values[1], values[0])).collect(),
     }
 }
 
-fn chart(figures: &[Figure], id: &str) -> Option<Chart> {
-    figures.iter().find_map(|figure| match figure {
-        Figure::Chart(chart) if chart.id == id => Some(chart.clone()),
-        _ => None,
-    })
-}
-
-fn grid(figures: &[Figure], id: &str) -> Option<ChartGrid> {
-    figures.iter().find_map(|figure| match figure {
-        Figure::Grid(grid) if grid.id == id => Some(grid.clone()),
-        _ => None,
-    })
+fn chart(charts: &[Chart], id: &str) -> Option<Chart> {
+    charts.iter().find(|chart| chart.id == id).cloned()
 }
 
 /// The charts of candidates with these values, each drawn and read back.
-fn drawn(values: &[Vec<f64>]) -> Vec<Figure> {
+fn drawn(values: &[Vec<f64>]) -> Vec<Chart> {
     let params: Vec<Vec<Option<CleanText>>> = (0..values.len()).map(|n| vec![Some(n.to_string().into())]).collect();
     let params = (vec!["P".into()], params);
     let dims = [1, 2].map(|extent| vec![("N".to_owned(), extent)]);
     let charts = charts(&run(&judged(&params.1, values), &params, &dims, values));
     for chart in &charts {
-        let svg = draw_figure(chart, Setting::File).unwrap();
-        assert!(Document::parse(&svg).is_ok() && svg.len() < 60_000, "{}: {svg}", chart.id());
+        let svg = draw(chart, Setting::File).unwrap();
+        assert!(Document::parse(&svg).is_ok() && svg.len() < 60_000, "{}: {svg}", chart.id);
     }
     charts
 }
@@ -202,20 +172,8 @@ fn drawn(values: &[Vec<f64>]) -> Vec<Figure> {
 #[test]
 fn a_run_has_a_chart_for_whatever_was_measured() {
     let charts = drawn(&[vec![10.0, 50.0, 64.0, 8.0, 4.0], vec![12.0, 40.0, 72.0, 8.0, 3.0]]);
-    let ids: Vec<&str> = charts.iter().map(Figure::id).collect();
-    assert_eq!(
-        ids,
-        [
-            "gates-by-variant",
-            "latency-occupancy",
-            "latency-distribution",
-            "gate-metrics",
-            "stages",
-            "scaling",
-            "stalls",
-            "occupancy-limiters",
-        ]
-    );
+    let ids: Vec<&str> = charts.iter().map(|chart| chart.id.as_str()).collect();
+    assert_eq!(ids, ["latency-occupancy", "latency-distribution", "gate-metrics", "scaling", "stalls",]);
 }
 
 #[test]
@@ -231,7 +189,7 @@ fn deeply_profiled_variants_can_be_told_apart() {
         judged.deep.metrics[0].values = (0..count).map(|at| Measure::Number(Number::new(1.0 + at as f64))).collect();
         let chart = chart(&charts(&run(&judged, &params, &dims, &values)), "stalls").unwrap();
         assert!(Document::parse(&draw(&chart, Setting::File).unwrap()).is_ok());
-        let series = chart.series[1..].iter().map(|series| match &series.marks {
+        let series = chart.panels[0].series[1..].iter().map(|series| match &series.marks {
             Marks::Points(glyph, points) => (series.name.clone(), *glyph, series.tone, points.len()),
             _ => panic!("points"),
         });
@@ -263,44 +221,10 @@ fn the_life_of_a_launch_is_a_line_a_unit_and_the_begin_of_its_tail() {
         ..run(&judged, &params, &dims, &values)
     };
     let chart = chart(&charts(&run), "timeline").unwrap();
-    assert_eq!((chart.series.len(), chart.limits[0].value), (2, 720.0));
-    assert!(matches!(&chart.series[0].marks, Marks::Line(_, points) if points.len() == 300));
+    assert_eq!((chart.panels[0].series.len(), chart.panels[0].limits[0].value), (2, 720.0));
+    assert!(matches!(&chart.panels[0].series[0].marks, Marks::Line(_, points) if points.len() == 300));
     assert!(chart.note.contains("is 20 % of it"), "{}", chart.note);
     assert!(Document::parse(&draw(&chart, Setting::File).unwrap()).is_ok());
-}
-
-#[test]
-fn parameters_that_depend_on_one_another_are_drawn_cell_by_cell() {
-    let (unit, separation) = (ChangeUnit::Percent, Separation::Clear);
-    let change = MatchedChange { by: -40.0, low: -45.0, high: -35.0, unit, pairs: 9, p: Some(0.001), separation };
-    let interaction = Interaction {
-        first: "TILE".into(),
-        second: "THREADS".into(),
-        ends: [["16", "32"], ["64", "128"]].map(|ends| ends.map(Into::into)),
-        change,
-        cells: vec![vec![Some(2.0), Some(1.5)], vec![Some(1.8), Some(1.0)]],
-        rows: vec!["16".to_owned(), "32".to_owned()],
-        columns: vec!["64".to_owned(), "128".to_owned()],
-    };
-    let noise = MatchedChange { separation: Separation::Noise, ..change };
-    let params = (vec!["P".into()], vec![vec![Some("1".into())]]);
-    let dims = [1, 2].map(|extent| vec![("N".to_owned(), extent)]);
-    let values = [vec![10.0, 50.0, 64.0, 8.0, 4.0]];
-    let drawn = |change: MatchedChange| {
-        let interactions = vec![Interaction { change, ..interaction.clone() }];
-        let sweep = SweepAnalysis { interactions, ..SweepAnalysis::default() };
-        let charts =
-            charts(&ChartedRun { sweep: Some(&sweep), ..run(&judged(&params.1, &values), &params, &dims, &values) });
-        chart(&charts, "interactions")
-    };
-    let chart = drawn(change).unwrap();
-    assert_eq!(chart.x.scale, Scale::Names(vec!["64".to_owned(), "128".to_owned()]));
-    assert_eq!(chart.y.scale, Scale::Names(vec!["16".to_owned(), "32".to_owned()]));
-    assert!(
-        matches!(&chart.series[0].marks, Marks::Columns(cells) if cells.len() == 4 && cells[0].fail == 1.0 && cells[3].fail == 0.0)
-    );
-    assert!(Document::parse(&draw(&chart, Setting::File).unwrap()).is_ok());
-    assert_eq!(drawn(noise), None);
 }
 
 #[test]
@@ -318,13 +242,15 @@ fn a_sample_of_1_7e308_makes_its_axis_logarithmic() {
     let usual = vec![10.0, 11.0, 12.0, 13.0, 14.0];
     let charts = drawn(&[usual.clone(), vec![10.0, 11.0, 12.0, 13.0, 1.7e308], usual]);
     let chart = chart(&charts, "latency-distribution").unwrap();
-    assert_eq!(chart.x.scale, Scale::Log);
-    assert!(matches!(&chart.series[0].marks, Marks::Points(_, points) if points.iter().any(|p| p.x == 1.7e308)));
+    assert_eq!(chart.panels[0].x.scale, Scale::Log);
+    assert!(
+        matches!(&chart.panels[0].series[0].marks, Marks::Points(_, points) if points.iter().any(|p| p.x == 1.7e308))
+    );
 }
 
 /// Texts of a drawing; those of several lines are joined.
-fn texts(figure: &Figure, setting: Setting) -> Vec<String> {
-    let svg = draw_figure(figure, setting).unwrap();
+fn texts(chart: &Chart, setting: Setting) -> Vec<String> {
+    let svg = draw(chart, setting).unwrap();
     let document = Document::parse(&svg).unwrap();
     let words = |node: roxmltree::Node<'_, '_>| {
         node.descendants().filter(|part| part.is_text()).filter_map(|part| part.text()).collect()
@@ -344,16 +270,16 @@ fn a_panel_of_a_parameter_has_a_column_for_each_value_and_a_point_for_each_varia
     let judged = judged(&params.1, &values);
     let effects = vec![effect("BLOCK_M", 1), effect("UNROLL", 2)];
     let figures = charts(&ChartedRun { effects, ..run(&judged, &params, &dims, &values) });
-    let found = grid(&figures, "parameter-effects").unwrap();
+    let found = chart(&figures, "parameter-effects").unwrap();
     let axes: Vec<(&str, &Scale)> = found.panels.iter().map(|panel| (panel.x.label.as_str(), &panel.x.scale)).collect();
     let names = |names: &[&str]| Scale::Names(names.iter().map(|name| (*name).to_owned()).collect());
     assert_eq!(axes, [("BLOCK_M", &names(&["64", "128", "256"])), ("UNROLL", &names(&["0", "1"]))]);
-    let points = |panel: &Chart| -> usize {
+    let points = |panel: &Panel| -> usize {
         let count = |marks: &Marks| if let Marks::Points(Glyph::Disc, points) = marks { points.len() } else { 0 };
         panel.series.iter().map(|series| count(&series.marks)).sum()
     };
     assert_eq!(found.panels.iter().map(points).collect::<Vec<_>>(), [6, 6]);
-    let drawn = texts(&Figure::Grid(found), Setting::File);
+    let drawn = texts(&found, Setting::File);
     for text in ["BLOCK_M", "64", "128", "256", "UNROLL", "latency_p50 (µs)", "passes every gate", "median"] {
         assert!(drawn.iter().any(|drawn| drawn == text), "{text} is not in {drawn:?}");
     }
@@ -362,9 +288,9 @@ fn a_panel_of_a_parameter_has_a_column_for_each_value_and_a_point_for_each_varia
 #[test]
 fn a_dimension_has_a_tick_at_each_extent() {
     let figures = drawn(&[vec![10.0, 50.0, 64.0, 8.0, 4.0], vec![12.0, 40.0, 72.0, 8.0, 3.0]]);
-    let found = grid(&figures, "scaling").unwrap();
+    let found = chart(&figures, "scaling").unwrap();
     assert_eq!(found.panels[0].x.scale, Scale::Extents(vec![1.0, 2.0]));
-    let drawn = texts(&Figure::Grid(found), Setting::Page);
+    let drawn = texts(&found, Setting::Page);
     assert!(drawn.contains(&"N (logarithmic)".to_owned()), "{drawn:?}");
     assert!(["1", "2"].iter().all(|tick| drawn.contains(&(*tick).to_owned())), "{drawn:?}");
 }
@@ -377,7 +303,7 @@ fn gates_of_a_metric_share_a_panel_for_each_shape_and_a_panel_without_values_say
     let mut judged = judged(&params.1, &values);
     judged.gates.extend([gate("registers", [72.0, 80.0]), gate("spills", [0.0, 0.0])]);
     let figures = charts(&run(&judged, &params, &dims, &values));
-    let found = grid(&figures, "gate-metrics").unwrap();
+    let found = chart(&figures, "gate-metrics").unwrap();
     let panels: Vec<(&str, usize)> =
         found.panels.iter().map(|panel| (panel.y.label.as_str(), panel.limits.len())).collect();
     assert_eq!(panels, [("registers", 2), ("registers at shape l", 2), ("spills", 1), ("spills at shape l", 1)]);
@@ -386,8 +312,8 @@ fn gates_of_a_metric_share_a_panel_for_each_shape_and_a_panel_without_values_say
         ["rank", "variant", "registers (µs)", "registers at shape l (µs)", "spills", "spills at shape l"]
     );
     assert_eq!(found.table.rows[0][2..], ["64", "64", "n/a", "n/a"]);
-    let drawn = texts(&Figure::Grid(found), Setting::Page);
-    let reasons = drawn.iter().filter(|text| text.replace(char::is_whitespace, "") == "notmeasuredforanyrankedvariant");
+    let drawn = texts(&found, Setting::Page);
+    let reasons = drawn.iter().filter(|text| text.replace(char::is_whitespace, "") == "novaluewasmeasured");
     assert_eq!(reasons.count(), 2, "{drawn:?}");
 }
 
@@ -395,11 +321,11 @@ fn gates_of_a_metric_share_a_panel_for_each_shape_and_a_panel_without_values_say
 fn verdicts_have_their_colours_and_nothing_else_has() {
     let figures = drawn(&[vec![10.0, 50.0, 64.0, 8.0, 4.0], vec![12.0, 40.0, 72.0, 8.0, 3.0]]);
     let verdicts = [
-        (Tone::Good, ["pass", "passes every gate", "kept", "better"].as_slice()),
-        (Tone::Bad, ["fail", "fails a gate", "not kept", "worse", ""].as_slice()),
+        (Tone::Good, ["pass", "passes every gate", "better"].as_slice()),
+        (Tone::Bad, ["fail", "fails a gate", "worse"].as_slice()),
         (Tone::Open, ["inconclusive"].as_slice()),
     ];
-    for series in figures.iter().flat_map(Figure::charts).flat_map(|chart| &chart.series) {
+    for series in figures.iter().flat_map(|chart| &chart.panels).flat_map(|panel| &panel.series) {
         for (tone, names) in verdicts {
             assert!(series.tone != tone || names.contains(&series.name.as_str()), "{}", series.name);
         }
@@ -410,8 +336,8 @@ fn verdicts_have_their_colours_and_nothing_else_has() {
 fn a_mark_names_its_variant_its_metrics_and_their_units() {
     let figures = drawn(&[vec![10.0, 50.0, 64.0, 8.0, 4.0], vec![12.0, 40.0, 72.0, 8.0, 3.0]]);
     let label = |id: &str| {
-        let figure = figures.iter().find(|figure| figure.id() == id).unwrap();
-        let first = figure.charts()[0].series.iter().find_map(|series| match &series.marks {
+        let figure = figures.iter().find(|figure| figure.id == id).unwrap();
+        let first = figure.panels[0].series.iter().find_map(|series| match &series.marks {
             Marks::Points(_, points) => points.first().map(|point| point.label.clone()),
             _ => None,
         });
@@ -425,12 +351,8 @@ fn a_mark_names_its_variant_its_metrics_and_their_units() {
 #[test]
 fn the_front_over_several_objectives_has_what_no_other_beats() {
     use super::front::{FrontLine, FrontObjective, draw as front};
-    let objective = |title: &str, better| FrontObjective { title: title.to_owned(), unit: String::new(), better };
-    let objectives = [
-        objective("latency", Better::Lower),
-        objective("occupancy", Better::Higher),
-        objective("registers", Better::Lower),
-    ];
+    let objective = |title: &str| FrontObjective { title: title.to_owned(), unit: String::new() };
+    let objectives = ["latency", "occupancy", "registers"].map(objective);
     let line = |label: &str, values: [f64; 3], on_front| FrontLine {
         label: label.to_owned(),
         values: values.to_vec(),
@@ -438,12 +360,14 @@ fn the_front_over_several_objectives_has_what_no_other_beats() {
     };
     let lines = [line("a", [10.0, 50.0, 64.0], true), line("b", [12.0, 25.0, 96.0], false)];
     let chart = front(&objectives, &lines).unwrap();
-    let Scale::Names(rows) = &chart.y.scale else { panic!("{:?}", chart.y) };
-    let named: Vec<&String> = rows.iter().filter(|row| !row.is_empty()).collect();
-    assert_eq!(named, ["latency", "10 to 12", "occupancy", "50 to 25", "registers", "64 to 96"]);
+    let axes: Vec<_> = chart.panels.iter().map(|panel| [&panel.x, &panel.y].map(|axis| axis.label.as_str())).collect();
+    assert_eq!(axes, [["occupancy", "latency"], ["registers", "latency"]]);
     assert!(chart.note.starts_with("1 of 2 variants are on the front"), "{}", chart.note);
-    let best = chart.series.iter().find(|series| matches!(series.marks, Marks::Points(..))).unwrap();
-    assert!(matches!(&best.marks, Marks::Points(_, points) if points.iter().all(|point| point.x == 0.0)));
+    let best = |panel: &Panel| match &panel.series[1].marks {
+        Marks::Points(Glyph::Disc, points) => points.iter().map(|point| (point.x, point.y)).collect(),
+        _ => Vec::new(),
+    };
+    assert_eq!(chart.panels.iter().map(best).collect::<Vec<_>>(), [[(50.0, 10.0)], [(64.0, 10.0)]]);
     assert!(Document::parse(&draw(&chart, Setting::File).unwrap()).is_ok());
     assert_eq!(front(&objectives[..1], &lines), None, "one objective");
     assert_eq!(front(&objectives, &lines[1..]), None, "nothing on the front");

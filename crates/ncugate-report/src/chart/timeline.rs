@@ -1,7 +1,7 @@
 //! Throughput over the duration of the profiled launch: its phases, and its tail.
 
 use super::charted_run::{ChartedRun, ChartedTimeline, TimelineSeries};
-use super::spec::{Chart, ChartAxis, ChartTable, LimitLine, LineAxis, Marks, Scale, Series, Stroke, Tone};
+use super::spec::{Chart, ChartAxis, ChartTable, LimitLine, LineAxis, Marks, Panel, Scale, Series, Stroke, Tone};
 use ncugate_model::number;
 
 /// Most points drawn of one series; more are averaged with their neighbours.
@@ -10,10 +10,9 @@ const DRAWN: usize = 300;
 /// The chart, if a deep profile sampled the selected variant.
 pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     let ChartedTimeline { variant, timeline } = run.timeline.as_ref()?;
-    let line = |(at, series): (usize, &TimelineSeries)| Series {
-        name: series.name.clone(),
-        tone: if at == 0 { Tone::Muted } else { Tone::Nth(at - 1) },
-        marks: Marks::Line(if at == 0 { Stroke::Dashed } else { Stroke::Solid }, thinned(&series.points)),
+    let line = |(at, series): (usize, &TimelineSeries)| {
+        let (tone, stroke) = if at == 0 { (Tone::Muted, Stroke::Dashed) } else { (Tone::Nth(at - 1), Stroke::Solid) };
+        Series::new(&series.name, tone, Marks::Line(stroke, thinned(&series.points)))
     };
     let tail = 100.0 * timeline.tail_fraction;
     let tail_begins = timeline.duration * (1.0 - timeline.tail_fraction);
@@ -36,10 +35,12 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
         note: format!(
             "{said} (source: PM sampling of the deep profile). Multiprocessors are shown against their most active sample."
         ),
-        x: ChartAxis::new("time", "us", Scale::Linear),
-        y: ChartAxis::new("share of the peak", "%", Scale::Zero),
-        series: timeline.series.iter().enumerate().map(line).collect(),
-        limits: if timeline.tail_fraction > 0.0 { vec![limit] } else { Vec::new() },
+        panels: vec![Panel {
+            x: ChartAxis::new("time", "us", Scale::Linear),
+            y: ChartAxis::new("share of the peak", "%", Scale::Zero),
+            series: timeline.series.iter().enumerate().map(line).collect(),
+            limits: if timeline.tail_fraction > 0.0 { vec![limit] } else { Vec::new() },
+        }],
         alt: said,
         table: ChartTable::new(["unit", "mean %", "most %"], rows),
     })

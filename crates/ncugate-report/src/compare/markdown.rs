@@ -1,13 +1,11 @@
 //! A comparison as Markdown.
 
 use super::comparison::{ComparedPair, GateChange, RunComparison};
-use super::times::ComparedTime;
+use super::tables::{self, ComparedTable};
 use crate::markdown::{MarkdownTable, escape};
-use crate::metric_change::MetricChange;
-use crate::number;
 use std::fmt::Write as _;
 
-/// Most pairs in the table of latencies.
+/// Most rows in a table of pairs.
 const PAIRS: usize = 100;
 /// Most pairs with metrics.
 const DETAILED: usize = 5;
@@ -27,8 +25,8 @@ pub fn markdown(comparison: &RunComparison) -> String {
         let _ = writeln!(out, "- Note: {}", escape(note));
     }
     out.push_str(&gates(comparison));
-    out.push_str(&latencies(comparison));
-    out.push_str(&kernels(comparison));
+    out.push_str(&section("Latency p50", tables::latencies(comparison, PAIRS), "smaller changes"));
+    out.push_str(&section("Kernels", tables::kernels(comparison, PAIRS), "less time"));
     for pair in comparison.pairs.iter().take(DETAILED) {
         out.push_str(&metrics(pair));
     }
@@ -58,56 +56,23 @@ fn gates(comparison: &RunComparison) -> String {
     format!("\n## Gates\n\n{table}")
 }
 
-fn latencies(comparison: &RunComparison) -> String {
-    let mut table = MarkdownTable::new(&["", "A µs", "B µs", "change", "95 % interval", "", "verdict"]);
-    let timed: Vec<_> = comparison.pairs.iter().filter_map(|p| Some((p, p.latency?))).collect();
-    if timed.is_empty() {
-        return String::new();
-    }
-    for (pair, l) in timed.iter().take(PAIRS) {
-        table.row(vec![
-            escape(&pair.name),
-            number::plain(l.before),
-            number::plain(l.after),
-            number::change(l.ratio),
-            l.interval.text(),
-            l.word().to_owned(),
-            pair.turned.map_or_else(String::new, |(a, b)| format!("{a}, then {b}")),
-        ]);
-    }
-    let more = timed.len().saturating_sub(PAIRS);
-    let rest = if more > 0 { format!("\n{more} more with smaller changes.\n") } else { String::new() };
-    format!("\n## Latency p50\n\n{table}{rest}")
+fn table<const N: usize>(compared: &ComparedTable<N>) -> MarkdownTable {
+    let mut table = MarkdownTable::new(&compared.head);
+    compared.rows.iter().for_each(|row| table.row(row.iter().map(|cell| escape(cell)).collect()));
+    table
 }
 
-/// Kernels of reports by time.
-fn kernels(comparison: &RunComparison) -> String {
-    let launched = |time: &&ComparedTime| time.launches.iter().any(Option::is_some);
-    let kernels: Vec<&ComparedTime> = comparison.times.iter().filter(launched).collect();
-    if kernels.is_empty() {
-        return String::new();
-    }
-    let mut table = MarkdownTable::new(&["kernel", "median A", "median B", "change"]);
-    for time in kernels.iter().take(PAIRS) {
-        let written = |nanos: Option<f64>| nanos.map_or_else(String::new, |nanos| number::with_unit(nanos, "ns"));
-        let [before, after] = time.medians.map(written);
-        let change = time.change.as_ref().map_or_else(|| time.presence.words().to_owned(), MetricChange::words);
-        table.row(vec![escape(&time.label), before, after, change]);
-    }
-    let more = kernels.len().saturating_sub(PAIRS);
-    let rest = if more > 0 { format!("\n{more} more with less time.\n") } else { String::new() };
-    format!("\n## Kernels\n\n{table}{rest}")
+/// A table under its title; `rest` says which rows it leaves out.
+fn section<const N: usize>(title: &str, compared: Option<ComparedTable<N>>, rest: &str) -> String {
+    let Some(compared) = compared else { return String::new() };
+    let more = if compared.more > 0 { format!("\n{} more with {rest}.\n", compared.more) } else { String::new() };
+    format!("\n## {title}\n\n{}{more}", table(&compared))
 }
 
 fn metrics(pair: &ComparedPair) -> String {
-    let mut table = MarkdownTable::new(&["metric", "A", "B", "change", ""]);
-    let differ: Vec<&MetricChange> = pair.rows.iter().filter(|row| row.before != row.after).collect();
-    for row in differ.iter().take(METRICS) {
-        let (before, after) = (row.before.text.clone(), row.after.text.clone());
-        let cells = [escape(&row.heading()), before, after, row.change.to_string(), row.judged.word().to_owned()];
-        table.row(cells.into());
-    }
-    let (same, more) = (pair.rows.len() - differ.len(), differ.len().saturating_sub(METRICS));
+    let compared = tables::metrics(pair, METRICS);
+    let more = compared.as_ref().map_or(0, |compared| compared.more);
+    let table = compared.map_or_else(String::new, |compared| table(&compared).to_string());
     let note = pair.note.as_ref().map_or_else(String::new, |note| format!("Note: {}\n\n", escape(note)));
-    format!("\n## {}\n\n{note}{table}\n{same} metrics are equal, {more} more differ.\n", escape(&pair.name))
+    format!("\n## {}\n\n{note}{table}\n{}.\n", escape(&pair.name), tables::others(pair, more))
 }

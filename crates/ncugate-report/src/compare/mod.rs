@@ -8,6 +8,7 @@ mod html;
 mod markdown;
 mod metric_filter;
 mod side;
+mod tables;
 mod terminal;
 mod times;
 mod totals;

@@ -1,9 +1,8 @@
 //! A comparison in the terminal.
 
 use super::comparison::{ComparedPair, GateChange, RunComparison};
-use super::times::ComparedTime;
-use crate::metric_change::{LatencyChange, MetricChange};
-use crate::{number, text};
+use super::tables::{self, ComparedTable};
+use crate::text;
 use ncugate_model::CleanText;
 use std::fmt::Write as _;
 
@@ -42,8 +41,8 @@ pub fn terminal(comparison: &RunComparison, columns: Option<usize>) -> String {
             );
         }
     }
-    latencies(&mut out, comparison, columns);
-    kernels(&mut out, comparison, columns);
+    section(&mut out, tables::latencies(comparison, PAIRS), columns, "smaller changes");
+    section(&mut out, tables::kernels(comparison, PAIRS), columns, "less time");
     let few = comparison.pairs.len() <= DETAILED || comparison.pairs.iter().all(|p| p.latency.is_none());
     for pair in comparison.pairs.iter().take(if few { DETAILED } else { 0 }) {
         metrics(&mut out, pair, columns);
@@ -61,95 +60,42 @@ pub fn terminal(comparison: &RunComparison, columns: Option<usize>) -> String {
     out
 }
 
-fn latencies(out: &mut String, comparison: &RunComparison, columns: usize) {
-    let timed: Vec<(&ComparedPair, LatencyChange)> =
-        comparison.pairs.iter().filter_map(|p| Some((p, p.latency?))).take(PAIRS).collect();
-    if timed.is_empty() {
-        return;
-    }
-    let room = columns.saturating_sub(58).max(20);
-    let width = timed.iter().map(|(p, _)| p.name.chars().count()).max().unwrap_or(0).min(room);
-    let _ = writeln!(
-        out,
-        "\n{}  {:>9}  {:>9}  {:>8}  95 % interval",
-        text::left("latency p50", width),
-        "A µs",
-        "B µs",
-        "change"
-    );
-    for (pair, l) in timed {
-        let turned = pair.turned.map_or_else(String::new, |(a, b)| format!(", {a} then {b}"));
-        let _ = writeln!(
-            out,
-            "{}  {:>9}  {:>9}  {:>8}  {}  {}{turned}",
-            text::left(&text::clip(&pair.name, width), width),
-            number::plain(l.before),
-            number::plain(l.after),
-            number::change(l.ratio),
-            l.interval.text(),
-            l.word(),
-        );
-    }
-    let more = comparison.pairs.iter().filter(|p| p.latency.is_some()).count().saturating_sub(PAIRS);
-    if more > 0 {
-        let _ = writeln!(out, "{more} more with smaller changes: `--format markdown` or `ncugate page A B`");
+/// A table with its first column cut to fit; `rest` says which rows it leaves out.
+fn section<const N: usize>(out: &mut String, compared: Option<ComparedTable<N>>, columns: usize, rest: &str) {
+    let Some(compared) = compared else { return };
+    out.push('\n');
+    write(out, &compared, columns);
+    if compared.more > 0 {
+        let _ = writeln!(out, "{} more with {rest}: `--format markdown` or `ncugate page A B`", compared.more);
     }
 }
 
-/// Kernels of reports by time. Variants of runs are in the list of latencies.
-fn kernels(out: &mut String, comparison: &RunComparison, columns: usize) {
-    let launched = |time: &&ComparedTime| time.launches.iter().any(Option::is_some);
-    let kernels: Vec<&ComparedTime> = comparison.times.iter().filter(launched).collect();
-    if kernels.is_empty() {
-        return;
-    }
-    let room = columns.saturating_sub(48).max(20);
-    let shown = || kernels.iter().take(PAIRS);
-    let width = shown().map(|time| time.label.chars().count()).max().unwrap_or(0).min(room).max(6);
-    let _ = writeln!(out, "\n{}  {:>10}  {:>10}  change", text::left("kernel", width), "median A", "median B");
-    for time in shown() {
-        let written = |nanos: Option<f64>| nanos.map_or_else(|| "-".to_owned(), |nanos| number::with_unit(nanos, "ns"));
-        let [before, after] = time.medians.map(written);
-        let change = time.change.as_ref().map_or_else(|| time.presence.words().to_owned(), MetricChange::words);
-        let label = text::left(&text::clip(&time.label, width), width);
-        let _ = writeln!(out, "{label}  {before:>10}  {after:>10}  {change}");
-    }
-    if kernels.len() > PAIRS {
-        let more = kernels.len() - PAIRS;
-        let _ = writeln!(out, "{more} more with less time: `--format markdown` or `ncugate page A B`");
-    }
+fn write<const N: usize>(out: &mut String, compared: &ComparedTable<N>, columns: usize) {
+    let cells = |at: usize| compared.rows.iter().map(move |row| row[at].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..N).map(|at| cells(at).max(compared.head[at].chars().count())).collect();
+    let room = columns.saturating_sub(widths[1..].iter().map(|width| width + 2).sum()).max(20);
+    let mut line = |row: [&str; N]| {
+        let name = text::left(&text::clip(row[0], room), widths[0].min(room));
+        let numbers = (1..N).map(|at| match at {
+            1..=3 if N > 4 || at < 3 => format!("  {}", text::right(row[at], widths[at])),
+            _ => format!("  {}", text::left(row[at], widths[at])),
+        });
+        let _ = writeln!(out, "{}", (name + &numbers.collect::<String>()).trim_end());
+    };
+    line(compared.head);
+    compared.rows.iter().for_each(|row| line(row.each_ref().map(String::as_str)));
 }
 
 fn metrics(out: &mut String, pair: &ComparedPair, columns: usize) {
-    let shown: Vec<&MetricChange> = pair.rows.iter().filter(|row| row.before != row.after).take(METRICS).collect();
-    let same = pair.rows.iter().filter(|row| row.before == row.after).count();
     let _ = writeln!(out, "\n{}", pair.name);
     if let Some(note) = &pair.note {
         let _ = writeln!(out, "  note: {note}");
     }
-    let titled = |row: &MetricChange| match number::unit(&row.unit) {
-        "" => row.title.to_string(),
-        unit => format!("{} {unit}", row.title),
-    };
-    let room = columns.saturating_sub(42).max(24);
-    let width = shown.iter().map(|row| titled(row).chars().count()).max().unwrap_or(0).min(room);
-    for row in &shown {
-        let _ = writeln!(
-            out,
-            "  {}  {:>12}  {:>12}  {:>9} {}",
-            text::left(&text::clip(&titled(row), width), width),
-            row.before.text,
-            row.after.text,
-            row.change,
-            row.judged.word()
-        );
-    }
-    let left = pair.rows.len() - shown.len() - same;
-    let _ = writeln!(
-        out,
-        "  {same} metrics are equal{}",
-        if left > 0 { format!(", {left} more differ") } else { String::new() }
-    );
+    let compared = tables::metrics(pair, METRICS);
+    let mut rows = String::new();
+    compared.iter().for_each(|compared| write(&mut rows, compared, columns.saturating_sub(2)));
+    rows.lines().for_each(|line| out.push_str(&format!("  {line}\n")));
+    let _ = writeln!(out, "  {}", tables::others(pair, compared.map_or(0, |compared| compared.more)));
 }
 
 fn alone(out: &mut String, side: &str, names: &[CleanText]) {

@@ -40,7 +40,7 @@ pub use instructions::{
 };
 pub use launches::{DiagnosedLaunch, answers_of_report, diagnose_launch, diagnose_together};
 pub use matched_pairs::{ChangeUnit, MatchedChange, Separation};
-pub use pareto::{FrontVariant, ObjectiveFront, ParetoAxis, ParetoFront, ParetoPoint, objective_front, pareto};
+pub use pareto::{FrontVariant, ObjectiveFront, ParetoAxis, objective_front};
 pub use profiler::{
     Dependency, HotLine, HotSpot, InstructionSamples, LineInstruction, Listings, NcuObservations, NcuRuleMessage,
     observations, observe, source_of, texts,

@@ -1,10 +1,11 @@
-//! The Pareto front of two metrics. A variant is not better by a difference that noise explains.
+//! The Pareto front over several metrics. A variant is not better by a difference that noise explains.
 
 use crate::metric_change::explained;
 use ncugate_judge::frame::Quantities;
 use ncugate_model::metric::Catalogue;
 use ncugate_model::stats::{Statistic, order_limits, quantile};
 use ncugate_model::{Better, ShapeName, VariantId};
+use std::cmp::Ordering;
 
 /// A metric and its direction of improvement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,57 +13,6 @@ pub struct ParetoAxis<'m> {
     pub metric: &'m str,
     /// Direction of improvement; [`Better::Context`] counts as higher.
     pub better: Better,
-}
-
-/// A variant in the plane of two metrics.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct ParetoPoint {
-    pub variant: VariantId,
-    pub x: f64,
-    /// Second metric.
-    pub y: f64,
-    /// Whether no other point is at least as good in both and better in one, apart from noise.
-    pub front: bool,
-}
-
-/// All points in the order given, and the variants without a number.
-#[derive(Debug, Clone, PartialEq, Default, serde::Serialize)]
-pub struct ParetoFront {
-    /// Points with both numbers.
-    pub points: Vec<ParetoPoint>,
-    /// Variants without one of the two.
-    pub missing: Vec<VariantId>,
-}
-
-/// Places variants and marks the front. Equal points are either all on it or all off it.
-pub fn pareto(
-    quantities: &Quantities,
-    shape: &ShapeName,
-    variants: &[VariantId],
-    x: ParetoAxis<'_>,
-    y: ParetoAxis<'_>,
-) -> ParetoFront {
-    let mut front = ParetoFront::default();
-    let axes = [x, y];
-    for variant in variants {
-        let read =
-            |axis: ParetoAxis<'_>| quantities.read(variant, shape, axis.metric).value().filter(|v| v.is_finite());
-        match (read(x), read(y)) {
-            (Some(x), Some(y)) => front.points.push(ParetoPoint { variant: variant.clone(), x, y, front: false }),
-            _ => front.missing.push(variant.clone()),
-        }
-    }
-    mark(&mut front.points, x.better, y.better);
-    let marked: Vec<usize> = (0..front.points.len()).filter(|at| front.points[*at].front).collect();
-    let places: Vec<Place> = marked
-        .iter()
-        .map(|at| &front.points[*at])
-        .map(|point| Place::new(quantities, shape, &axes, &point.variant, &[point.x, point.y]))
-        .collect();
-    for (at, place) in marked.into_iter().zip(&places) {
-        front.points[at].front = !places.iter().any(|other| other.is_clearly_better(place));
-    }
-    front
 }
 
 /// A variant in the space of several metrics: the gain of each, and the half-width of its 95 % interval.
@@ -119,25 +69,6 @@ fn relative_half(samples: &[f64], statistic: Statistic) -> Option<f64> {
     Some((high - low) / 2.0 / middle).filter(|share| share.is_finite() && *share >= 0.0)
 }
 
-/// Sweeps from the best first metric on: a point is on the front if its second metric beats all earlier ones.
-fn mark(points: &mut [ParetoPoint], x: Better, y: Better) {
-    let mut order: Vec<usize> = (0..points.len()).collect();
-    let key = |p: &ParetoPoint| (gain(p.x, x), gain(p.y, y));
-    order.sort_by(|&a, &b| {
-        let (a, b) = (key(&points[a]), key(&points[b]));
-        b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1))
-    });
-    let mut best: Option<(f64, f64)> = None;
-    for at in order {
-        let point = key(&points[at]);
-        let on = best.is_none_or(|best| point.1 > best.1 || point == best);
-        points[at].front = on;
-        if on {
-            best = Some(point);
-        }
-    }
-}
-
 /// A variant in the space of several objectives.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct FrontVariant {
@@ -171,25 +102,30 @@ pub fn objective_front(
 ) -> ObjectiveFront {
     let names = axes.iter().map(|axis| axis.metric.to_owned()).collect();
     let mut found = ObjectiveFront { objectives: names, ..ObjectiveFront::default() };
-    let mut all: Vec<FrontVariant> = Vec::new();
+    let mut all: Vec<(Vec<f64>, FrontVariant)> = Vec::new();
     for variant in variants {
         let read =
             |axis: &ParetoAxis<'_>| quantities.read(variant, shape, axis.metric).value().filter(|v| v.is_finite());
         match axes.iter().map(read).collect::<Option<Vec<f64>>>() {
-            Some(values) => all.push(FrontVariant { variant: variant.clone(), values }),
+            Some(values) => {
+                let gains = values.iter().zip(axes).map(|(value, axis)| gain(*value, axis.better)).collect();
+                all.push((gains, FrontVariant { variant: variant.clone(), values }));
+            }
             None => found.missing.push(variant.clone()),
         }
     }
-    let beats = |a: &FrontVariant, b: &FrontVariant| {
-        let pairs = || {
-            axes.iter()
-                .zip(a.values.iter().zip(&b.values))
-                .map(|(axis, (a, b))| (gain(*a, axis.better), gain(*b, axis.better)))
-        };
-        pairs().all(|(a, b)| a >= b) && pairs().any(|(a, b)| a > b)
-    };
-    let is_beaten = |variant: &FrontVariant| all.iter().any(|other| beats(other, variant));
-    (found.others, found.front) = all.iter().cloned().partition(is_beaten);
+    // What beats a variant comes before it, and is on the front or beaten by one that is.
+    all.sort_by(|(a, _), (b, _)| b.partial_cmp(a).unwrap_or(Ordering::Equal));
+    let beats = |a: &[f64], b: &[f64]| a != b && a.iter().zip(b).all(|(a, b)| a >= b);
+    let mut gains: Vec<Vec<f64>> = Vec::new();
+    for (own, variant) in all {
+        if gains.iter().any(|other| beats(other, &own)) {
+            found.others.push(variant);
+        } else {
+            gains.push(own);
+            found.front.push(variant);
+        }
+    }
     let places: Vec<Place> =
         found.front.iter().map(|v| Place::new(quantities, shape, axes, &v.variant, &v.values)).collect();
     let is_noise = |place: &Place| places.iter().any(|other| other.is_clearly_better(place));
@@ -203,12 +139,6 @@ pub fn objective_front(
         found.front = kept;
     }
     found.beaten = found.others.len();
-    if let Some(first) = axes.first() {
-        let key = |variant: &FrontVariant| {
-            variant.values.first().map_or(f64::NEG_INFINITY, |value| gain(*value, first.better))
-        };
-        found.front.sort_by(|a, b| key(b).total_cmp(&key(a)));
-    }
     found
 }
 
@@ -225,7 +155,9 @@ mod tests {
         quantities.set_column("achieved_occupancy", places.iter().map(|p| Cell::finite(p.1)).collect());
         let x = ParetoAxis { metric: "latency_p50", better: Better::Lower };
         let y = ParetoAxis { metric: "achieved_occupancy", better: Better::Higher };
-        pareto(&quantities, &shape, &ids, x, y).points.iter().map(|p| p.front).collect()
+        let found = objective_front(&quantities, &shape, &ids, &[x, y]);
+        let known = ids.iter().filter(|id| !found.missing.contains(id));
+        known.map(|id| found.front.iter().any(|variant| variant.variant == *id)).collect()
     }
 
     #[test]
@@ -256,13 +188,12 @@ mod tests {
             table.set_column("registers", [64.0, 32.0, 64.0].map(Cell::Value).to_vec());
             let axis = |metric| ParetoAxis { metric, better: Better::Lower };
             let (x, y) = (axis("latency_p50"), axis("registers"));
-            let marked: Vec<bool> = pareto(&table, &shape, &ids, x, y).points.iter().map(|p| p.front).collect();
             let found = objective_front(&table, &shape, &ids, &[x, y]);
             let names: Vec<String> = found.front.iter().map(|v| v.variant.to_string()).collect();
-            (marked, names.join(","), found.beaten)
+            (names.join(","), found.beaten)
         };
-        assert_eq!(fronts(0.1), (vec![false, true, false], "b".to_owned(), 2));
-        assert_eq!(fronts(0.0001), (vec![true, true, false], "a,b".to_owned(), 1));
+        assert_eq!(fronts(0.1), ("b".to_owned(), 2));
+        assert_eq!(fronts(0.0001), ("a,b".to_owned(), 1));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::entry::HistoryEntry;
 use super::phases::PhaseHistory;
 use crate::chart::{
-    Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, LineAxis, Marks, Scale, Series, Stroke, Tone,
+    Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, LineAxis, Marks, Panel, Scale, Series, Stroke, Tone,
 };
 use crate::number;
 use ncugate_model::Verdict;
@@ -152,41 +152,30 @@ fn chart(phase: &PhaseHistory, what: ChartLabels<'_>, dots: &[Dot<'_>]) -> Optio
             number::with_unit(*value, what.unit)
         ),
     };
-    let of = |name: &str, tone, glyph, wanted: &dyn Fn(Verdict) -> bool| Series {
-        name: name.to_owned(),
-        tone,
-        marks: Marks::Points(glyph, dots.iter().filter(|d| wanted(d.3)).map(point).collect()),
+    let of = |name: &str, tone, glyph, verdict| {
+        let points = dots.iter().filter(|dot| dot.3 == verdict).map(point).collect();
+        Series::new(name, tone, Marks::Points(glyph, points))
     };
     let mut series: Vec<Series> = runs
         .iter()
         .enumerate()
-        .map(|(at, one)| Series {
-            name: if runs.len() == 1 { String::new() } else { one.name.clone() },
-            tone: if runs.len() == 1 { Tone::Muted } else { Tone::Nth(at) },
-            marks: Marks::Line(Stroke::Solid, one.dots.iter().map(|d| (d.0 as f64, d.2)).collect()),
+        .map(|(at, one)| {
+            let marks = Marks::Line(Stroke::Solid, one.dots.iter().map(|d| (d.0 as f64, d.2)).collect());
+            let (name, tone) = if runs.len() == 1 { ("", Tone::Muted) } else { (one.name.as_str(), Tone::Nth(at)) };
+            Series::new(name, tone, marks)
         })
         .collect();
     series.extend([
-        of("pass", Tone::Good, Glyph::Disc, &|v| v == Verdict::Pass),
-        of("fail", Tone::Bad, Glyph::Cross, &|v| v == Verdict::Fail),
-        of("inconclusive", Tone::Open, Glyph::Triangle, &|v| v == Verdict::Inconclusive),
+        of("pass", Tone::Good, Glyph::Disc, Verdict::Pass),
+        of("fail", Tone::Bad, Glyph::Cross, Verdict::Fail),
+        of("inconclusive", Tone::Open, Glyph::Triangle, Verdict::Inconclusive),
     ]);
-    series.retain(|s| match &s.marks {
-        Marks::Points(_, points) => !points.is_empty(),
-        // a single run has no course
-        Marks::Line(_, points) => points.len() > 1,
-        _ => true,
-    });
     let note = note(&runs, what.unit);
     // Counts have no fractions, and so no ticks between whole numbers.
     let is_count = dots.iter().all(|dot| dot.2.fract() == 0.0);
     Some(Chart {
         id: format!("{}-{}", phase.name, what.id),
         title: what.title.to_owned(),
-        x: ChartAxis::new("run, oldest first", "", Scale::Names(phase.runs.iter().map(axis_name).collect())),
-        y: ChartAxis::new(what.title, what.unit, if is_count { Scale::Count } else { Scale::Linear }),
-        series,
-        limits: what.limit.into_iter().collect(),
         alt: format!("{} over {} runs. {note}", what.title, dots.len()),
         note,
         // The newest first, because a long table is cut at its end.
@@ -197,5 +186,11 @@ fn chart(phase: &PhaseHistory, what: ChartLabels<'_>, dots: &[Dot<'_>]) -> Optio
                 vec![run.manifest.run.clone(), run.date(), commit(run), name(run).to_owned(), value]
             }),
         ),
+        panels: vec![Panel {
+            x: ChartAxis::named("run, oldest first", phase.runs.iter().map(axis_name)),
+            y: ChartAxis::new(what.title, what.unit, if is_count { Scale::Count } else { Scale::Linear }),
+            series,
+            limits: what.limit.into_iter().collect(),
+        }],
     })
 }

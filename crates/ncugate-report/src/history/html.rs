@@ -3,8 +3,8 @@
 use super::charts::charts;
 use super::entry::{HistoryEntry, RunSummary, to_use};
 use super::phases::{History, PhaseHistory};
-use crate::chart::svg::{self, Setting};
-use crate::chart::{Chart, ChartTable};
+use crate::chart::Chart;
+use crate::chart::svg::Drawing;
 use crate::code_diff::CodeDiff;
 use crate::error::RenderError;
 use crate::{number, page};
@@ -43,15 +43,6 @@ struct PhaseState<'a> {
     latest: RunRow<'a>,
     diffs: Vec<DiffBlock<'a>>,
     charts: Vec<Drawing<'a>>,
-}
-
-#[derive(Serialize)]
-struct Drawing<'a> {
-    id: &'a str,
-    title: &'a str,
-    note: &'a str,
-    svg: String,
-    table: &'a ChartTable,
 }
 
 /// A difference with its size in words.
@@ -128,11 +119,6 @@ fn state<'a>(phase: &'a PhaseHistory, charts: &'a [Chart]) -> Result<Option<Phas
         name: &phase.name,
         latest: RunRow::new(latest),
         diffs: phase.diffs.iter().map(|diff| DiffBlock { size: diff.size(), diff }).collect(),
-        charts: charts.iter().map(drawing).collect::<Result<_, _>>()?,
+        charts: charts.iter().map(Drawing::new).collect::<Result<_, _>>()?,
     }))
-}
-
-fn drawing(chart: &Chart) -> Result<Drawing<'_>, RenderError> {
-    let svg = svg::draw(chart, Setting::Page)?;
-    Ok(Drawing { id: &chart.id, title: &chart.title, note: &chart.note, svg, table: &chart.table })
 }

@@ -109,7 +109,7 @@ fn the_page_shows_runs_links_charts_and_problems() {
     assert_eq!(page.matches("<figure").count(), 2, "phase a has two runs, phase b one");
     assert!(page.contains("25 µs in the first run, 10 µs in the last (-60.0 %)"), "{page}");
     let axis = ["2023-11-14 0123456", "2023-11-14 fedcba9"].map(str::to_owned).to_vec();
-    assert_eq!(charts::charts(&history.phases[0])[0].x.scale, crate::chart::Scale::Names(axis));
+    assert_eq!(charts::charts(&history.phases[0])[0].panels[0].x.scale, crate::chart::Scale::Names(axis));
     assert!(page.contains("<code>fedcba9876+</code>"), "{page}");
     assert!(page.contains("broken") && page.matches("<script").count() == 1);
 }
@@ -134,7 +134,8 @@ fn runs_under_unlike_conditions_are_not_compared() {
     };
     let lines = |chart: &crate::chart::Chart| -> Vec<(String, usize)> {
         let points = |marks: &Marks| if let Marks::Line(_, points) = marks { Some(points.len()) } else { None };
-        chart.series.iter().filter_map(|one| Some((one.name.clone(), points(&one.marks)?))).collect()
+        let lines = chart.panels[0].series.iter().filter_map(|one| Some((one.name.clone(), points(&one.marks)?)));
+        lines.filter(|(_, points)| *points > 1).collect()
     };
     let same = changed(&|_| ());
     assert_eq!(lines(&same), [(String::new(), 4)]);

@@ -22,7 +22,7 @@ pub fn deltas(report: &RunReport) -> Option<String> {
     let first = shown.first()?;
     let mut heads = vec!["metric".to_owned(), "selected".to_owned()];
     heads.extend(shown.iter().flat_map(|d| [d.marked(), "change".to_owned()]));
-    let mut table = MarkdownTable::new(&heads.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut table = MarkdownTable::new(&heads);
     let mut metrics: Vec<&MetricChange> = Vec::new();
     for row in shown.iter().flat_map(|d| &d.rows) {
         if metrics.iter().all(|known| known.metric != row.metric) {

@@ -16,6 +16,7 @@ use super::error::RenderError;
 use super::finding_row::FindingRow;
 use super::first_screen::Recommendation;
 use super::in_use::UseBasis;
+use super::model::MetricColumn;
 use super::number::{self, Number};
 use super::run_report::RunReport;
 use super::shape_matrix::ShapeMatrix;
@@ -23,7 +24,7 @@ use super::steps::StepTable;
 use super::text;
 use super::variant_row::{VariantRow, state};
 use super::waiver_row::WaiverRow;
-use crate::chart::{ChartTable, Figure};
+use crate::chart::{Chart, ChartTable};
 use ncugate_judge::{GateResult, StageResult};
 use ncugate_model::{CleanText, Level, Verdict};
 use ncugate_phase::config::Waiver;
@@ -266,23 +267,14 @@ fn by_shape(matrix: &ShapeMatrix) -> String {
 }
 
 fn variants(report: &RunReport) -> String {
-    let metrics: Vec<usize> = (0..report.metrics.len()).take(COLUMNS).collect();
-    let heads = metrics.iter().map(|at| {
-        let metric = &report.metrics[*at];
-        match number::unit(&metric.unit) {
-            "" => metric.title.clone(),
-            unit => format!("{} ({unit})", metric.title),
-        }
-    });
+    let metrics = &report.metrics[..report.metrics.len().min(COLUMNS)];
+    let heads = metrics.iter().map(MetricColumn::heading);
     let heads: Vec<String> =
         ["", "rank", "variant"].map(str::to_owned).into_iter().chain(heads).chain(["stopped by".to_owned()]).collect();
-    let mut table = MarkdownTable::new(&heads.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut table = MarkdownTable::new(&heads);
     let shown: Vec<&VariantRow> = report.variants.iter().filter(|v| v.rank.is_some()).take(TOP).collect();
     for variant in &shown {
-        let values = metrics.iter().map(|at| {
-            let values = variant.shapes.get(report.objective_shape).and_then(|s| s.values.get(*at));
-            values.and_then(|m| m.number()).map_or_else(|| "n/a".to_owned(), |n| n.text.clone())
-        });
+        let values = (0..metrics.len()).map(|at| report.value_text(variant, at));
         let stop = variant.stopped_by.first().map_or_else(String::new, |s| escape(s));
         let rank = variant.rank.map_or_else(String::new, |r| r.to_string());
         let name = if variant.selected { format!("**{}**", escape(&variant.id)) } else { escape(&variant.id) };
@@ -318,13 +310,7 @@ fn effects(report: &RunReport) -> Option<String> {
 }
 
 fn search(report: &RunReport) -> Option<String> {
-    let search = report.search.as_ref()?;
-    let decides = search.importance.iter().map(|(axis, share)| format!("{axis} {} %", share.text));
-    let decides: Vec<String> = decides.collect();
-    let decides = (!decides.is_empty()).then(|| format!("What decides: {}.", decides.join(", ")));
-    let lines: Vec<String> =
-        [Some(search.summary.to_string()), search.model.clone(), decides].into_iter().flatten().collect();
-    list("Search", &lines)
+    list("Search", &[report.search.as_ref()?.summary.to_string()])
 }
 
 fn findings(report: &RunReport) -> Option<String> {
@@ -376,16 +362,16 @@ fn links(report: &RunReport) -> Option<String> {
     if report.charts.is_empty() {
         return None;
     }
-    let link = |c: &Figure| {
-        let ranking = if c.id() == "sensitivity" { format!("{}\n", data(c.table())) } else { String::new() };
-        format!("![{}](charts/{}.svg)\n\n{}\n\n{ranking}", escape(c.title()), c.id(), escape(c.note()))
+    let link = |c: &Chart| {
+        let ranking = if c.id == "sensitivity" { format!("{}\n", data(&c.table)) } else { String::new() };
+        format!("![{}](charts/{}.svg)\n\n{}\n\n{ranking}", escape(&c.title), c.id, escape(&c.note))
     };
     Some(format!("## Charts\n\n{}", report.charts.iter().map(link).collect::<String>().trim_end()) + "\n")
 }
 
 /// The numbers of a chart.
 fn data(numbers: &ChartTable) -> MarkdownTable {
-    let mut table = MarkdownTable::new(&numbers.head.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut table = MarkdownTable::new(&numbers.head);
     for row in &numbers.rows {
         table.row(row.iter().map(|cell| escape(cell)).collect());
     }

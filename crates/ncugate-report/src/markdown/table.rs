@@ -9,8 +9,8 @@ pub struct MarkdownTable {
 }
 
 impl MarkdownTable {
-    pub fn new(head: &[&str]) -> Self {
-        Self { rows: vec![head.iter().map(|h| if h.is_empty() { String::new() } else { escape(h) }).collect()] }
+    pub fn new(head: &[impl AsRef<str>]) -> Self {
+        Self { rows: vec![head.iter().map(|head| escape(head.as_ref())).collect()] }
     }
 
     /// Adds a row of escaped cells.

@@ -20,7 +20,7 @@ pub fn table_of_times(rows: &[ShapeComparison]) -> String {
             heads.extend(["fastest baseline", "its p50 / p90", "speedup"].map(str::to_owned));
         }
     }
-    let mut table = MarkdownTable::new(&heads.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut table = MarkdownTable::new(&heads);
     let rate = |timed: &TimedVariant| {
         has_rate
             .then(|| timed.rate.as_deref().map_or_else(String::new, |rate| escape(rate.trim_end_matches(" TFLOP/s"))))

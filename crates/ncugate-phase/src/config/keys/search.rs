@@ -1,6 +1,6 @@
 //! Keys of `[search]`.
 
-use super::{EXPRS, KeyKind, NAMES, Spec, key, words};
+use super::{EXPRS, KeyKind, Spec, key, words};
 use crate::config::SearchStrategy;
 
 /// A number of variants or samples: all of them are in memory and in one plan.
@@ -11,8 +11,8 @@ keys! {
     budget = key(KeyKind::Table(&SEARCH_BUDGET.spec), "Limits of the search.").required();
     strategy = key(
         KeyKind::OneOf(&words(&SearchStrategy::WORDS)),
-        "How variants are proposed. `model`: by a forest trained on the results so far.",
-    ).default("\"model\"");
+        "How variants are proposed. `elites`: the best so far with other values on some axes.",
+    ).default("\"elites\"");
     seed = key(
         KeyKind::Whole(0),
         "Seed of random choices: equal seeds and times give equal proposals.",
@@ -28,7 +28,6 @@ keys! {
         "Conditions tested after the build and before a launch, over parameters and metrics of build and launch \
          (`registers`, `spills`, `shared_memory`, `theoretical_occupancy`).",
     ).default("[]");
-    categorical = key(NAMES, "Numeric axes without a meaningful order; texts never have one.").default("[]");
     when = key(KeyKind::Table(&SEARCH_WHEN), "Axes that apply only under a condition.").default("{}");
 }
 

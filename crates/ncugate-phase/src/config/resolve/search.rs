@@ -25,7 +25,6 @@ pub fn search(item: &Item<'_>, sweep: &Sweep) -> Option<SearchSettings> {
     let tried = budget.and_then(|budget| budget.builds.or(budget.measured));
     Some(SearchSettings {
         require: table.list(&SEARCH.require).iter().filter_map(|item| Some(facts.expr(item)?.value)).collect(),
-        categorical: categorical(&table, sweep),
         conditional: conditional(&table, sweep),
         budget: budget?,
         strategy: strategy?,
@@ -46,10 +45,6 @@ fn budget(item: &Item<'_>) -> Option<SearchBudget> {
     };
     table.at_least_one("of ", SEARCH_BUDGET.spec.keys, "budget = { measured = 100 }");
     Some(budget)
-}
-
-fn categorical(table: &Table<'_>, sweep: &Sweep) -> Vec<String> {
-    table.list(&SEARCH.categorical).iter().filter_map(|item| known(item, item.name()?, sweep)).collect()
 }
 
 fn conditional(table: &Table<'_>, sweep: &Sweep) -> Vec<ConditionalAxis> {

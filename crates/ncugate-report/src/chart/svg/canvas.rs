@@ -3,9 +3,9 @@
 //! plotters' own SVG backend fixes the colours. Here an element has the class of its colour in the [`palette`], so that
 //! the style sheet of a page chooses light or dark. The literal colour is that of a light page.
 
-use crate::chart::palette;
+use crate::chart::{Chart, palette};
+use plotters::style::FontStyle;
 use plotters::style::text_anchor::{HPos, VPos};
-use plotters::style::{FontStyle, FontTransform};
 use plotters_backend::{BackendColor, BackendCoord, BackendStyle, BackendTextStyle, DrawingBackend, DrawingErrorKind};
 use std::convert::Infallible;
 use std::fmt::{self, Write as _};
@@ -14,17 +14,6 @@ use std::fmt::{self, Write as _};
 const CHARACTER: f64 = 0.58;
 /// Distance of two lines of a text, in font sizes.
 const LEADING: f64 = 1.15;
-
-/// Metadata of a drawing.
-#[derive(Debug, Clone, Copy)]
-pub struct SvgHead<'a> {
-    pub id: &'a str,
-    pub title: &'a str,
-    /// Alternative text.
-    pub alt: &'a str,
-    /// Embedded style rules; empty if the page has them.
-    pub rules: &'a str,
-}
 
 /// How the elements of a group are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,35 +44,18 @@ pub struct Canvas {
 }
 
 impl Canvas {
-    /// A document of this width and height in pixels.
-    pub fn new((width, height): (u32, u32), head: &SvgHead<'_>) -> Self {
-        let mut svg = String::new();
-        let (id, title, alt) = (EscapedText(head.id), EscapedText(head.title), EscapedText(head.alt));
-        let _ = write!(
-            svg,
+    /// A document of this width and height in pixels, with style rules unless the page has them.
+    pub fn new((width, height): (i32, i32), chart: &Chart, rules: &str) -> Self {
+        let (id, title, alt) = (EscapedText(&chart.id), EscapedText(&chart.title), EscapedText(&chart.alt));
+        let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" role=\"img\" \
              aria-label=\"{title}. {alt}\" class=\"chart\" id=\"svg-{id}\" font-family=\"sans-serif\">\n\
              <title>{title}</title>\n"
         );
-        if !head.rules.is_empty() {
-            let _ = writeln!(svg, "<style>{}</style>", head.rules);
+        if !rules.is_empty() {
+            let _ = writeln!(svg, "<style>{rules}</style>");
         }
-        Self { size: (width, height), svg }
-    }
-
-    /// A part of a document.
-    pub fn part((width, height): (u32, u32)) -> Self {
-        Self { size: (width, height), svg: String::new() }
-    }
-
-    /// Returns the elements of a part.
-    pub fn elements(&mut self) -> String {
-        std::mem::take(&mut self.svg)
-    }
-
-    /// Adds the elements of a part, moved to a pixel.
-    pub fn add(&mut self, (x, y): (i32, i32), elements: &str) {
-        let _ = writeln!(self.svg, "<g transform=\"translate({x} {y})\">\n{elements}</g>");
+        Self { size: (width.unsigned_abs(), height.unsigned_abs()), svg }
     }
 
     /// Opens a group. Its title is shown as a tooltip.
@@ -106,9 +78,11 @@ impl Canvas {
         svg
     }
 
-    fn element(&mut self, element: fmt::Arguments<'_>) -> SvgResult {
-        let _ = self.svg.write_fmt(element);
-        self.svg.push('\n');
+    /// Adds an element unless its colour is that of invisible elements of plotters.
+    fn element(&mut self, color: BackendColor, element: fmt::Arguments<'_>) -> SvgResult {
+        if color.alpha > 0.0 {
+            let _ = writeln!(self.svg, "{element}");
+        }
         Ok(())
     }
 }
@@ -135,50 +109,41 @@ impl DrawingBackend for Canvas {
     }
 
     fn draw_line<S: BackendStyle>(&mut self, from: BackendCoord, to: BackendCoord, style: &S) -> SvgResult {
-        if is_hidden(style.color()) {
-            return Ok(());
-        }
         let ((x1, y1), (x2, y2)) = (from, to);
-        self.element(format_args!("<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\"{}/>", Paint::stroke(style)))
+        self.element(
+            style.color(),
+            format_args!("<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\"{}/>", Paint::stroke(style)),
+        )
     }
 
     /// A filled rectangle is at least one pixel wide and high, so that small values stay visible.
     fn draw_rect<S: BackendStyle>(&mut self, a: BackendCoord, b: BackendCoord, style: &S, fill: bool) -> SvgResult {
-        if is_hidden(style.color()) {
-            return Ok(());
-        }
         let (x, y) = (a.0.min(b.0), a.1.min(b.1));
         let (width, height) = (a.0.abs_diff(b.0).max(1), a.1.abs_diff(b.1).max(1));
         let paint = Paint::new(style, fill);
-        self.element(format_args!("<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"{paint}/>"))
+        self.element(
+            style.color(),
+            format_args!("<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"{paint}/>"),
+        )
     }
 
     fn draw_path<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(&mut self, path: I, style: &S) -> SvgResult {
-        if is_hidden(style.color()) {
-            return Ok(());
-        }
-        self.element(format_args!("<polyline points=\"{}\"{}/>", points(path), Paint::new(style, false)))
+        self.element(style.color(), format_args!("<polyline points=\"{}\"{}/>", points(path), Paint::new(style, false)))
     }
 
     fn draw_circle<S: BackendStyle>(&mut self, at: BackendCoord, radius: u32, style: &S, fill: bool) -> SvgResult {
-        if is_hidden(style.color()) {
-            return Ok(());
-        }
         let (x, y) = at;
-        self.element(format_args!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"{}/>", Paint::new(style, fill)))
+        self.element(
+            style.color(),
+            format_args!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"{}/>", Paint::new(style, fill)),
+        )
     }
 
     fn fill_polygon<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(&mut self, path: I, style: &S) -> SvgResult {
-        if is_hidden(style.color()) {
-            return Ok(());
-        }
-        self.element(format_args!("<polygon points=\"{}\"{}/>", points(path), Paint::new(style, true)))
+        self.element(style.color(), format_args!("<polygon points=\"{}\"{}/>", points(path), Paint::new(style, true)))
     }
 
     fn draw_text<S: BackendTextStyle>(&mut self, text: &str, style: &S, at: BackendCoord) -> SvgResult {
-        if is_hidden(style.color()) {
-            return Ok(());
-        }
         let (x, y) = at;
         let anchor = match style.anchor().h_pos {
             HPos::Left => "start",
@@ -193,29 +158,20 @@ impl DrawingBackend for Canvas {
             VPos::Center => 0.27 - more * LEADING / 2.0,
             VPos::Bottom => -0.27 - more * LEADING,
         };
-        let turned = match style.transform() {
-            FontTransform::None => String::new(),
-            FontTransform::Rotate90 => format!(" transform=\"rotate(90 {x} {y})\""),
-            FontTransform::Rotate180 => format!(" transform=\"rotate(180 {x} {y})\""),
-            FontTransform::Rotate270 => format!(" transform=\"rotate(270 {x} {y})\""),
-        };
-        let weight = match style.style() {
-            FontStyle::Bold => " font-weight=\"600\"",
-            FontStyle::Normal => "",
-            FontStyle::Italic | FontStyle::Oblique => " font-style=\"italic\"",
-        };
+        let weight = if matches!(style.style(), FontStyle::Bold) { " font-weight=\"600\"" } else { "" };
         let (size, paint) = (style.size(), Paint::fill(style.color()));
-        let _ = write!(
-            self.svg,
-            "<text x=\"{x}\" y=\"{y}\" dy=\"{down:.2}em\" text-anchor=\"{anchor}\" font-size=\"{size}\"{weight}{turned}{paint}>"
-        );
-        for (at, line) in lines.iter().enumerate() {
-            let _ = match at {
-                0 => write!(self.svg, "{}", EscapedText(line)),
-                _ => write!(self.svg, "<tspan x=\"{x}\" dy=\"{LEADING}em\">{}</tspan>", EscapedText(line)),
-            };
-        }
-        self.element(format_args!("</text>"))
+        let spans: String = (lines.iter().enumerate())
+            .map(|(at, line)| match at {
+                0 => EscapedText(line).to_string(),
+                _ => format!("<tspan x=\"{x}\" dy=\"{LEADING}em\">{}</tspan>", EscapedText(line)),
+            })
+            .collect();
+        self.element(
+            style.color(),
+            format_args!(
+                "<text x=\"{x}\" y=\"{y}\" dy=\"{down:.2}em\" text-anchor=\"{anchor}\" font-size=\"{size}\"{weight}{paint}>{spans}</text>"
+            ),
+        )
     }
 
     fn estimate_text_size<S: BackendTextStyle>(
@@ -227,11 +183,6 @@ impl DrawingBackend for Canvas {
         let height = style.size() * (1.0 + LEADING * text.matches('\n').count() as f64);
         Ok(((longest as f64 * style.size() * CHARACTER).ceil() as u32, height.ceil() as u32))
     }
-}
-
-/// Whether plotters uses this colour for invisible elements.
-fn is_hidden(color: BackendColor) -> bool {
-    color.alpha <= 0.0
 }
 
 fn points(path: impl IntoIterator<Item = BackendCoord>) -> String {
@@ -311,10 +262,14 @@ impl fmt::Display for EscapedText<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chart::ChartTable;
     use plotters::style::{BLACK, Color, RGBColor, ShapeStyle};
 
     fn drawn(draw: impl FnOnce(&mut Canvas) -> SvgResult) -> String {
-        let mut canvas = Canvas::new((20, 10), &SvgHead { id: "a", title: "A", alt: "Nothing.", rules: "" });
+        let text = |text: &str| text.to_owned();
+        let (panels, table) = (Vec::new(), ChartTable::default());
+        let chart = Chart { id: text("a"), title: text("A"), note: text(""), alt: text("Nothing."), panels, table };
+        let mut canvas = Canvas::new((20, 10), &chart, "");
         assert!(draw(&mut canvas).is_ok());
         let svg = canvas.finish();
         svg.lines().skip(2).filter(|line| *line != "</svg>").collect()
