@@ -52,7 +52,7 @@ fi
 if [ -z "${PROFILE:-}" ] && [ -n "${RECORD:-}" ] && [ "$status" -ne 2 ]; then
     manifest=$(find profiles -mindepth 3 -maxdepth 3 -name manifest.json -newer "$started" | sort | tail -n 1)
     if [ -n "$manifest" ]; then
-        "$ncugate" record "$(dirname "$manifest")" --output "$RECORD" || status=3
+        "$ncugate" tools record "$(dirname "$manifest")" --output "$RECORD" || status=3
     else
         echo "no run was written, so nothing is recorded" >&2
         status=3

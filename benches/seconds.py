@@ -132,9 +132,11 @@ class Program:
             else:
                 shutil.copy(source, target)
         self.candidates = [[f"THREADS={threads}", f"ROWS_PER_BLOCK={rows}", "VEC=4"] for rows in (4, 1) for threads in (128, 512, 256)]
-        # The attempt was once a command without a group, and the deep profile had another name.
+        # The attempt was once a command without a group, and its parameters and the deep profile had other names.
         former = subprocess.run([self.binary, "try", "--help"], capture_output=True).returncode == 0
         self.attempt = ["try"] if former else ["agent", "try"]
+        help_of_attempt = subprocess.run([self.binary, *self.attempt, "--help"], capture_output=True, text=True).stdout
+        self.param = "--param" if "--param" in help_of_attempt else "--set"
         norm = (self.tree / "benches/seconds/norm.toml").read_text()
         key = "close_look" if former else "deep_profile"
         flat = norm.replace('name = "norm"', 'name = "norm_flat"', 1) + f'\n[profile]\n{key} = "none"\n'
@@ -164,7 +166,7 @@ class Program:
             candidate = self.work / f"candidate_{self.attempts}.cu"
             # No candidate was compiled before, or has the machine code of an earlier one.
             candidate.write_text((self.tree / "kernels/softmax/softmax.cu").read_text() + f"// {self.attempts}\n")
-            params = [word for param in self.candidates.pop() for word in ("--param", param)]
+            params = [word for param in self.candidates.pop() for word in (self.param, param)]
             words = [*self.attempt, phase, "--source", str(candidate), *params]
         else:
             words = ["run", phase, "--source", "gpu", "--fresh"]

@@ -8,7 +8,6 @@ mod maintenance;
 mod problem;
 mod removed;
 mod show;
-mod show_detail;
 mod subset;
 mod verbosity;
 
@@ -21,8 +20,7 @@ pub use maintenance::{
 };
 pub use problem::{ExportCommand, ExportKernelBenchArgs, PackageArgs, ProblemCommand};
 pub use removed::replacement;
-pub use show::{LaunchArgs, ShowArgs};
-pub use show_detail::{DetailArgs, RowFormat};
+pub use show::{LaunchArgs, RowFormat, ShowArgs, ShowDetail};
 pub use subset::SubsetArgs;
 pub use verbosity::{ColorChoice, VerbosityArgs};
 
@@ -76,8 +74,6 @@ pub enum Command {
     History(HistoryArgs),
     /// Judge an earlier run, a recording or ncu reports by a phase
     Gate(GateArgs),
-    /// Save a run as a recording: compressed, no host names or paths
-    Record(RecordArgs),
     /// Promote runs to a phase's leaderboard, and list its entries
     #[command(subcommand)]
     Leaderboard(LeaderboardCommand),
@@ -92,7 +88,7 @@ pub enum Command {
     /// Convert from and to FlashInfer-Trace, KernelBench and gpu-mode
     #[command(subcommand)]
     Problem(ProblemCommand),
-    /// Run smaller tools: occupancy, noise, inputs, redaction
+    /// Run smaller tools: recordings, occupancy, noise, inputs, redaction
     #[command(subcommand)]
     Tools(ToolsCommand),
     /// Launch kernels for a parent process
@@ -125,6 +121,8 @@ pub enum ToolsCommand {
     Calibrate(CalibrateArgs),
     /// Run a program once under ncu, and keep the report
     Profile(ProfileArgs),
+    /// Save a run as a recording: compressed, no host names or paths
+    Record(RecordArgs),
     /// Write a phase's inputs as NumPy files: DIR/SHAPE/SEED/BUFFER.npy
     Inputs(InputsArgs),
     /// Remove host names, addresses and home folders from an ncu report
@@ -139,7 +137,7 @@ pub enum ToolsCommand {
 pub const GROUPS: [(&str, &[&str]); 5] = [
     ("Start", &["demo", "init", "check", "run"]),
     ("Results", &["show", "page", "explain", "compare", "export", "history"]),
-    ("Merge", &["gate", "record", "leaderboard"]),
+    ("Merge", &["gate", "leaderboard"]),
     ("Machine", &["doctor"]),
     ("More", &["agent", "cluster", "problem", "tools"]),
 ];
@@ -376,12 +374,9 @@ pub struct GateArgs {
     /// A run, or ncu reports (.ncu-rep, .ncu-repz)
     #[arg(value_name = "RUN|REPORT", required = true)]
     pub paths: Vec<PathBuf>,
-    /// Judge ncu reports although they do not prove correct results
-    #[arg(long)]
-    pub assume_correct: bool,
-    /// Judge durations of ncu reports although no second clock confirms them, or another counter contradicts them
-    #[arg(long)]
-    pub assume_unedited: bool,
+    /// Judge ncu reports despite missing evidence (repeatable)
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub assume: Vec<Assumption>,
     /// Waivers
     #[command(flatten)]
     pub waived: WaiverArgs,
@@ -394,6 +389,15 @@ pub struct GateArgs {
     /// Output
     #[command(flatten)]
     pub saying: OutputArgs,
+}
+
+/// An assumption about ncu reports of another program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Assumption {
+    /// Results are correct, although the reports do not prove it
+    Correct,
+    /// Durations are unedited, although no second clock confirms them, or another counter contradicts them
+    Unedited,
 }
 
 /// `ncugate page`
@@ -524,7 +528,7 @@ pub struct DoctorArgs {
     pub probe: bool,
 }
 
-/// `ncugate record`
+/// `ncugate tools record`
 #[derive(Debug, Args)]
 pub struct RecordArgs {
     /// Folder of the run

@@ -17,7 +17,7 @@ pub struct TryArgs {
     #[arg(long, value_name = "TEXT")]
     pub idea: Option<String>,
     /// Parameter that differs from the best so far (repeatable)
-    #[arg(long = "param", value_name = "NAME=VALUE")]
+    #[arg(long = "set", value_name = "NAME=VALUE")]
     pub params: Vec<String>,
     /// Waiting
     #[command(flatten)]

@@ -23,16 +23,10 @@ pub struct SlurmArgs {
     /// Number of shards, one task each [default: one per GPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub shards: Option<u32>,
-    /// Number of nodes that measure at the same time
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    pub nodes: u32,
-    /// GPUs of a node (gpu:8, gpu:h200:8); each task uses one
+    /// GPUs of all nodes that measure at the same time (gpu:8, gpu:h200:32); each task uses one
     #[arg(long, value_name = "GRES", default_value = "gpu:1")]
     pub gres: Gres,
-    /// Time limit of a job, in the format of sbatch
-    #[arg(long, value_name = "TIME")]
-    pub time: Option<String>,
-    /// Option of sbatch for every job (repeatable): --option=--account=kernels
+    /// Option of sbatch for every job (repeatable): --option=--account=kernels, --option=--time=2:00:00
     #[arg(long = "option", value_name = "OPTION", allow_hyphen_values = true)]
     pub options: Vec<String>,
     /// Print the script and its submissions without submitting them
@@ -41,9 +35,6 @@ pub struct SlurmArgs {
     /// Submit without waiting (status 4); the same command waits later
     #[arg(long, conflicts_with = "dry_run")]
     pub detach: bool,
-    /// Time between two queries of Slurm
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    pub interval: u64,
     /// Folders
     #[command(flatten)]
     pub folders: FolderArgs,

@@ -24,7 +24,7 @@ pub struct ExplainArgs {
     #[arg(long, conflicts_with_all = ["variant", "each", "reader", "rules"])]
     pub sweep: bool,
     /// Metrics of the Pareto front (repeatable)
-    #[arg(long, value_name = "METRIC", value_delimiter = ',', requires = "sweep")]
+    #[arg(long = "metric", value_name = "METRIC", value_delimiter = ',', requires = "sweep")]
     pub objectives: Vec<String>,
     /// Draw the Pareto front, one line per variant, to this file
     #[arg(long, value_name = "FILE.svg", requires = "sweep")]
@@ -52,21 +52,10 @@ pub struct ExplainArgs {
 /// `ncugate tools occupancy`
 #[derive(Debug, Args)]
 pub struct OccupancyArgs {
-    /// Compute capability, such as 9.0
-    #[arg(long, value_name = "CC")]
-    pub cc: String,
-    /// Registers per thread
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=255))]
-    pub registers: u32,
-    /// Shared memory per block, static and dynamic
-    #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=1_048_576))]
-    pub smem: u32,
-    /// Threads per block
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub block: u32,
-    /// Request oversized shared memory (compute capability 10.7)
-    #[arg(long)]
-    pub oversized: bool,
+    /// Compute capability (`cc=9.0`), registers per thread (`registers=96`), threads per block (`block=192`), static and
+    /// dynamic shared memory per block (`smem=49152` or `smem=48KiB`), and `oversized` shared memory (compute capability 10.7)
+    #[arg(value_name = "KEY=VALUE", required = true)]
+    pub resources: Vec<String>,
     /// Format of standard output
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,

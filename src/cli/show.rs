@@ -1,7 +1,8 @@
 //! Arguments of `ncugate show`.
 
-use super::{DetailArgs, StoredBaselineArgs};
-use clap::Args;
+use super::StoredBaselineArgs;
+use clap::{Args, ValueEnum};
+use ncugate_report::show::SheetFormat;
 use regex::Regex;
 use std::path::PathBuf;
 
@@ -17,21 +18,56 @@ pub struct ShowArgs {
     /// Metrics of reports to show, by name (`achieved_occupancy`), ncu's name or glob; repeatable
     #[arg(long = "metric", value_name = "METRIC|GLOB", value_delimiter = ',')]
     pub metrics: Vec<String>,
-    /// Show the messages of ncu's rules
-    #[arg(long)]
-    pub rules: bool,
-    /// Show the session of the report: command line, versions, system, devices
-    #[arg(long)]
-    pub session: bool,
-    /// Details
-    #[command(flatten)]
-    pub detail: DetailArgs,
+    /// Detail of reports to show, instead of launches
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub detail: Option<ShowDetail>,
+    /// Format of standard output; csv only of reports
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = RowFormat::Text)]
+    pub format: RowFormat,
     /// Comparison
     #[command(flatten)]
     pub against: StoredBaselineArgs,
     /// Folder of runs
     #[arg(long, value_name = "DIR", default_value = "profiles")]
     pub profiles: PathBuf,
+}
+
+/// Details of ncu reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ShowDetail {
+    /// Messages of ncu's rules, as text
+    Rules,
+    /// Session of the report, as text: command line, versions, system, devices
+    Session,
+    /// Cubins and source files that the reports hold
+    Sources,
+    /// Counters by source line: samples, executions, wavefronts, sectors, or those of `--metric`
+    SourceMetrics,
+    /// Warp states by launch and by source line
+    WarpStalls,
+    /// SASS with addresses, source lines, executions and samples; needs `nvdisasm`
+    Disasm,
+}
+
+/// Formats of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RowFormat {
+    /// Columns
+    Text,
+    /// JSON only
+    Json,
+    /// Comma-separated values
+    Csv,
+}
+
+impl From<RowFormat> for SheetFormat {
+    fn from(format: RowFormat) -> Self {
+        match format {
+            RowFormat::Text => Self::Text,
+            RowFormat::Json => Self::Json,
+            RowFormat::Csv => Self::Csv,
+        }
+    }
 }
 
 /// Launches of ncu reports.

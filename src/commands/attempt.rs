@@ -120,7 +120,7 @@ fn measured(
 fn params(elite: &[(String, Value)], given: &[String]) -> Result<Vec<(String, Value)>, CommandError> {
     let mut params = elite.to_vec();
     for pair in given {
-        let usage = || CommandError::Usage(format!("--param {pair} is not NAME=VALUE of a parameter of the phase"));
+        let usage = || CommandError::Usage(format!("--set {pair} is not NAME=VALUE of a parameter of the phase"));
         let (name, value) = pair.split_once('=').ok_or_else(usage)?;
         let known = params.iter_mut().find(|(known, _)| known == name).ok_or_else(usage)?;
         known.1 = match value.parse() {

@@ -197,8 +197,8 @@ fn request(tool: &str, arguments: &Value) -> Result<ToolRequest, String> {
             match arguments.get("params") {
                 None | Some(Value::Null) => {}
                 Some(Value::Object(params)) => more.extend(params.iter().map(|(name, value)| match value {
-                    Value::String(text) => format!("--param={name}={text}"),
-                    other => format!("--param={name}={other}"),
+                    Value::String(text) => format!("--set={name}={text}"),
+                    other => format!("--set={name}={other}"),
                 })),
                 Some(_) => return Err("`params` must be an object".to_owned()),
             }
@@ -299,7 +299,7 @@ mod tests {
     fn a_call_is_a_command_line_whose_values_are_not_options() {
         let call = |arguments: Value| asked("try", &arguments);
         let said = call(json!({"config": "c.toml", "source": "k.cu", "idea": "vector loads", "params": {"VEC": 4}}));
-        assert_eq!(said.unwrap(), "agent try c.toml --source=k.cu --idea=vector loads --param=VEC=4");
+        assert_eq!(said.unwrap(), "agent try c.toml --source=k.cu --idea=vector loads --set=VEC=4");
         let refused = call(json!({"config": "--profiles=/", "source": "k.cu"})).unwrap_err();
         assert!(refused.contains("does not begin with `-`"), "{refused}");
         assert_eq!(call(json!({"config": "c.toml"})).unwrap_err(), "`source` is missing");

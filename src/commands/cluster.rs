@@ -16,7 +16,6 @@ use ncugate_phase::plan::{Plan, unroll};
 use serde_json::json;
 use std::io::Write;
 use std::path::{PathBuf, absolute};
-use std::time::Duration;
 
 /// The folder of scripts, outputs and shards in the root of the project, on a disk that all nodes share.
 const JOBS: &str = "jobs";
@@ -43,8 +42,7 @@ pub fn slurm(args: &SlurmArgs, invocation: &Invocation, out: &mut Output) -> Res
     if is_text {
         writeln!(out, "submitted to Slurm: {}", submission.folder.display())?;
     }
-    let interval = Duration::from_secs(args.interval);
-    let followed = if args.detach { None } else { Some(submission.follow(jobs, interval, &progress)?) };
+    let followed = if args.detach { None } else { Some(submission.follow(jobs, &progress)?) };
     // A submission accepts no other status as a verdict.
     let outcome = followed
         .as_ref()
@@ -77,8 +75,7 @@ fn submission(args: &SlurmArgs, invocation: &Invocation) -> Result<Submission, C
                 .to_owned(),
         ));
     }
-    let at_once = args.gres.count.saturating_mul(args.nodes);
-    let shards = args.shards.unwrap_or(at_once);
+    let shards = args.shards.unwrap_or(args.gres.count);
     let jobs = absolute(JOBS)?;
     let cache = std::env::var_os("NCUGATE_CACHE").map(PathBuf::from).or_else(|| phase.build.cache.clone());
     let gres = format!("--gres={}:1", args.gres.kind);
@@ -92,12 +89,8 @@ fn submission(args: &SlurmArgs, invocation: &Invocation) -> Result<Submission, C
         profiles: absolute(&args.folders.profiles)?,
         reports: absolute(&args.folders.reports)?,
         shards,
-        at_once,
-        options: [gres]
-            .into_iter()
-            .chain(args.time.iter().map(|time| format!("--time={time}")))
-            .chain(args.options.iter().cloned())
-            .collect(),
+        at_once: args.gres.count,
+        options: [gres].into_iter().chain(args.options.iter().cloned()).collect(),
     })
 }
 

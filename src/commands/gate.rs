@@ -4,7 +4,7 @@ use super::conclude::conclude;
 use super::project::open_phase;
 use super::run_name::run_named;
 use super::{CommandError, refuse};
-use crate::cli::GateArgs;
+use crate::cli::{Assumption, GateArgs};
 use crate::console::Output;
 use crate::exit::Outcome;
 use crate::invocation::Invocation;
@@ -53,11 +53,11 @@ fn foreign(
         let message = format!("another report has the same file name as {file}: rename one");
         return Err(CommandError::Usage(message));
     }
-    let durations = match args.assume_unedited {
+    let durations = match args.assume.contains(&Assumption::Unedited) {
         true => DurationPolicy::AssumedUnedited,
         false => DurationPolicy::Confirmed,
     };
-    let evidence = match (phase.is_of_reports(), args.assume_correct) {
+    let evidence = match (phase.is_of_reports(), args.assume.contains(&Assumption::Correct)) {
         (true, _) => Evidence::Counters(durations),
         (false, true) => Evidence::AssumedCorrect(durations),
         (false, false) => Evidence::Unproven(durations),

@@ -1,4 +1,4 @@
-//! `ncugate record`: keeps a run in the repository.
+//! `ncugate tools record`: keeps a run in the repository.
 
 use super::run_name::{PROFILES, run_folder};
 use super::{CommandError, print};

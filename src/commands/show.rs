@@ -3,13 +3,13 @@
 use super::conclude::{run_of_today, session};
 use super::run_name::run_named;
 use super::{CommandError, print, refuse};
-use crate::cli::{LaunchArgs, OutputFormat, RowFormat, ShowArgs};
+use crate::cli::{LaunchArgs, OutputFormat, RowFormat, ShowArgs, ShowDetail};
 use crate::console::Output;
 use crate::exit::Outcome;
 use crate::invocation::Invocation;
 use ncugate_judge::frame::TableFormat;
 use ncugate_judge::frame::export::ExportLayout;
-use ncugate_report::show::{self, ShowContent, ShowRequest};
+use ncugate_report::show::{self, LaunchDetail, ShowContent, ShowRequest};
 use ncugate_report::{RunSource, assemble};
 use std::path::{Path, PathBuf};
 
@@ -30,10 +30,10 @@ pub fn is_glob(path: &str) -> bool {
 }
 
 fn run(folder: &Path, args: &ShowArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
-    let asks_for_launches = args.launches.is_given() || args.rules || args.session || !args.metrics.is_empty();
+    let asks_for_launches = args.launches.is_given() || args.detail.is_some() || !args.metrics.is_empty();
     let why = "a run has no launches to show by itself: name one of its reports, or leave these options out";
-    refuse(asks_for_launches || args.detail.detail().is_some(), why)?;
-    let format = match args.detail.format {
+    refuse(asks_for_launches, why)?;
+    let format = match args.format {
         RowFormat::Text => OutputFormat::Text,
         RowFormat::Json => OutputFormat::Json,
         RowFormat::Csv => return Err(CommandError::Usage("a run's table is `ncugate export RUN --to csv`".to_owned())),
@@ -48,19 +48,23 @@ fn run(folder: &Path, args: &ShowArgs, invocation: &Invocation, out: &mut Output
 fn reports(args: &ShowArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let is_of_run = args.against.against.is_some() || args.against.allow_mismatch;
     refuse(is_of_run, "--against and --allow-mismatch are for a run")?;
-    let format = args.detail.format;
-    let is_text = args.detail.detail().is_none() && (args.session || args.rules);
-    refuse(is_text && format != RowFormat::Text, "`--session` and `--rules` are text; leave `--format` out")?;
-    let shown = match args.detail.detail() {
-        Some(inside) => ShowContent::Inside { inside, format: format.into() },
+    let format = args.format;
+    let is_text = matches!(args.detail, Some(ShowDetail::Rules | ShowDetail::Session));
+    refuse(is_text && format != RowFormat::Text, "rules and session are text; leave `--format` out")?;
+    let inside = |inside| ShowContent::Inside { inside, format: format.into() };
+    let shown = match args.detail {
+        Some(ShowDetail::Rules) => ShowContent::Rules,
+        Some(ShowDetail::Session) => ShowContent::Session,
+        Some(ShowDetail::Sources) => inside(LaunchDetail::Sources),
+        Some(ShowDetail::SourceMetrics) => inside(LaunchDetail::SourceMetrics),
+        Some(ShowDetail::WarpStalls) => inside(LaunchDetail::WarpStalls),
+        Some(ShowDetail::Disasm) => inside(LaunchDetail::Disassembly),
         // All metrics of each launch, of which the text shows the usual ones.
         None if format != RowFormat::Text => ShowContent::Export {
             format: if format == RowFormat::Json { TableFormat::Json } else { TableFormat::Csv },
             layout: ExportLayout::Wide,
             output: PathBuf::from("-"),
         },
-        None if args.session => ShowContent::Session,
-        None if args.rules => ShowContent::Rules,
         None => ShowContent::Launches,
     };
     let request = request(&args.paths, &args.launches, &args.metrics, shown);

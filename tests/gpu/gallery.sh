@@ -36,7 +36,7 @@ for phase in examples/*/*.toml; do
     fi
     if [[ -z $results ]] || ((status == 2 || status == 3 || status > 4)); then failed=1; continue; fi
     run=$(ls -d "$work/$name"/*/2* | grep -v /reports/ | tail -n 1)
-    if ! "$binary" record "$run" -o "$work/kept/$name"; then failed=1; continue; fi
+    if ! "$binary" tools record "$run" -o "$work/kept/$name"; then failed=1; continue; fi
     kept+=("$phase $status")
 done
 # Only now: a recording must have been measured from a commit's files.

@@ -14,7 +14,7 @@ status=0
 echo "inversion: status $status"
 run=$(find "$work/inversion" -mindepth 1 -maxdepth 1 -type d | head -n 1)
 echo "deep profiles: $(grep -c '"profiled"' "$run/deep_profiles.jsonl")"
-"$binary" record "$run" -o "$out/inversion"
+"$binary" tools record "$run" -o "$out/inversion"
 "$binary" explain "$out/inversion" --each
 du -sk "$out/inversion"
 exit $status

@@ -27,7 +27,7 @@ for phase in "${phases[@]}"; do
     if ((status == 2 || status == 3 || status > 4)); then failed=1; continue; fi
     run=$(ls -d "$work/$phase"/2* | tail -n 1)
     recording=profiles/$phase/h200
-    "$binary" record "$run" -o "$recording" || failed=1
+    "$binary" tools record "$run" -o "$recording" || failed=1
     kept+=("$recording")
     "$binary" run "configs/$phase.toml" --source recorded --reports "$work/again" > "$work/$phase.again" 2> "$work/$phase.again.err"
     again=$?

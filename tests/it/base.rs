@@ -161,7 +161,7 @@ fn a_kernel_that_became_faster_passes_and_its_run_is_judged_again_without_the_ba
     let again = repository.place.run(&["page", run.to_str().unwrap()]);
     assert_eq!(again.status, Some(0), "{again:?}");
     // another machine that has the change but neither the base nor a GPU
-    let recorded = repository.place.run(&["record", run.to_str().unwrap(), "-o", "kept"]);
+    let recorded = repository.place.run(&["tools", "record", run.to_str().unwrap(), "-o", "kept"]);
     assert_eq!(recorded.status, Some(0), "{recorded:?}");
     let judged = repository.place.run(&["gate", "phase.toml", "kept"]);
     assert_eq!(judged.status, Some(0), "{judged:?}");
@@ -188,7 +188,7 @@ fn a_run_from_uncommitted_files_is_neither_recorded_nor_said_to_be_repeatable() 
         fs::write(&path, text + source.unwrap_or("new")).unwrap();
         assert_eq!(repository.run(&["--base", "HEAD"]).status, Some(0), "{change}");
         let run = fs::read_dir(&profiles).unwrap().map(|entry| entry.unwrap().path()).max().unwrap();
-        let recorded = repository.place.run(&["record", run.to_str().unwrap(), "-o", "kept"]);
+        let recorded = repository.place.run(&["tools", "record", run.to_str().unwrap(), "-o", "kept"]);
         assert_eq!(recorded.status, status, "{change}: {recorded:?}");
         let report = repository.place.path().join("reports/copy").join(run.file_name().unwrap()).join("report.md");
         let report = fs::read_to_string(report).unwrap();

@@ -119,7 +119,7 @@ fn an_optional_tool_that_is_missing_is_a_note() {
     let more = format!("{ONE}[profile]\nncu = \"/gone/ncu\"\n");
     let noted = checked(&place, "name = \"copy\"", "name = \"copy\"\nrecording = \"profiles/gone\"", &more);
     assert_eq!(noted.status, Some(0), "{noted:?}");
-    for said in ["`profile.ncu` is `/gone/ncu`", "add one with `ncugate record`"] {
+    for said in ["`profile.ncu` is `/gone/ncu`", "add one with `ncugate tools record`"] {
         assert!(noted.stdout.contains(said), "{said}: {noted:?}");
     }
 }

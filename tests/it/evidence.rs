@@ -80,7 +80,7 @@ fn edit_records(place: &Place, name: &str, change: impl Fn(&mut Value)) {
 fn an_unchanged_run_passes_as_a_run_and_as_a_recording() {
     let place = place();
     assert_eq!(gate(&place).status, Some(0), "{:?}", gate(&place));
-    assert_eq!(place.run(&["record", RUN, "-o", "kept"]).status, Some(0));
+    assert_eq!(place.run(&["tools", "record", RUN, "-o", "kept"]).status, Some(0));
     let kept = place.run(&["gate", "phase.toml", "kept"]);
     assert_eq!(kept.status, Some(0), "{kept:?}");
 }
@@ -119,7 +119,7 @@ fn a_file_of_a_run_that_was_changed_is_named() {
         reseal(&place.path().join(RUN));
         assert_eq!(gate(&place).status, Some(0), "before {name} is changed");
         tamper(&place);
-        for command in [&["gate", "phase.toml", RUN][..], &["page", RUN], &["record", RUN, "-o", "kept"]] {
+        for command in [&["gate", "phase.toml", RUN][..], &["page", RUN], &["tools", "record", RUN, "-o", "kept"]] {
             let refused = place.run(command);
             assert_eq!(refused.status, Some(3), "{name}: {refused:?}");
             assert!(refused.stderr.contains(name), "{name}: {}", refused.stderr);
@@ -151,7 +151,7 @@ fn a_manifest_that_was_changed_is_not_read() {
 fn a_journal_added_to_a_recording_is_not_read() {
     let place = place();
     place.write("phase.toml", PHASE);
-    assert_eq!(place.run(&["record", RUN, "-o", "kept"]).status, Some(0));
+    assert_eq!(place.run(&["tools", "record", RUN, "-o", "kept"]).status, Some(0));
     fs::copy(place.path().join(RUN).join("checks.jsonl"), place.path().join("kept/checks.jsonl")).unwrap();
     let refused = place.run(&["gate", "phase.toml", "kept"]);
     assert_eq!(refused.status, Some(3), "{refused:?}");
@@ -168,7 +168,7 @@ fn a_run_that_does_not_list_its_files_is_shown_and_does_not_pass() {
     assert_eq!(withheld.status, Some(4), "{withheld:?}");
     assert!(withheld.stdout.contains("not sealed"), "{}", withheld.stdout);
     // recording the run does not seal it either
-    assert_eq!(place.run(&["record", RUN, "-o", "kept"]).status, Some(0));
+    assert_eq!(place.run(&["tools", "record", RUN, "-o", "kept"]).status, Some(0));
     assert_eq!(place.run(&["gate", "phase.toml", "kept"]).status, Some(4));
     // a failure remains a failure
     let failing = Place::new();
@@ -544,7 +544,7 @@ fn a_recording_is_judged_without_the_files_outside_its_project_and_says_so() {
         manifest["inputs"]["/opt/library/array.h"] = json!("1".repeat(64));
     });
     reseal(&place.path().join(RUN));
-    let recorded = place.run(&["record", RUN, "-o", "profiles/phase/h200"]);
+    let recorded = place.run(&["tools", "record", RUN, "-o", "profiles/phase/h200"]);
     assert_eq!(recorded.status, Some(0), "{recorded:?}");
     let judged = place.run(&["gate", "phase.toml", "profiles/phase/h200"]);
     assert_eq!(judged.status, Some(0), "{judged:?}");

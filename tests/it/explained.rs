@@ -422,7 +422,7 @@ fn a_sweep_explains_the_effects_of_its_parameters() {
     assert!(first["name"] == "latency_p50" && low <= by && by <= high && change["separation"] == "clear", "{first}");
     let front = json["front"]["front"].as_array().unwrap();
     assert!(!front.is_empty() && front[0]["values"].as_array().unwrap().len() == 2);
-    let chosen = run(&["--objectives", "latency_p50,registers,shared_mem"]);
+    let chosen = run(&["--metric", "latency_p50,registers,shared_mem"]);
     assert!(
         chosen.stdout.contains("front over latency_p50, registers, shared_mem"),
         "{}{}",
@@ -430,16 +430,16 @@ fn a_sweep_explains_the_effects_of_its_parameters() {
         chosen.stderr
     );
     let picture = place.path().join("front.svg");
-    let drawn = run(&["--objectives", "latency_p50,registers,shared_mem", "--svg", picture.to_str().unwrap()]);
+    let drawn = run(&["--metric", "latency_p50,registers,shared_mem", "--svg", picture.to_str().unwrap()]);
     let svg = std::fs::read_to_string(&picture).unwrap();
     assert!(
         drawn.status == Some(0) && svg.contains("Which variants are best over 3 objectives together?"),
         "{}",
         drawn.stderr
     );
-    let alone = run(&["--objectives", "latency_p50", "--svg", picture.to_str().unwrap()]);
+    let alone = run(&["--metric", "latency_p50", "--svg", picture.to_str().unwrap()]);
     assert!(alone.status == Some(2) && alone.stderr.contains("--svg has nothing to draw"), "{}", alone.stderr);
-    let unknown = run(&["--objectives", "latency_p51"]);
+    let unknown = run(&["--metric", "latency_p51"]);
     assert_eq!(unknown.status, Some(2), "{}", unknown.stderr);
     assert!(
         unknown.stderr.contains("'latency_p51' is not a metric of the run; did you mean 'latency_p50'?"),

@@ -100,7 +100,7 @@ fn compared(first: Option<&[u8]>, other: &[u8], more: &[&str]) -> (Option<i32>, 
         std::fs::write(place.path().join("torch.ncu-rep"), bytes).unwrap();
         "torch.ncu-rep"
     });
-    let finished = place.run(&[&["gate", "phase.toml", first, "other.ncu-rep", "--assume-unedited"], more].concat());
+    let finished = place.run(&[&["gate", "phase.toml", first, "other.ncu-rep", "--assume", "unedited"], more].concat());
     (finished.status, (finished.stdout + &finished.stderr).split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
@@ -108,15 +108,15 @@ fn compared(first: Option<&[u8]>, other: &[u8], more: &[&str]) -> (Option<i32>, 
 #[test]
 fn a_duration_without_a_second_clock_passes_only_as_assumed() {
     let second = "profile with `--metrics gpc__cycles_elapsed.max,gpc__cycles_elapsed.avg.per_second` too";
-    let assumed = "urations are assumed to be unedited (--assume-unedited): 1 variant without a second clock";
+    let assumed = "urations are assumed to be unedited (--assume unedited): 1 variant without a second clock";
     for (require, more, status) in [
         ("duration <= 5000", [].as_slice(), 4),
         ("gpu__time_duration.max <= 5000", &[], 4),
         ("registers <= 64 and duration <= 5000", &[], 4),
-        ("duration <= 5000", &["--assume-unedited"], 0),
+        ("duration <= 5000", &["--assume", "unedited"], 0),
         ("duration <= 1000", &[], 1),
         ("registers <= 64", &[], 0),
-        ("registers <= 64", &["--assume-unedited"], 0),
+        ("registers <= 64", &["--assume", "unedited"], 0),
     ] {
         let place = place(&format!("{HEAD}{SOFTMAX}[[gate]]\nrequire = \"{require}\"\n"));
         let report = report();
@@ -151,7 +151,7 @@ fn a_duration_that_its_cycles_confirm_passes_and_one_that_was_shortened_by_a_ten
         "{HEAD}[[variant]]\nname = \"all\"\nmatch = {{ launch = 0 }}\n[[gate]]\nrequire = \"duration <= 600 us\"\n"
     );
     for (share, more, status) in
-        [(1.0, [].as_slice(), 0), (0.97, &[], 0), (0.9, &[], 4), (0.7, &[], 4), (0.7, &["--assume-unedited"], 0)]
+        [(1.0, [].as_slice(), 0), (0.97, &[], 0), (0.9, &[], 4), (0.7, &[], 4), (0.7, &["--assume", "unedited"], 0)]
     {
         let mut bytes = honest.clone();
         let edited = (538_624.0_f64 * share).to_le_bytes();
@@ -249,7 +249,7 @@ fn a_phase_of_kernels_judges_launches_by_name_only_as_assumed() {
     place.write("phase.toml", &format!("{text}\n[sweep]\nTHREADS = [128]\n{gate}"));
     let unproven = place.run(&["gate", "phase.toml", &report]);
     assert_eq!(unproven.status, Some(4), "{unproven:?}");
-    let assumed = place.run(&["gate", "phase.toml", &report, "--assume-correct"]);
+    let assumed = place.run(&["gate", "phase.toml", &report, "--assume", "correct"]);
     assert_eq!(assumed.status, Some(0), "{assumed:?}");
     assert!(assumed.stdout.contains("#4 attn is launch 4 of g12.ncu-rep.zst, attn"), "{}", assumed.stdout);
     assert!(!assumed.stdout.contains("proven correct"), "{}", assumed.stdout);

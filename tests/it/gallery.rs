@@ -42,7 +42,7 @@ fn a_report_of_another_program_is_judged() {
     let place = Place::new();
     place.copy("examples/foreign_report");
     let folder = "examples/foreign_report";
-    let gate = ["gate", "softmax.toml", "torch.ncu-rep.zst", "--assume-unedited"];
+    let gate = ["gate", "softmax.toml", "torch.ncu-rep.zst", "--assume", "unedited"];
     let judged = at(&place, folder, Path::new("python3"), &gate);
     assert_eq!(judged.status, Some(0), "{judged:?}");
     let unconfirmed = at(&place, folder, Path::new("python3"), &gate[..3]);

@@ -147,7 +147,7 @@ const READING: [(&[&str], i32); 16] = [
     (&["export", "profiles/whole_kv/h200"], 0),
     (&["show", "profiles/whole_kv/h200"], 1),
     (&["show", "torch.ncu-rep.zst"], 0),
-    (&["record", "profiles/whole_kv/h200", "-o", "kept"], 0),
+    (&["tools", "record", "profiles/whole_kv/h200", "-o", "kept"], 0),
     (&["history"], 0),
 ];
 

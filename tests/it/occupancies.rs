@@ -10,6 +10,7 @@ use ncugate_model::ComputeCapability;
 use ncugate_model::occupancy::{Chip, Demand, theoretical};
 
 use crate::captures::root;
+use crate::command::Place;
 use crate::kernels;
 
 /// Every ncu report of the repository.
@@ -130,5 +131,32 @@ fn blocks_equal_those_of_nvidias_calculation_on_every_compute_capability_that_it
     println!("{} compute capabilities", known.join(", "));
     for chip in ["7.5", "8.0", "8.6", "8.7", "8.9", "9.0", "10.0", "10.1", "10.3", "11.0", "12.0", "12.1"] {
         assert!(known.iter().any(|known| known == chip), "{chip}: {known:?}");
+    }
+}
+
+#[test]
+fn resources_are_words_and_a_wrong_word_is_named() {
+    let place = Place::new();
+    let run = |words: &str| {
+        let words: Vec<&str> = words.split(' ').collect();
+        place.run(&[&["tools", "occupancy", "--format", "json"][..], &words].concat())
+    };
+    let bytes = run("cc=9.0 registers=96 block=192 smem=49152");
+    assert_eq!(bytes.status, Some(0), "{bytes:?}");
+    assert_eq!(run("smem=48KiB block=192 registers=96 cc=9.0").stdout, bytes.stdout);
+    assert_eq!(run("cc=10.7 registers=64 block=256 smem=300KiB oversized").status, Some(0));
+    for (words, said) in [
+        ("cc=9.0 registers=96", "`block` is missing"),
+        ("registers=96 block=192", "`cc` is missing"),
+        ("cc=9.0 registers=256 block=192", "`registers=256` is unknown, out of range"),
+        ("cc=9.0 registers=96 block=0", "`block=0` is unknown, out of range"),
+        ("cc=9.0 registers=96 block=192 block=64", "`block=64` is unknown, out of range or repeated"),
+        ("cc=9.0 registers=96 block=192 smem=48KB", "`smem=48KB`"),
+        ("cc=9 registers=96 block=192", "`cc=9`"),
+        ("cc=77.0 registers=96 block=192", "compute capability 77.0 has no known limits"),
+        ("cc=9.0 registers=96 block=192 oversized", "compute capability 9.0 has no oversized shared memory"),
+    ] {
+        let refused = run(words);
+        assert!(refused.status == Some(2) && refused.stderr.contains(said), "{refused:?}");
     }
 }

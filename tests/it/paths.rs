@@ -118,9 +118,12 @@ fn a_run_is_named_by_its_folder_its_id_its_phase_or_as_the_latest() {
 #[test]
 fn latest_without_runs_says_how_to_make_one() {
     let place = Place::new();
-    for command in
-        [&["show", "latest"][..], &["page", "latest"], &["explain", "latest"], &["record", "latest", "-o", "r"]]
-    {
+    for command in [
+        &["show", "latest"][..],
+        &["page", "latest"],
+        &["explain", "latest"],
+        &["tools", "record", "latest", "-o", "r"],
+    ] {
         let none = place.run(command);
         assert!(
             none.status == Some(2) && none.stderr.contains("no runs in `profiles` yet: `ncugate run CONFIG`"),

@@ -212,7 +212,7 @@ fn poisoned(recording: &str, config: &str) -> usize {
         &["export", run, "--to", "dispatch-header"],
         &["leaderboard", "promote", run],
         &["check", config, "--no-build"],
-        &["record", run, "-o", "kept"],
+        &["tools", "record", run, "-o", "kept"],
     ];
     for command in commands {
         ran(&place, command);
@@ -283,9 +283,10 @@ fn texts_of_a_phase_act_in_no_message() {
     place.write("x\n::error::PWNED.toml", &format!("[\"{}\"]\n", "x\\n::error::PWNED"));
     ran(&place, &["check", "x\n::error::PWNED.toml", "--no-build"]);
     for name in [POISON, "::error::PWNED"] {
-        for command in ["check", "page", "show", "gate", "explain", "export", "history", "compare", "record"] {
+        for command in ["check", "page", "show", "gate", "explain", "export", "history", "compare"] {
             ran(&place, &[command, name]);
         }
+        ran(&place, &["tools", "record", name, "-o", "kept"]);
     }
 }
 
@@ -343,12 +344,12 @@ fn texts_of_a_report_act_in_no_output() {
         &["show", "r.ncu-rep"],
         &["show", "r.ncu-rep", "--nvtx"],
         &["show", "r.ncu-rep", "--launch", "0"],
-        &["show", "r.ncu-rep", "--rules"],
-        &["show", "r.ncu-rep", "--session"],
+        &["show", "r.ncu-rep", "--detail", "rules"],
+        &["show", "r.ncu-rep", "--detail", "session"],
         &["show", "r.ncu-rep", "--metric", "*"],
-        &["show", "r.ncu-rep", "--sources"],
-        &["show", "r.ncu-rep", "--warp-stalls"],
-        &["show", "r.ncu-rep", "--sources", "--format", "json"],
+        &["show", "r.ncu-rep", "--detail", "sources"],
+        &["show", "r.ncu-rep", "--detail", "warp-stalls"],
+        &["show", "r.ncu-rep", "--detail", "sources", "--format", "json"],
         &["export", "r.ncu-rep", "--to", "csv"],
         &["export", "r.ncu-rep", "--to", "csv", "--wide"],
         &["export", "r.ncu-rep", "--to", "json"],

@@ -33,7 +33,7 @@ fn place() -> Place {
     Stored::new(PHASE, "run").write(&place);
     place.write("phase.toml", PHASE);
     place.write("mine/notes.txt", "mine");
-    let kept = place.run(&["record", "profiles/copy/run", "-o", "kept"]);
+    let kept = place.run(&["tools", "record", "profiles/copy/run", "-o", "kept"]);
     assert_eq!(kept.status, Some(0), "{kept:?}");
     place
 }
@@ -87,7 +87,7 @@ fn a_recording_takes_the_place_of_nothing_but_a_recording() {
         place.write("a/b/inner/notes.txt", "mine too");
         symlink("kept", place.path().join("link")).unwrap();
         let before = tree(place.path());
-        let refused = run_in(&place, "a/b", &["record", "../../profiles/copy/run", "-o", destination]);
+        let refused = run_in(&place, "a/b", &["tools", "record", "../../profiles/copy/run", "-o", destination]);
         assert_eq!(refused.status, Some(2), "{destination}: {refused:?}");
         assert!(place.path().exists() && tree(place.path()) == before, "{destination} changed files");
     }
@@ -99,7 +99,7 @@ fn an_older_recording_is_replaced_as_a_whole_and_nothing_else() {
     place.write("out.new/notes.txt", "mine");
     for output in ["out.v1", "kept", "deep/er/kept", "empty"] {
         fs::create_dir_all(place.path().join("empty")).unwrap();
-        let kept = place.run(&["record", "profiles/copy/run", "-o", output]);
+        let kept = place.run(&["tools", "record", "profiles/copy/run", "-o", output]);
         assert_eq!(kept.status, Some(0), "{output}: {kept:?}");
         let judged = place.run(&["gate", "phase.toml", output]);
         assert_eq!(judged.status, Some(0), "{output}: {judged:?}");
@@ -111,7 +111,7 @@ fn an_older_recording_is_replaced_as_a_whole_and_nothing_else() {
     // a file that belongs to no recording is a user's file
     place.write("kept/README.md", "mine");
     let before = tree(place.path());
-    let refused = place.run(&["record", "profiles/copy/run", "-o", "kept"]);
+    let refused = place.run(&["tools", "record", "profiles/copy/run", "-o", "kept"]);
     assert_eq!(refused.status, Some(2), "{refused:?}");
     assert!(refused.stderr.contains("README.md"), "{}", refused.stderr);
     assert!(tree(place.path()) == before);
@@ -126,7 +126,7 @@ fn a_recording_cannot_name_a_place_to_write_to() {
         &["run", "recorded.toml", "--source", "recorded"],
         &["page", "kept"],
         &["leaderboard", "promote", "kept"],
-        &["record", "kept", "-o", "again"],
+        &["tools", "record", "kept", "-o", "again"],
     ];
     for (key, own) in [("run", "run"), ("phase", "copy")] {
         for name in ["../../x", absolute.as_str(), "..", ".hidden", "", "a/b", "a\\nb"] {
@@ -194,7 +194,7 @@ fn a_report_is_a_file_of_the_run_or_nothing() {
         [secret.path().to_str().unwrap(), "../manifest.json", "../../kept/x.ncu-rep", "a/b.ncu-rep", "x.txt", ""];
     for name in names {
         let place = with_report(name);
-        for command in [&["page", "profiles/copy/run"][..], &["record", "profiles/copy/run", "-o", "again"]] {
+        for command in [&["page", "profiles/copy/run"][..], &["tools", "record", "profiles/copy/run", "-o", "again"]] {
             let refused = run_in(&place, ".", command);
             assert_eq!(refused.status, Some(3), "{name}: {refused:?}");
             let said = refused.stderr.contains("the name of a report");
@@ -221,7 +221,9 @@ fn links_and_pipes_are_not_files_of_a_run() {
             let path = place.path().join("profiles/copy/run").join(file);
             let _ = fs::remove_file(&path);
             plant(&path, &secret);
-            for command in [&["page", "profiles/copy/run"][..], &["record", "profiles/copy/run", "-o", "again"]] {
+            for command in
+                [&["page", "profiles/copy/run"][..], &["tools", "record", "profiles/copy/run", "-o", "again"]]
+            {
                 let refused = run_in(&place, ".", command);
                 assert_eq!(refused.status, Some(3), "{file} is {what}: {refused:?}");
                 assert!(!refused.stderr.contains("hunter2"), "{file} is {what}: {}", refused.stderr);

@@ -53,7 +53,7 @@ fn a_candidate_without_a_gpu_is_a_matter_of_the_environment_and_not_of_the_histo
     assert!(!place.path().join("profiles/softmax/attempts/history.jsonl").exists());
     let run = place.run(&["agent", "try", "configs/softmax.toml", "--source", "none.cu"]);
     assert_eq!(run.status, Some(2), "{}", run.stderr);
-    let args = ["agent", "try", "configs/softmax.toml", "--source", "kernels/softmax/softmax.cu", "--param", "NONE=1"];
+    let args = ["agent", "try", "configs/softmax.toml", "--source", "kernels/softmax/softmax.cu", "--set", "NONE=1"];
     assert_eq!(place.run(&args).status, Some(2));
 }
 

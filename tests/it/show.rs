@@ -107,7 +107,7 @@ fn metrics_have_the_names_of_the_catalogue() {
     assert!(missing.contains("was not collected; profile again"), "{missing}");
     assert!(failure(&[&g12, "--metric", "latency_p50"]).contains("no ncu report has it"));
     assert!(failure(&[&g12, "--metric", "achieved_ocupancy"]).contains("did you mean `achieved_occupancy`?"));
-    let lines = failure(&[&full1, "--source-metrics", "--metric", logical]);
+    let lines = failure(&[&full1, "--detail", "source-metrics", "--metric", logical]);
     assert!(lines.contains("computed for a whole launch"), "{lines}");
     let compared = ["compare", &g12, &full1, "--metric", "duration", "--metric", logical];
     let compared = String::from_utf8(output(compared[0], &compared[1..])).unwrap();
@@ -136,10 +136,10 @@ fn one_launch_in_full_rules_and_session() {
     assert!(full.contains("NVIDIA H200"));
     assert!(!full.contains("derived_tempMetric") && !full.contains("breakdown:"));
     assert!(full.lines().count() > 2000);
-    let rules = text(&[&full1, "--rules"]);
+    let rules = text(&[&full1, "--detail", "rules"]);
     assert!(rules.contains("SchedulerStats: Issue Slot Utilization  at most 85.0 % (local)"), "{rules}");
     assert!(!rules.contains("@section"));
-    let session = text(&[&full1, "--session"]);
+    let session = text(&[&full1, "--detail", "session"]);
     assert!(session.contains("2025.3.1.0 (build 36398880) (public-release)"));
     assert!(session.contains("clock control"));
     assert!(session.contains("not on the command line; ncu's default is kernel"), "{session}");
@@ -387,42 +387,42 @@ fn sheets(arguments: &[&str]) -> Vec<Value> {
 
 #[test]
 fn sources_of_a_report_are_listed() {
-    let source = text(&[&path("source.ncu-rep.zst"), "--sources"]);
+    let source = text(&[&path("source.ncu-rep.zst"), "--detail", "sources"]);
     assert!(source.contains("cubin") && source.contains("sm_90") && source.contains(".cu "), "{source}");
-    let none = text(&[&path("g12.ncu-rep.zst"), "--sources"]);
+    let none = text(&[&path("g12.ncu-rep.zst"), "--detail", "sources"]);
     assert!(none.contains("sm_90") || none.contains("note: the report holds no code"), "{none}");
-    assert!(failure(&[&path("direct.csv"), "--sources"]).contains("is CSV"));
+    assert!(failure(&[&path("direct.csv"), "--detail", "sources"]).contains("is CSV"));
 }
 
 #[test]
 fn counters_by_source_line_add_up_to_those_of_the_launch() {
     let full1 = path("full1.ncu-rep.zst");
-    let sheets = sheets(&[&full1, "--source-metrics"]);
+    let sheets = sheets(&[&full1, "--detail", "source-metrics"]);
     let rows = sheets[0]["rows"].as_array().unwrap();
     let sum = |metric: &str| rows.iter().filter_map(|row| row[metric].as_f64()).sum::<f64>();
     assert_eq!(sum("smsp__pcsamp_sample_count"), 66_305.0);
     assert!(rows.iter().all(|row| row["file"] == "attn.cu" && row["line"].as_u64().is_some_and(|line| line > 0)));
-    let chosen = text(&[&full1, "--source-metrics", "--metric", "inst_executed"]);
+    let chosen = text(&[&full1, "--detail", "source-metrics", "--metric", "inst_executed"]);
     assert!(chosen.lines().nth(1).unwrap().contains("inst_executed") && !chosen.contains("pcsamp"), "{chosen}");
-    let csv = output("show", &[&full1, "--source-metrics", "--format", "csv"]);
+    let csv = output("show", &[&full1, "--detail", "source-metrics", "--format", "csv"]);
     let mut reader = csv::Reader::from_reader(csv.as_slice());
     assert_eq!(
         reader.headers().unwrap().iter().take(5).collect::<Vec<_>>(),
         ["report", "launch", "kernel", "file", "line"]
     );
     assert_eq!(reader.records().map(Result::unwrap).count(), rows.len());
-    let g12 = text(&[&path("g12.ncu-rep.zst"), "--source-metrics", "--launch", "0"]);
+    let g12 = text(&[&path("g12.ncu-rep.zst"), "--detail", "source-metrics", "--launch", "0"]);
     assert!(g12.contains("note: no counter per instruction"), "{g12}");
 }
 
 #[test]
 fn warp_states_come_whole_and_by_line() {
     let full1 = path("full1.ncu-rep.zst");
-    let shown = text(&[&full1, "--warp-stalls"]);
+    let shown = text(&[&full1, "--detail", "warp-stalls"]);
     let rows: Vec<Vec<&str>> = shown.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(rows[2][..4], ["-", "-", "short_scoreboard", "27719"], "{shown}");
     assert_eq!(rows.iter().filter(|row| row.starts_with(&["attn.cu", "20"])).count(), 3, "{shown}");
-    let sheets = sheets(&[&full1, "--warp-stalls"]);
+    let sheets = sheets(&[&full1, "--detail", "warp-stalls"]);
     let rows = sheets[0]["rows"].as_array().unwrap();
     let samples = |whole: bool| {
         let of = rows.iter().filter(|row| row["file"].is_null() == whole);
@@ -447,7 +447,9 @@ fn machine_code_has_addresses_and_lines() {
     let path_of = |folder: &str| format!("{}:/usr/bin:/bin", place.path().join(folder).display());
     let full1 = path("full1.ncu-rep.zst");
     let disasm = |folder: &str| {
-        Finished::of(place.ncugate(&["show", &full1, "--disasm", "--format", "json"]).env("PATH", path_of(folder)))
+        Finished::of(
+            place.ncugate(&["show", &full1, "--detail", "disasm", "--format", "json"]).env("PATH", path_of(folder)),
+        )
     };
     let shown = disasm("bin");
     assert_eq!(shown.status, Some(0), "{}", shown.stderr);
@@ -480,8 +482,7 @@ fn machine_code_has_addresses_and_lines() {
 #[test]
 fn one_thing_is_shown_at_a_time() {
     let full1 = path("full1.ncu-rep.zst");
-    assert!(failure(&[&full1, "--disasm", "--rules"]).contains("cannot be used with"));
-    assert!(failure(&[&full1, "--disasm", "--sources"]).contains("cannot be used with"));
+    assert!(failure(&[&full1, "--detail", "disasm", "--detail", "rules"]).contains("cannot be used multiple times"));
 }
 
 /// A report of one launch with a kernel, a text metric, NVTX ranges, and session comments.
@@ -527,8 +528,8 @@ fn cells_and_ranges_of_any_length_are_shown() {
             ("show", &[report]),
             ("show", &[report, "--nvtx"]),
             ("show", &[report, "--launch", "0"]),
-            ("show", &[report, "--session"]),
-            ("show", &[report, "--rules"]),
+            ("show", &[report, "--detail", "session"]),
+            ("show", &[report, "--detail", "rules"]),
             ("show", &[report, "--metric", "a__text"]),
             ("page", &[report, "--output", page.to_str().unwrap()]),
         ];
@@ -550,7 +551,7 @@ fn a_report_is_shown_as_json_and_csv() {
     let one: Vec<Value> = serde_json::from_slice(&one).unwrap();
     assert!(one.len() == 1 && one[0]["duration"].is_number(), "{one:?}");
     assert_eq!(String::from_utf8(output("show", &[report.as_str(), "--format", "csv"])).unwrap().lines().count(), 13);
-    let text = Place::new().run(&["show", report.as_str(), "--rules", "--format", "json"]);
+    let text = Place::new().run(&["show", report.as_str(), "--detail", "rules", "--format", "json"]);
     assert!(text.status == Some(2) && text.stderr.contains("are text"), "{text:?}");
 }
 

@@ -103,7 +103,7 @@ fn the_comparison_of_an_unused_variant_names_it() {
 #[test]
 fn a_front_has_no_variant_that_is_better_by_noise() {
     let place = Place::new();
-    let args = ["explain", "profiles/phase_d/h200", "--sweep", "--objectives", "latency_p50,achieved_occupancy"];
+    let args = ["explain", "profiles/phase_d/h200", "--sweep", "--metric", "latency_p50,achieved_occupancy"];
     let args = [&args[..], &["--format", "json"]].concat();
     let json = Finished::of(place.ncugate(&args).current_dir(root()));
     let json: Value = serde_json::from_str(&json.stdout).unwrap();

@@ -247,7 +247,7 @@ fn no_command_line_makes_it_panic() {
     let lines: [&[&str]; 7] = [
         &["gate"],
         &["page", "."],
-        &["record", ".", "-o", "x"],
+        &["tools", "record", ".", "-o", "x"],
         &["show", "."],
         &["leaderboard", "promote", "."],
         &["leaderboard", "list", "../.."],

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 type Variables = Vec<(&'static str, String)>;
-const SUBMIT: [&str; 7] = ["cluster", "slurm", "phase.toml", "--shards", "3", "--interval", "1"];
+const SUBMIT: [&str; 5] = ["cluster", "slurm", "phase.toml", "--shards", "3"];
 
 /// A machine with four kernels, a cluster, and an empty queue.
 fn cluster() -> (Place, Variables) {
@@ -98,7 +98,7 @@ fn a_dry_run_submits_nothing() {
     let shown = run(
         &place,
         &variables,
-        &["cluster", "slurm", "phase.toml", "--nodes", "2", "--gres", "gpu:h200:4", "--time", "30", "--dry-run"],
+        &["cluster", "slurm", "phase.toml", "--gres", "gpu:h200:8", "--option=--time=30", "--dry-run"],
     );
     assert_eq!(shown.status, Some(0), "{shown:?}");
     for line in

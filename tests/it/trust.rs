@@ -289,7 +289,7 @@ fn a_stored_run_starts_no_program() {
         (&["agent", "next", run], 0),
         (&["export", run], 0),
         (&["show", "profiles/whole_kv/h200/reports/launched-0-other-1.ncu-repz"], 0),
-        (&["record", run, "-o", "kept"], 0),
+        (&["tools", "record", run, "-o", "kept"], 0),
         (&["history"], 0),
     ] {
         let mut command = place.ncugate(args);

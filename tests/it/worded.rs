@@ -138,7 +138,7 @@ fn the_first_screen_names_the_limit_that_no_variant_can_reach_and_one_latency() 
         {
             assert!(text.contains(part), "{part}: {text}");
         }
-        assert!(text.contains("6 notes on how far to trust this"), "{text}");
+        assert!(text.contains("7 notes on how far to trust this"), "{text}");
     }
     // The witness compares with the shortest median: that of the sweep.
     assert_eq!(page.matches("29.7 µs").count(), page.matches("29.7 µs undisturbed").count(), "{page}");

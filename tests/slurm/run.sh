@@ -93,7 +93,7 @@ END
 cd "$place"
 export PATH=$place/bin:$PATH LD_LIBRARY_PATH=$place/driver NCUGATE_LOCKS=$place NO_COLOR=1
 failed=0
-submit() { timeout 300 "$binary" cluster slurm phase.toml --nodes 3 --gres gpu:1 --interval 1 "$@" > out.txt 2> err.txt; }
+submit() { timeout 300 "$binary" cluster slurm phase.toml --gres gpu:3 "$@" > out.txt 2> err.txt; }
 check() { # name, wanted status, status, a word that standard error has
     if [ "$2" = "$3" ] && grep -q -- "$4" err.txt && { [ "$2" != 4 ] || grep -q "proven correct" out.txt; }; then
         echo "ok      $1"
@@ -127,7 +127,7 @@ wait $follower; check "node $lost lost with task $task" 4 $? "3 of 3 shards meas
 node "$lost"; sleep 3; scontrol update nodename="$lost" state=resume 2> /dev/null
 
 echo 90 > slow
-submit --time 1; check "time limit" 3 $? "not measured: "
+submit --option=--time=1; check "time limit" 3 $? "not measured: "
 rm slow; submit; check "the same command measures what is missing" 4 $? "3 of 3 shards measured"
 
 echo 2 > broken

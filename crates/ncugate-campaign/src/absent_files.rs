@@ -66,7 +66,7 @@ pub fn absent_aids(phase: &Phase) -> Vec<String> {
     };
     let is_run = |path: &&PathBuf| path.join("manifest.json").is_file();
     let recording = phase.recording.iter().filter(|path| !is_run(path)).map(|path| {
-        format!("`phase.recording` is `{}`, which has no run yet; add one with `ncugate record`", path.display())
+        format!("`phase.recording` is `{}`, which has no run yet; add one with `ncugate tools record`", path.display())
     });
     tools.into_iter().filter_map(tool).chain(recording).collect()
 }

@@ -13,7 +13,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::Command;
 use std::str::FromStr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The script, without the settings of a submission.
 const TEMPLATE: &str = include_str!("slurm.sh");
@@ -45,7 +45,7 @@ pub enum SlurmError {
     Interrupted { jobs: String },
 }
 
-/// GPUs of a node, as Slurm writes them: `gpu:8`, `gpu:h200:8`.
+/// GPUs, as Slurm writes them: `gpu:8`, `gpu:h200:8`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gres {
     pub kind: String,
@@ -61,7 +61,7 @@ impl FromStr for Gres {
         let is_plain = !kind.is_empty() && kind.chars().all(|c| c.is_ascii_alphanumeric() || "_-.:".contains(c));
         match is_plain && count > 0 {
             true => Ok(Self { kind: kind.to_owned(), count }),
-            false => Err(format!("`{text}` does not describe the GPUs of a node; write gpu:8 or gpu:h200:8")),
+            false => Err(format!("`{text}` does not describe GPUs; write gpu:8 or gpu:h200:8")),
         }
     }
 }
@@ -199,13 +199,11 @@ impl Submission {
     ///
     /// # Errors
     /// A job ends without its result, Slurm does not answer, or the user asks to stop: then the jobs are cancelled.
-    pub fn follow(
-        &self,
-        jobs: SlurmJobs,
-        interval: Duration,
-        progress: &dyn Progress,
-    ) -> Result<SubmissionOutcome, SlurmError> {
+    pub fn follow(&self, jobs: SlurmJobs, progress: &dyn Progress) -> Result<SubmissionOutcome, SlurmError> {
         let (mut gone, mut silent, mut shown) = (0, 0, String::new());
+        let start = Instant::now();
+        // Short jobs are answered soon, and long ones do not burden Slurm.
+        let pause = || process::sleep((start.elapsed() / 10).clamp(Duration::from_secs(1), Duration::from_secs(10)));
         loop {
             if process::interrupted() {
                 cancel(&jobs.all())?;
@@ -215,7 +213,7 @@ impl Submission {
                 Ok(alive) => alive,
                 Err(_) if silent < SILENCES => {
                     silent += 1;
-                    process::sleep(interval);
+                    pause();
                     continue;
                 }
                 Err(error) => return Err(error),
@@ -240,7 +238,7 @@ impl Submission {
             if gone >= LOOKS {
                 return Err(self.unfinished(jobs));
             }
-            process::sleep(interval);
+            pause();
         }
     }
 
@@ -375,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn gpus_of_a_node_are_read_as_slurm_writes_them() {
+    fn gpus_are_read_as_slurm_writes_them() {
         for (text, kind, count) in [("gpu", "gpu", 1), ("gpu:8", "gpu", 8), ("gpu:h200:4", "gpu:h200", 4)] {
             assert_eq!(text.parse(), Ok(Gres { kind: kind.to_owned(), count }));
         }

@@ -79,7 +79,7 @@ impl ReportFaults {
                         &mut found.unclocked,
                         format!(
                             "no second clock confirms launch {id} of {name}: profile with `--metrics {SECOND_CLOCK}` too, \
-                             or add --assume-unedited"
+                             or add --assume unedited"
                         ),
                     ),
                 };

@@ -24,7 +24,7 @@ pub enum JudgeError {
     #[error(transparent)]
     Frame(#[from] FrameError),
     /// A recording is missing data that the phase needs.
-    #[error("the recording in {} does not match the phase; it has:{}\nmeasure again on a GPU, then keep the run with `ncugate record`", folder.display(), lacks.iter().map(|l| format!("\n  {l}")).collect::<String>())]
+    #[error("the recording in {} does not match the phase; it has:{}\nmeasure again on a GPU, then keep the run with `ncugate tools record`", folder.display(), lacks.iter().map(|l| format!("\n  {l}")).collect::<String>())]
     Recording { folder: PathBuf, lacks: Vec<String> },
     /// Two measurements cannot be compared.
     #[error("cannot compare with {label}:{}\nmeasure both under the same conditions, or compare anyway with --allow-mismatch", differences.iter().map(|d| format!("\n  {d}")).collect::<String>())]

@@ -90,7 +90,7 @@ fn warnings(phase: &Phase, evidence: Evidence) -> Vec<String> {
         said.push("judged from ncu reports alone: no latency was measured, so the variant with the shortest launch under ncu is selected".to_owned());
     }
     if matches!(evidence, Evidence::AssumedCorrect(_)) {
-        said.push("results are assumed to be correct (--assume-correct), not proven".to_owned());
+        said.push("results are assumed to be correct (--assume correct), not proven".to_owned());
     }
     said
 }

@@ -152,7 +152,7 @@ impl<'a> Measurements<'a> {
             format!("; {} contradictory: {variant}: {reason}", counted(times.len(), "variant"))
         });
         Some(format!(
-            "durations are assumed to be unedited (--assume-unedited): {without} without a second clock{contradictory}"
+            "durations are assumed to be unedited (--assume unedited): {without} without a second clock{contradictory}"
         ))
     }
 
@@ -237,7 +237,7 @@ impl<'a> Measurements<'a> {
                 plan,
                 &Correctness::Unproven {
                     reason:
-                        "an ncu report does not prove that the result was correct; --assume-correct judges it anyway"
+                        "an ncu report does not prove that the result was correct; --assume correct judges it anyway"
                             .to_owned(),
                 },
             ),
@@ -246,7 +246,7 @@ impl<'a> Measurements<'a> {
                 unchecked(plan, &Correctness::Unchecked { reason: reason.to_owned() })
             }
             Evidence::AssumedCorrect(_) => {
-                let reason = "not checked: assumed to be correct (--assume-correct)";
+                let reason = "not checked: assumed to be correct (--assume correct)";
                 unchecked(plan, &Correctness::Unchecked { reason: reason.to_owned() })
             }
         };

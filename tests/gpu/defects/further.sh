@@ -19,7 +19,7 @@ status=0
 "$binary" run "$here/further.toml" --source gpu --profiles "$work" --reports "$work/reports" > "$out/run.txt" 2>&1 || status=$?
 echo "further.toml: status $status"
 run=$(find "$work/further" -mindepth 1 -maxdepth 1 -type d | head -n 1)
-"$binary" record "$run" -o "$out/further"
+"$binary" tools record "$run" -o "$out/further"
 "$binary" explain "$out/further.ncu-rep.zst" --each
 "$binary" explain "$out/further" --each
 du -sk "$out/further" "$out/further.ncu-rep.zst"

@@ -35,7 +35,7 @@ for phase in "${phases[@]}"; do
         --profiles "$work/runs" --reports "$work/reports" > "$kept.run.txt" 2>&1 || status=$?
     seconds=$(awk -v from="$start" -v to="$(date +%s%N)" 'BEGIN { printf "%.1f", (to - from) / 1e9 }')
     run=$(find "$work/runs/planted_$phase" -mindepth 1 -maxdepth 1 -type d 2> /dev/null | head -n 1)
-    if [ -n "$run" ] && "$binary" record "$run" -o "$kept" >> "$kept.run.txt" 2>&1; then
+    if [ -n "$run" ] && "$binary" tools record "$run" -o "$kept" >> "$kept.run.txt" 2>&1; then
         "$binary" explain "$kept" --each > "$kept.md" 2>&1
         "$binary" explain "$kept" --each --format json > "$kept.json" 2>> "$kept.run.txt"
     else

@@ -122,7 +122,7 @@ pub enum StoreError {
         name: String,
     },
     /// The folder of a run belongs to another run.
-    #[error("{folder} holds run '{run}': the folder of a run has its name; rename it, or keep the run with `ncugate record`", folder = .folder.display())]
+    #[error("{folder} holds run '{run}': the folder of a run has its name; rename it, or keep the run with `ncugate tools record`", folder = .folder.display())]
     Misplaced { folder: PathBuf, run: String },
     /// A record names a report that is not a file of the run.
     #[error("{path} has the report {name:?}: the name of a report is one file name that ends in .ncu-rep or .ncu-repz", path = .path.display())]

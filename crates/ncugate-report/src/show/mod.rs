@@ -143,7 +143,7 @@ pub enum ShowError {
     /// CSV has no code, no sources and no counters of instructions.
     #[error("`{}` is CSV; sources, lines and instructions are in a .ncu-rep or .ncu-repz", path.display())]
     NotInCsv { path: PathBuf },
-    /// `--disasm` has no disassembler.
+    /// `--detail disasm` has no disassembler.
     #[error("{0}; install it, or its package alone (`cuda-nvdisasm` of conda and apt)")]
     NoDisassembler(ListingError),
     /// The disassembler gives no instruction of a launch.
