@@ -212,6 +212,13 @@ pub fn write_double(source: &'static str, path: &Path) {
 
 /// Status and output of a run of the binary.
 #[derive(Debug)]
+/// Whether there is a Python for the package; its absence fails in CI.
+pub fn has_python() -> bool {
+    let found = Program::new("python3").arg("--version").output().is_ok_and(|output| output.status.success());
+    assert!(found || std::env::var_os("CI").is_none(), "python3 is needed in CI");
+    found
+}
+
 pub struct Finished {
     pub status: Option<i32>,
     pub stdout: String,

@@ -68,25 +68,20 @@ fn every_gpu_measures_a_shard_and_the_first_confirms() {
     assert!(scratch(FIRST).len() == 1 && scratch(THIRD).len() == 1 && scratch(FIRST) != scratch(THIRD), "{starts}");
 }
 
+/// A complete run of a shard, as a checkout could bring it, is no measurement of this call.
 #[test]
-fn a_shard_that_failed_is_measured_again_and_a_complete_one_is_kept() {
+fn shards_of_another_call_do_not_count() {
     let (place, variables) = machine(2);
-    assert_eq!(run(&place, &variables, &["--gpus", "all"]).status, Some(0));
-    let home = shards(&folders(&place)[0]).remove(0);
-    let shards_folder = place.path().join("profiles/copy/shards").join(home);
-    fs::create_dir_all(&shards_folder).unwrap();
-    fs::write(shards_folder.join("2"), "no folder").unwrap();
-    let failed = run(&place, &variables, &["--gpus", "all"]);
-    assert_eq!(failed.status, Some(3), "{failed:?}");
-    assert!(failed.stderr.contains("shard 2/2 on GPU-08080808"), "{}", failed.stderr);
-    let first = fs::read_dir(shards_folder.join("1/copy")).unwrap().next().unwrap().unwrap().file_name();
-    fs::remove_file(shards_folder.join("2")).unwrap();
+    let planted = run(&place, &variables, &["--shard", "2/2", "--profiles", "profiles/copy/shards-a/2"]);
+    assert!(place.path().join("profiles/copy/shards-a/2/copy").is_dir(), "{planted:?}");
+    let before = fs::read_to_string(place.path().join("starts")).unwrap().lines().count();
     let finished = run(&place, &variables, &["--gpus", "all"]);
     assert_eq!(finished.status, Some(0), "{finished:?}");
-    let runs = folders(&place);
-    assert_eq!(runs.len(), 2, "{runs:?}");
-    let last = runs.iter().find(|run| manifest(run)["merged"][0]["run"] == first.to_str().unwrap());
-    assert!(last.is_some(), "{first:?}");
+    let starts = fs::read_to_string(place.path().join("starts")).unwrap();
+    assert!(starts.lines().skip(before).any(|line| !line.contains(FIRST)), "the second GPU measured: {starts}");
+    let left: Vec<_> =
+        fs::read_dir(place.path().join("profiles/copy")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(left.iter().filter(|name| name.to_str().unwrap().starts_with("shards-")).count(), 1, "{left:?}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `ncugate-verify-tuning` over a table made by the test, as docs/how-to/verify-a-tuned-table.md has it.
 
-use crate::command::{Finished, Place, root};
+use crate::command::{Finished, Place, has_python, root};
 use crate::live::machine_of_kernels;
 use crate::stored::report_of_ranges;
 use serde_json::Value;
@@ -43,6 +43,9 @@ fn verify(place: &Place, variables: &[(&'static str, String)], args: &[&str]) ->
 
 #[test]
 fn a_pick_that_loses_to_the_default_fails_and_its_rival_is_pinned() {
+    if !has_python() {
+        return;
+    }
     let page = fs::read_to_string(root().join("docs/how-to/verify-a-tuned-table.md")).unwrap();
     let command = page.lines().find_map(|line| line.strip_prefix("    ncugate-verify-tuning ")).unwrap();
     // The kernels of the double of the driver copy one size.
@@ -78,6 +81,9 @@ fn a_pick_that_loses_to_the_default_fails_and_its_rival_is_pinned() {
 
 #[test]
 fn a_table_of_another_gpu_or_without_a_format_is_refused() {
+    if !has_python() {
+        return;
+    }
     let (place, variables) = machine();
     let other = FILE.replace("Double", "NVIDIA_H200");
     place.write(&other, TABLE);
@@ -101,6 +107,9 @@ fn a_table_of_another_gpu_or_without_a_format_is_refused() {
 /// does not run at the shape of its bucket.
 #[test]
 fn a_pick_that_was_not_measured_does_not_pass() {
+    if !has_python() {
+        return;
+    }
     let (place, variables) = machine();
     let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
     let default = "params = { KERNEL = \"copy_honest\"";

@@ -12,7 +12,6 @@ use ncugate_model::number::counted;
 use ncugate_model::process::{self, ProcessExit, VISIBLE_GPUS};
 use ncugate_phase::plan::{Shard, reference_plan};
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf, absolute};
 use std::process::Command;
 use std::time::Duration;
@@ -26,7 +25,7 @@ impl LiveRun<'_> {
     /// that measurement starts.
     ///
     /// # Errors
-    /// A shard was not measured, or the shards cannot be merged. The same call continues.
+    /// A shard was not measured, or the shards cannot be merged.
     pub fn measure_shards(&self, reports: &Path) -> Result<ResumePolicy, LiveError> {
         let count = match (self.tools.gpus.len(), self.shards()) {
             (0 | 1, _) => return Ok(self.start),
@@ -37,26 +36,21 @@ impl LiveRun<'_> {
             (_, Ok(count)) => count,
         };
         let io = |what| move |source| CampaignError::Io { what, source };
-        let home = self.tools.machine.gpu.as_deref().unwrap_or("gpu");
-        let folder = absolute(self.profiles.join(&self.phase.name).join("shards").join(home))
-            .map_err(io("find the folder of the shards"))?;
-        let clear = || match fs::remove_dir_all(&folder) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(io("remove the shards")(error)),
-            Ok(()) | Err(_) => Ok(()),
-        };
-        let fresh = measured_manifest(self.phase, self.plan, self.tools.fingerprint());
-        match self.start {
-            ResumePolicy::Fresh => clear()?,
-            ResumePolicy::Continue => {
-                if let Continuation::Of(_) = store::unfinished(self.profiles, &fresh, self.phase, self.plan) {
-                    return Ok(self.start);
-                }
+        if self.start == ResumePolicy::Continue {
+            let fresh = measured_manifest(self.phase, self.plan, self.tools.fingerprint());
+            if let Continuation::Of(_) = store::unfinished(self.profiles, &fresh, self.phase, self.plan) {
+                return Ok(self.start);
             }
         }
+        // A new folder: a checkout could bring shards that nobody measured here.
+        let home = absolute(self.profiles.join(&self.phase.name)).map_err(io("find the folder of the shards"))?;
+        fs::create_dir_all(&home).map_err(io("make the folder of the shards"))?;
+        let folder =
+            tempfile::Builder::new().prefix("shards-").tempdir_in(home).map_err(io("make the folder of the shards"))?;
         self.progress.stage(&format!("measure {}", counted(count as usize, "shard")), count as usize);
         let measured: Result<Vec<PathBuf>, CampaignError> = std::thread::scope(|scope| {
             let start = |(index, gpu)| {
-                let (shard, profiles) = (Shard { index, count }, folder.join(index.to_string()));
+                let (shard, profiles) = (Shard { index, count }, folder.path().join(index.to_string()));
                 scope.spawn(move || self.shard(shard, gpu, &profiles, reports))
             };
             let working: Vec<_> = (1..=count).zip(&self.tools.gpus).map(start).collect();
@@ -65,9 +59,7 @@ impl LiveRun<'_> {
         });
         let merged = store::merge(&measured?, self.profiles, MergeChoice::All, Timestamp::now())?;
         merged.warnings.iter().for_each(|warning| self.progress.say(warning));
-        clear()?;
-        // Another GPU's shards may be beside.
-        let _ = folder.parent().map(fs::remove_dir);
+        folder.close().map_err(io("remove the shards"))?;
         Ok(ResumePolicy::Continue)
     }
 
@@ -89,15 +81,12 @@ impl LiveRun<'_> {
         }
     }
 
-    /// The folder of a shard, which this program measures on a GPU if it is not complete yet.
+    /// The folder of a shard, which this program measures on a GPU.
     fn shard(&self, shard: Shard, gpu: &ChosenGpu, profiles: &Path, reports: &Path) -> Result<PathBuf, CampaignError> {
         let fingerprint = Fingerprint { machine: gpu.machine.clone(), ..self.tools.fingerprint() };
         let (fresh, plan) = (shard_manifest(self.phase, self.plan, shard, fingerprint), self.plan.shard(shard));
         let complete = || store::complete(profiles, &fresh, self.phase, &plan);
         let io = |what| move |source| CampaignError::Io { what, source };
-        if let Some(folder) = complete() {
-            return Ok(folder);
-        }
         let program = std::env::current_exe().map_err(io("find this program"))?;
         let mut command = Command::new(program);
         command.arg("run").arg(absolute(&self.phase.file).map_err(io("find the phase"))?);
