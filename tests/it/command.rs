@@ -210,8 +210,6 @@ pub fn write_double(source: &'static str, path: &Path) {
     std::fs::write(path, COMPILED.lock().unwrap().entry(source).or_insert_with(compile)).unwrap();
 }
 
-/// Status and output of a run of the binary.
-#[derive(Debug)]
 /// Whether there is a Python for the package; its absence fails in CI.
 pub fn has_python() -> bool {
     let found = Program::new("python3").arg("--version").output().is_ok_and(|output| output.status.success());
@@ -219,6 +217,8 @@ pub fn has_python() -> bool {
     found
 }
 
+/// Status and output of a run of the binary.
+#[derive(Debug)]
 pub struct Finished {
     pub status: Option<i32>,
     pub stdout: String,
