@@ -19,6 +19,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from ._binary import NcugateError, call, positional
 from ._toml import read, written
+from .problem._files import replace
 
 Configuration = Dict[str, Any]
 # Options of Triton's compiler at the values that leave them to the compiler.
@@ -399,7 +400,7 @@ def verify(args: argparse.Namespace) -> int:
         elif files:
             try:
                 files[at].parent.mkdir(parents=True, exist_ok=True)
-                files[at].write_text(table.pinned(pins), encoding="utf-8")
+                replace(files[at], table.pinned(pins))
             except OSError as error:
                 raise NcugateError(3, f"cannot write {files[at]}: {error.strerror}") from error
             say(f"pinned: {files[at]}")

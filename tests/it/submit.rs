@@ -93,6 +93,23 @@ fn a_shard_that_cannot_be_measured_is_named_and_nothing_is_judged() {
 }
 
 #[test]
+fn a_submission_that_a_checkout_brings_is_no_verdict() {
+    let (place, variables) = cluster();
+    let shown = run(&place, &variables, &[&SUBMIT[..], &["--dry-run", "--format", "json"]].concat());
+    let shown: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
+    let script = PathBuf::from(shown["scripts"][0]["file"].as_str().unwrap());
+    let folder = script.parent().unwrap().strip_prefix(place.path().canonicalize().unwrap()).unwrap().to_owned();
+    let planted = |name: &str, text: &str| place.write(folder.join(name).to_str().unwrap(), text);
+    planted("jobs", "7");
+    planted("status.7", "0");
+    let refused = run(&place, &variables, &SUBMIT);
+    assert_eq!(refused.status, Some(3), "{refused:?}");
+    assert!(refused.stderr.contains("was not made by this user's `ncugate cluster slurm`: remove it"), "{refused:?}");
+    fs::remove_dir_all(place.path().join("jobs")).unwrap();
+    assert_eq!(run(&place, &variables, &SUBMIT).status, Some(4));
+}
+
+#[test]
 fn a_dry_run_submits_nothing() {
     let (place, variables) = cluster();
     let shown = run(

@@ -25,7 +25,7 @@ impl LiveRun<'_> {
     /// that measurement starts.
     ///
     /// # Errors
-    /// A shard was not measured, or the shards cannot be merged.
+    /// A shard was not measured, or the shards cannot be merged; those that were measured are kept.
     pub fn measure_shards(&self, reports: &Path) -> Result<ResumePolicy, LiveError> {
         let count = match (self.tools.gpus.len(), self.shards()) {
             (0 | 1, _) => return Ok(self.start),
@@ -45,7 +45,7 @@ impl LiveRun<'_> {
         // A new folder: a checkout could bring shards that nobody measured here.
         let home = absolute(self.profiles.join(&self.phase.name)).map_err(io("find the folder of the shards"))?;
         fs::create_dir_all(&home).map_err(io("make the folder of the shards"))?;
-        let folder =
+        let mut folder =
             tempfile::Builder::new().prefix("shards-").tempdir_in(home).map_err(io("make the folder of the shards"))?;
         self.progress.stage(&format!("measure {}", counted(count as usize, "shard")), count as usize);
         let measured: Result<Vec<PathBuf>, CampaignError> = std::thread::scope(|scope| {
@@ -57,7 +57,15 @@ impl LiveRun<'_> {
             let ended = working.into_iter().map(|shard| shard.join().unwrap_or(Err(CampaignError::Interrupted)));
             ended.collect::<Vec<_>>().into_iter().collect()
         });
-        let merged = store::merge(&measured?, self.profiles, MergeChoice::All, Timestamp::now())?;
+        let merge =
+            |shards: Vec<PathBuf>| Ok(store::merge(&shards, self.profiles, MergeChoice::All, Timestamp::now())?);
+        let merged = measured.map_err(LiveError::from).and_then(merge).inspect_err(|_| {
+            self.progress.say(&format!(
+                "the shards that were measured are in {}; `ncugate run --shard` and `ncugate cluster merge` use them",
+                folder.path().display()
+            ));
+            folder.disable_cleanup(true);
+        })?;
         merged.warnings.iter().for_each(|warning| self.progress.say(warning));
         folder.close().map_err(io("remove the shards"))?;
         Ok(ResumePolicy::Continue)

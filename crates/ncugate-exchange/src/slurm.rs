@@ -4,12 +4,14 @@
 //! measured shards and the verdict as files in the folder of the submission, on a disk that all nodes share.
 
 use ncugate_campaign::Progress;
+use ncugate_model::digest::sha256;
 use ncugate_model::disk::{self, Durability, FileLock, LockAttempt, open};
 use ncugate_model::number::counted;
 use ncugate_model::number::text::{clip, line};
 use ncugate_model::process::{self, ProcessExit};
 use std::collections::BTreeMap;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::process::Command;
 use std::str::FromStr;
@@ -36,6 +38,9 @@ pub enum SlurmError {
     File { path: PathBuf, source: io::Error },
     #[error("the script cannot contain `{text}`, which has a control character")]
     Setting { text: String },
+    /// A checkout could bring the folder of a submission with its verdict.
+    #[error("{} was not made by this user's `ncugate cluster slurm`: remove it, and submit again", folder.display())]
+    Foreign { folder: PathBuf },
     #[error("{owner} already follows {}", folder.display())]
     Held { folder: PathBuf, owner: String },
     /// A job has ended without its result.
@@ -156,8 +161,11 @@ impl Submission {
     /// queue or have judged the phase.
     ///
     /// # Errors
-    /// Slurm refuses, a file cannot be written, or another process follows the submission.
+    /// Slurm refuses, a file cannot be written, another process follows the submission, or its folder is of another origin.
     pub fn begin(&self, progress: &dyn Progress) -> Result<(SlurmJobs, FileLock), SlurmError> {
+        if !self.is_own().map_err(|source| SlurmError::File { path: self.folder.clone(), source })? {
+            return Err(SlurmError::Foreign { folder: self.folder.clone() });
+        }
         for part in ["logs", "shards", "done"] {
             let path = self.folder.join(part);
             std::fs::create_dir_all(&path).map_err(|source| SlurmError::File { path, source })?;
@@ -240,6 +248,23 @@ impl Submission {
             }
             pause();
         }
+    }
+
+    /// Makes the folder and notes its inode number, which a checkout cannot choose; or compares both, if the folder exists.
+    fn is_own(&self) -> io::Result<bool> {
+        let state = disk::state_folder().ok_or_else(|| io::Error::other("no home folder for a record of it"))?;
+        let notes = state.join("submissions");
+        disk::private_folder(&state, &notes)?;
+        let note = notes.join(sha256(self.folder.as_os_str().as_encoded_bytes()));
+        let is_new = !self.folder.try_exists()?;
+        if is_new {
+            std::fs::create_dir_all(&self.folder)?;
+        }
+        let number = std::fs::symlink_metadata(&self.folder)?.ino().to_string();
+        if is_new {
+            disk::replace(&note, number.as_bytes(), Durability::Synced)?;
+        }
+        Ok(open::text_if_there(&note, MAX_BYTES)?.is_some_and(|noted| noted == number))
     }
 
     fn submit(&self, shards: &[u32], after: Option<u64>) -> Result<u64, SlurmError> {

@@ -44,9 +44,6 @@ pub struct ProposedPoint {
     pub variant: VariantId,
     /// One value of every axis, by index.
     pub point: Vec<u32>,
-    /// Not written any more; searches of earlier versions predicted the objective.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expected_us: Option<f64>,
 }
 
 /// The result of a point.
@@ -89,8 +86,6 @@ pub struct SearchEnd {
     pub finalists: Vec<VariantId>,
     /// The finalists as points.
     pub points: Vec<Vec<u32>>,
-    /// Not written any more; searches of earlier versions estimated the importance of each axis.
-    pub importance: Vec<(String, f64)>,
     /// Wall seconds of the search.
     pub seconds: f64,
 }

@@ -144,12 +144,11 @@ mod tests {
             seed: 3,
             rounds: 8,
         };
-        let point = ProposedPoint { variant: VariantId("A=2".into()), point: vec![1], expected_us: None };
+        let point = ProposedPoint { variant: VariantId("A=2".into()), point: vec![1] };
         let ended = SearchEnd {
             why: "4 variants were built".to_owned(),
             finalists: vec![VariantId("A=2".into())],
             points: vec![vec![1]],
-            importance: Vec::new(),
             seconds: 12.0,
         };
         let records = [

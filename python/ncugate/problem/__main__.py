@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from typing import Any, List, NoReturn, Optional
 
 from .._binary import NcugateError
 from . import _export, _flashinfer, _gpumode, _kernelbench
-from ._files import FileError, ProblemError
+from ._files import FileError, ProblemError, replace
 from ._phase import Target, Tensor
 
 THRESHOLDS = [0.0, 0.5, 0.8, 1.0, 1.5, 2.0]
@@ -119,10 +118,7 @@ def export(args: argparse.Namespace) -> None:
         sys.stdout.write(text)
         return
     try:
-        temporary = f"{args.output}.new"
-        with open(temporary, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(temporary, args.output)
+        replace(args.output, text)
     except OSError as error:
         raise FileError(f"cannot write {args.output}: {error.strerror}") from error
 

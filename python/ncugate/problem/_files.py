@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import secrets
 import stat
 from typing import Any, Dict, List
 
@@ -36,6 +37,19 @@ def data_of(path: "str | os.PathLike[str]", largest: int = LARGEST) -> bytes:
     if len(data) > largest:
         raise FileError(f"cannot read {path}: it is larger than {largest} bytes")
     return data
+
+
+def replace(path: "str | os.PathLike[str]", text: str) -> None:
+    """Writes a file whole. A link of its name, which a checkout could bring, is replaced and not followed."""
+    target = pathlib.Path(path)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    try:
+        with open(temporary, "x", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def text_of(path: "str | os.PathLike[str]", largest: int = LARGEST) -> str:

@@ -274,11 +274,9 @@ impl ActiveSearch<'_> {
         if points.is_empty() {
             return self.end("the whole space was tried".to_owned());
         }
-        let points = points.into_iter().map(|point| ProposedPoint {
-            variant: sweep_id(&self.space.params(&point)),
-            point: point.0,
-            expected_us: None,
-        });
+        let points = points
+            .into_iter()
+            .map(|point| ProposedPoint { variant: sweep_id(&self.space.params(&point)), point: point.0 });
         let points = points.collect();
         let batches = self.journal.records().iter().filter(|record| matches!(record, SearchRecord::Proposed { .. }));
         let batch = u32::try_from(batches.count()).unwrap_or(u32::MAX);
@@ -429,7 +427,6 @@ impl ActiveSearch<'_> {
             why,
             finalists: best.iter().map(|trial| sweep_id(&self.space.params(&trial.point))).collect(),
             points: best.iter().map(|trial| trial.point.0.clone()).collect(),
-            importance: Vec::new(),
             seconds: self.seconds(),
         };
         Ok(self.journal.append(SearchRecord::Ended(ended))?)

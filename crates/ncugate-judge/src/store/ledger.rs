@@ -12,7 +12,6 @@ use ncugate_model::ProfileOutcome;
 use ncugate_model::digest::sha256;
 use ncugate_model::disk::{self, open};
 use std::collections::{BTreeMap, BTreeSet};
-use std::env;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -176,12 +175,10 @@ fn changed(name: &str) -> String {
     format!("'{name}' is not as ncugate wrote it")
 }
 
-/// The ledger of the run or search in `folder`: `$XDG_STATE_HOME/ncugate/unfinished/<hash of the folder>`, else below `~/.local/state`.
+/// The ledger of the run or search in `folder`: `unfinished/<hash of the folder>` of the state folder.
 fn place(folder: &Path) -> Option<PathBuf> {
-    let of = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let state = of("XDG_STATE_HOME").or_else(|| of("HOME").map(|home| home.join(".local/state")))?;
     let folder = folder.canonicalize().ok()?;
-    Some(state.join("ncugate/unfinished").join(sha256(folder.as_os_str().as_encoded_bytes())))
+    Some(disk::state_folder()?.join("unfinished").join(sha256(folder.as_os_str().as_encoded_bytes())))
 }
 
 fn created(path: &Path) -> io::Result<File> {

@@ -166,10 +166,6 @@ pub struct Manifest {
     /// The part of the phase selected on the command line, if it is not the whole; such a run decides nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub narrowed: Option<PhaseSubset>,
-    /// Of runs of earlier versions: additional GPUs of the same kind and power limit, used for checks and counters. The
-    /// first of them wrote the reports with the prefix `gpu2-`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub others: Vec<Machine>,
     /// Result of testing the tolerance on wrong answers before anything was built; check records say at which cases
     /// the worker tested it.
     #[serde(default)]
@@ -239,7 +235,6 @@ impl Manifest {
             stopped: None,
             shard: None,
             narrowed: None,
-            others: Vec::new(),
             merged: Vec::new(),
             warnings: Vec::new(),
             seal: None,

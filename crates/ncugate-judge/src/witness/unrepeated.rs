@@ -3,7 +3,7 @@
 //! A sample without repeats launches once on each set of buffers, and finds no answer in its outputs (`time::unrepeated_samples`).
 //! Those of the first kind read inputs that their module has not met, those of the second kind inputs that it has met; all else is
 //! equal, so that a kernel that keeps its answers shows between the two. An ordinary sample launches many times on each set: the
-//! first launch on a set waits longer for memory, by up to a third for a single warp (`tests/gpu/honest.sh`, `walk`). Noise
+//! first launch on a set waits longer for memory, which a kernel of one warp cannot hide (`tests/gpu/honest/walk.toml`). Noise
 //! and clocks can only lengthen a sample, and no kernel can shorten one without repeats, so the shortest of each kind counts.
 
 use super::{CaseCounters, WitnessMismatch};

@@ -8,7 +8,7 @@ mod scratch;
 mod turn;
 
 pub use lock::{FileLock, LockAttempt, LockOwner};
-pub use private::{private_folder, user};
+pub use private::{private_folder, state_folder, user};
 pub use replace::{Durability, is_same_file, replace, replace_with};
 pub use scratch::scratch_folder;
 pub use turn::{Turn, TurnOutcome};

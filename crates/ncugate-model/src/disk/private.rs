@@ -1,9 +1,10 @@
 //! Folders that only their user can write to: their files are trusted.
 
+use std::env;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Creates `folder`, which lies in `root`, for this user alone.
 ///
@@ -23,6 +24,14 @@ pub fn private_folder(root: &Path, folder: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// The folder for what this user's ncugate remembers of files that a checkout could bring too: `$XDG_STATE_HOME/ncugate`, else below
+/// `~/.local/state`; `None` without a home folder.
+pub fn state_folder() -> Option<PathBuf> {
+    let of = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = of("XDG_STATE_HOME").or_else(|| of("HOME").map(|home| home.join(".local/state")))?;
+    Some(state.join("ncugate"))
 }
 
 /// The user id of this process.
