@@ -3,6 +3,7 @@
 
 mod absurd;
 mod accepted;
+mod agreement;
 mod base;
 mod baseline;
 mod bisect;

@@ -6,7 +6,7 @@
 
 use super::witness::ChipFacts;
 use crate::frame::launches::FrameError;
-use crate::frame::{CapturedLaunch, CapturedVariants, LaunchCounters, nvtx_text};
+use crate::frame::{CapturedLaunch, CapturedVariants, LaunchMetrics, nvtx_text};
 use ncu_rep::{Launch, Report, ReportError};
 use ncugate_model::VariantId;
 use ncugate_model::number::short;
@@ -94,10 +94,10 @@ impl ReportFaults {
 
 /// The gravest fault of a launch.
 fn fault(launch: &Launch<'_>) -> Result<Option<Fault>, ReportError> {
-    let counters = LaunchCounters::of(launch)?;
+    let counters = LaunchMetrics::of(launch)?;
     let chip = ChipFacts::of(launch)?;
     let read = |name: &str| counters.get(name);
-    let mut names: Vec<&str> = counters.values().map(|(name, _)| name).collect();
+    let mut names: Vec<&str> = counters.counters().map(|(name, _)| name).collect();
     names.sort_unstable();
     Ok(fault_of(&names, &read, &chip))
 }

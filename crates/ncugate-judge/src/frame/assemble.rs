@@ -273,17 +273,19 @@ impl<'a> ColumnSource<'a> {
         let mut column = MetricCells::default();
         for Row { variant, shape, place, traffic } in &self.rows {
             let case = place.as_ref().map(|place| &values[*place]);
-            let cell = match case {
-                Ok(case) => possible(&case.cell),
-                Err(reason) => Cell::Missing(reason.clone()),
+            let absent = |reason: &Arc<str>| {
+                Cell::Missing(self.denied(variant, shape, &definition).unwrap_or_else(|| reason.clone()))
+            };
+            let cell = match case.map(|case| &case.cell) {
+                Ok(Cell::Missing(reason)) | Err(reason) => absent(reason),
+                Ok(counted) => possible(counted),
             };
             let bounds = |value: f64| transfers.bounds(traffic.as_ref()?, value);
             let bounds = cell.value().and_then(bounds);
             let added = bounds.as_ref().map_or(0.0, |bounds| bounds.added);
             let cell = match cell {
                 Cell::Value(value) => Cell::Value(value + added),
-                Cell::Missing(reason) => Cell::Missing(self.denied(variant, shape, &definition).unwrap_or(reason)),
-                undefined @ Cell::Undefined(_) => undefined,
+                missing @ (Cell::Missing(_) | Cell::Undefined(_)) => missing,
             };
             // Every repeat of a program has the same fills and copies.
             let repeats = case.ok().and_then(|case| case.repeats.as_ref());

@@ -17,13 +17,11 @@ use polars_io::ipc::IpcWriter;
 use polars_io::prelude::{ParquetCompression, ParquetWriter};
 use serde_json::{Map, Value};
 
-use super::launch_counters::LaunchCounters;
+use super::launch_metrics::LaunchMetrics;
 use super::launches::{Capture, FrameError, LaunchFrames};
-use super::rows::{LaunchFilter, MetricColumns, Row, capability, launches, metrics, visit};
+use super::rows::{LaunchFilter, MetricColumns, Row, launches, metrics, visit};
 use super::schema::{launches as l, metrics as m};
 use ncu_rep::{MetricSelection, MetricValue};
-use ncugate_model::ComputeCapability;
-use ncugate_model::metric::{Catalogue, LogicalMetric};
 use ncugate_model::number::text::{cell, escaped_json};
 
 /// Columns of the long form in CSV and JSON.
@@ -163,8 +161,7 @@ impl Export<'_> {
                 })?;
                 let mut values = IndexMap::new();
                 if let (MetricSelection::All, []) = (self.columns.counters, self.columns.logical) {
-                    let counters = rows.iter().map(|row| (row.metric, row.value.clone())).collect();
-                    for (name, value) in computable(capability(capture, &launch)?, &counters) {
+                    for (name, value) in LaunchMetrics::of_any(capture, &launch)?.values() {
                         values.insert(name.to_owned(), MetricValue::Double(value));
                     }
                 }
@@ -242,15 +239,6 @@ const HEAD: [&str; 10] = {
 struct WideTable {
     metrics: IndexSet<String>,
     rows: Vec<Vec<MetricValue<'static>>>,
-}
-
-/// The metrics of the catalogue whose counters a launch has, in the order of the catalogue.
-fn computable(capability: Option<ComputeCapability>, counters: &LaunchCounters<'_>) -> Vec<(&'static str, f64)> {
-    let value = |metric: &'static LogicalMetric| {
-        let definition = Catalogue::embedded().shown_definition(&metric.name, capability).ok()?;
-        Some((metric.name.as_str(), counters.evaluate(&definition)?.value()?))
-    };
-    Catalogue::embedded().metrics().iter().filter_map(value).collect()
 }
 
 impl WideTable {

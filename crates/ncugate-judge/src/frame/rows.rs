@@ -1,16 +1,16 @@
 //! Single launches and metrics with their types, for tables and exports that must keep every digit.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
 
 use regex::Regex;
 
+use super::launch_metrics::LaunchMetrics;
 use super::launches::{Capture, FrameError, Origin};
 use super::nvtx::nvtx_text;
 use ncu_rep::csv::CsvLaunch;
 use ncu_rep::{Launch, MetricSelection, MetricValue};
-use ncugate_model::metric::{Catalogue, LogicalMetric, MetricError};
-use ncugate_model::{Cell, ComputeCapability};
+use ncugate_model::ComputeCapability;
+use ncugate_model::metric::LogicalMetric;
 
 /// A launch from any source.
 #[derive(Debug, Clone, Copy)]
@@ -148,7 +148,7 @@ impl LaunchFilter {
     }
 }
 
-fn named(report: &str) -> impl Fn(ncu_rep::ReportError) -> FrameError {
+pub(super) fn named(report: &str) -> impl Fn(ncu_rep::ReportError) -> FrameError {
     move |source| FrameError::Report { report: report.to_owned(), source }
 }
 
@@ -164,7 +164,10 @@ pub fn launches<'a>(capture: &Capture<'a>) -> Box<dyn Iterator<Item = AnyLaunch<
 ///
 /// # Errors
 /// The report is damaged.
-pub fn capability(capture: &Capture<'_>, launch: &AnyLaunch<'_>) -> Result<Option<ComputeCapability>, FrameError> {
+pub(super) fn capability(
+    capture: &Capture<'_>,
+    launch: &AnyLaunch<'_>,
+) -> Result<Option<ComputeCapability>, FrameError> {
     let capability = match launch {
         AnyLaunch::Report(launch) => launch.compute_capability().map_err(named(capture.name))?,
         AnyLaunch::Csv(launch) => {
@@ -172,61 +175,6 @@ pub fn capability(capture: &Capture<'_>, launch: &AnyLaunch<'_>) -> Result<Optio
         }
     };
     Ok(capability.map(ComputeCapability::from))
-}
-
-/// The value of a metric of the catalogue for one launch; missing with the reason if the report lacks a counter.
-///
-/// # Errors
-/// The report is damaged.
-pub fn logical<'a>(capture: &Capture<'a>, launch: &AnyLaunch<'a>, name: &str) -> Result<LogicalValue, FrameError> {
-    let definition = match Catalogue::embedded().shown_definition(name, capability(capture, launch)?) {
-        Ok(definition) => definition,
-        Err(error) => return Ok(LogicalValue::Undefined(error)),
-    };
-    let damage = RefCell::new(None);
-    let read = |counter: &str| -> Option<f64> {
-        match (launch, capture.origin) {
-            (AnyLaunch::Report(launch), _) => launch
-                .metric(counter)
-                .unwrap_or_else(|error| {
-                    damage.replace(Some(error));
-                    None
-                })?
-                .as_f64(),
-            (AnyLaunch::Csv(launch), Origin::Csv(csv)) => {
-                let of_name = launch.metrics.iter().filter(|metric| csv.name(metric) == counter);
-                of_name.filter_map(|metric| metric.value.as_f64()).next()
-            }
-            (AnyLaunch::Csv(_), Origin::Report(_)) => None,
-        }
-    };
-    let absent: Vec<String> =
-        definition.metrics().into_iter().filter(|counter| read(counter).is_none()).map(str::to_owned).collect();
-    let value = match absent.is_empty() {
-        true => LogicalValue::Counted(definition.evaluate(&read)),
-        false => LogicalValue::NotCollected(absent),
-    };
-    damage.into_inner().map_or(Ok(value), |error| Err(named(capture.name)(error)))
-}
-
-/// A metric of the catalogue for one launch.
-#[derive(Debug, Clone, PartialEq)]
-pub enum LogicalValue {
-    /// All counters were collected; a share of zero has no value.
-    Counted(Cell),
-    /// ncu's names of the counters that are missing.
-    NotCollected(Vec<String>),
-    /// No counter of this chip gives it.
-    Undefined(MetricError),
-}
-
-impl LogicalValue {
-    pub fn number(&self) -> Option<f64> {
-        match self {
-            Self::Counted(cell) => cell.value(),
-            Self::NotCollected(_) | Self::Undefined(_) => None,
-        }
-    }
 }
 
 /// Calls `row` with every selected metric of one launch: those of the report in its order, then those of the catalogue.
@@ -263,8 +211,12 @@ pub fn metrics<'a, E: From<FrameError>>(
         }
         (AnyLaunch::Csv(_), Origin::Report(_)) => {}
     }
+    if columns.logical.is_empty() {
+        return Ok(());
+    }
+    let of_launch = LaunchMetrics::of_any(capture, launch)?;
     for metric in columns.logical {
-        let number = logical(capture, launch, &metric.name)?.number();
+        let number = of_launch.metric(&metric.name).number();
         let value = number.map_or(MetricValue::Missing, MetricValue::Double);
         let (launch, kernel) = (launch.id(), launch.kernel());
         row(&Row { report, launch, kernel, metric: &metric.name, unit: &metric.unit, value })?;

@@ -11,12 +11,12 @@ use crate::{number, text};
 use indexmap::{IndexMap, IndexSet};
 use ncu_rep::{Launch, ReportError};
 use ncugate_judge::GateResult;
-use ncugate_judge::frame::LaunchCounters;
+use ncugate_judge::frame::LaunchMetrics;
 use ncugate_judge::frame::cases_of;
 use ncugate_judge::frame::launches::nvtx_text;
 use ncugate_judge::store::Fingerprint;
-use ncugate_model::metric::{Catalogue, id};
-use ncugate_model::{CleanText, ComputeCapability, Verdict};
+use ncugate_model::metric::id;
+use ncugate_model::{CleanText, Verdict};
 use ncugate_phase::config::Workload;
 use ncugate_phase::plan::VariantRole;
 use serde::Serialize;
@@ -231,16 +231,10 @@ fn called(launch: &Launch<'_>, nvtx: &str) -> (CleanText, CleanText) {
 
 /// Numbers of a launch: catalogue metrics first, then ncu's by name.
 fn values(launch: &Launch<'_>) -> Result<Vec<(CleanText, f64)>, ReportError> {
-    let counters = LaunchCounters::of(launch)?;
+    let metrics = LaunchMetrics::of(launch)?;
     // Counters of the profiler itself, and by-products of its evaluation, do not describe the kernel.
     let is_own = |name: &str| name.starts_with("profiler__") || name.starts_with("derived_tempMetric");
-    let catalogue = Catalogue::embedded();
-    let capability = launch.compute_capability()?.map(ComputeCapability::from);
-    let logical = catalogue.names().filter_map(|name| {
-        let definition = catalogue.shown_definition(name, capability).ok()?;
-        Some((name.into(), counters.evaluate(&definition)?.value()?))
-    });
-    let mut values: Vec<(CleanText, f64)> = logical.collect();
-    values.extend(counters.values().filter(|(name, _)| !is_own(name)).map(|(name, value)| (name.into(), value)));
-    Ok(values)
+    let counters = metrics.counters().filter(|(name, _)| !is_own(name));
+    let values = metrics.values().map(|(name, value)| (name.into(), value));
+    Ok(values.chain(counters.map(|(name, value)| (name.into(), value))).collect())
 }

@@ -8,7 +8,7 @@ use super::profiler::{NcuObservations, observe, source_of};
 use super::rule_book::RuleBook;
 use super::unasked_rules::UnaskedRules;
 use ncu_rep::{Launch, Report, ReportError};
-use ncugate_judge::frame::{LaunchCounters, Quantities};
+use ncugate_judge::frame::{LaunchMetric, LaunchMetrics, Quantities};
 use ncugate_judge::witness::ChipFacts;
 use ncugate_model::metric::{Catalogue, id, signal_counters};
 use ncugate_model::{Cell, ComputeCapability, ShapeName, VariantId};
@@ -118,7 +118,7 @@ fn with_diagnosis<T>(
 ) -> Result<T, ReportError> {
     let shape = ShapeName(format!("launch {}", launch.id()).into());
     let capability = launch.compute_capability()?.map(ComputeCapability::from);
-    let mut quantities = quantities(launch, variant, &shape, capability)?;
+    let mut quantities = quantities(launch, variant, &shape)?;
     let seen = observe(report, launch, variant.clone(), shape.clone())?;
     for (name, value) in &seen.facts {
         quantities.set_column(name, vec![Cell::finite(*value)]);
@@ -142,19 +142,12 @@ fn with_diagnosis<T>(
 }
 
 /// Every catalogue metric that the launch's counters provide, and the counters that rules read by name.
-fn quantities(
-    launch: &Launch<'_>,
-    variant: &VariantId,
-    shape: &ShapeName,
-    capability: Option<ComputeCapability>,
-) -> Result<Quantities, ReportError> {
-    let counters = LaunchCounters::of(launch)?;
+fn quantities(launch: &Launch<'_>, variant: &VariantId, shape: &ShapeName) -> Result<Quantities, ReportError> {
+    let metrics = LaunchMetrics::of(launch)?;
     let mut table = Quantities::new([(variant.clone(), shape.clone())]);
     table.set_launches(0, [(&*variant.0).into()].into());
-    let catalogue = Catalogue::embedded();
-    for name in catalogue.names().chain(signal_counters()) {
-        let Ok(definition) = catalogue.shown_definition(name, capability) else { continue };
-        if let Some(cell) = counters.evaluate(&definition) {
+    for name in Catalogue::embedded().names().chain(signal_counters()) {
+        if let LaunchMetric::Counted(cell) = metrics.metric(name) {
             table.set_column(name, vec![cell]);
         }
     }

@@ -8,9 +8,9 @@ use crate::kernel_names::short_names;
 use crate::launch_shape::LaunchShape;
 use indexmap::{IndexMap, IndexSet};
 use ncu_rep::{Launch, Report, ReportError};
-use ncugate_judge::frame::LaunchCounters;
+use ncugate_judge::frame::LaunchMetrics;
 use ncugate_judge::frame::launches::nvtx_text;
-use ncugate_model::metric::{Catalogue, ChipFamily, id};
+use ncugate_model::metric::{ChipFamily, id};
 use ncugate_model::stats::median;
 use ncugate_model::{CleanText, ComputeCapability};
 use regex::Regex;
@@ -52,7 +52,7 @@ pub struct LaunchGroup {
     pub label: CleanText,
     pub launches: usize,
     /// Catalogue metrics: one value for each launch that has it.
-    pub values: IndexMap<String, Vec<f64>>,
+    pub values: IndexMap<&'static str, Vec<f64>>,
     /// The launch of the median duration among those with the most metrics, by its id in ncu.
     pub median_launch: u32,
     /// Work and traffic of that launch.
@@ -154,11 +154,10 @@ impl ProfiledReport {
         for (at, group) in groups.iter_mut().enumerate() {
             group.median_launch = group.median_launch();
             let Some(launch) = report.launch(group.median_launch) else { continue };
-            let counters = LaunchCounters::of(&launch).map_err(damaged)?;
-            let capability = launch.compute_capability().map_err(damaged)?.map(ComputeCapability::from);
-            outside = outside.or(capability.filter(|chip| ChipFamily::of(*chip).is_none()));
-            group.roofline = LaunchRoofline::of(&counters, capability);
-            group.memory = MemoryChart::of(&counters);
+            let metrics = LaunchMetrics::of(&launch).map_err(damaged)?;
+            outside = outside.or(metrics.capability().filter(|chip| ChipFamily::of(*chip).is_none()));
+            group.roofline = LaunchRoofline::of(&metrics, metrics.capability());
+            group.memory = MemoryChart::of(&metrics);
             if at < DIAGNOSED {
                 let diagnosed = explain::diagnose_launch(name, report, &launch, RuleBook::shipped());
                 group.diagnosed = Some(diagnosed.map_err(damaged)?);
@@ -228,11 +227,11 @@ impl LaunchGroup {
     }
 
     fn add(&mut self, launch: &Launch<'_>) -> Result<(), ReportError> {
-        let (values, collected) = values(launch)?;
-        let duration = values.iter().find(|(name, _)| *name == *id::DURATION).map_or(f64::NAN, |(_, value)| *value);
-        self.seen.push((launch.id(), collected, duration));
+        let metrics = LaunchMetrics::of(launch)?;
+        let duration = metrics.metric(&id::DURATION).number().unwrap_or(f64::NAN);
+        self.seen.push((launch.id(), metrics.count(), duration));
         self.launches += 1;
-        for (metric, value) in values {
+        for (metric, value) in metrics.values() {
             self.values.entry(metric).or_default().push(value);
         }
         Ok(())
@@ -254,16 +253,4 @@ pub fn named(launch: &Launch<'_>) -> CleanText {
         true => format!("<{:?}>", launch.kind()).to_lowercase().into(),
         false => CleanText::whole(&name),
     }
-}
-
-/// Catalogue metrics of a launch, and the total number of its metrics.
-fn values(launch: &Launch<'_>) -> Result<(Vec<(String, f64)>, usize), ReportError> {
-    let counters = LaunchCounters::of(launch)?;
-    let catalogue = Catalogue::embedded();
-    let capability = launch.compute_capability()?.map(ComputeCapability::from);
-    let logical = catalogue.names().filter_map(|name| {
-        let definition = catalogue.shown_definition(name, capability).ok()?;
-        Some((name.to_owned(), counters.evaluate(&definition)?.value()?))
-    });
-    Ok((logical.collect(), launch.metrics().count()))
 }

@@ -1,7 +1,7 @@
 //! The memory chart of a launch: data between the kernel, the caches and device memory.
 
 use crate::number;
-use ncugate_judge::frame::LaunchCounters;
+use ncugate_judge::frame::LaunchMetrics;
 use ncugate_model::CleanText;
 use serde::Serialize;
 
@@ -35,7 +35,7 @@ pub struct MemoryFact {
 
 impl MemoryChart {
     /// The chart of a launch; none if no counter of it was collected.
-    pub fn of(counters: &LaunchCounters<'_>) -> Option<Self> {
+    pub fn of(counters: &LaunchMetrics<'_>) -> Option<Self> {
         let fact = |label, counter: &str, factor: f64, unit: &str| {
             let text = counters.collected(counter).map(|value| match value.is_finite() {
                 true => number::with_unit(factor * value, unit),
@@ -111,7 +111,7 @@ mod tests {
     fn a_full_set_fills_every_unit_and_absent_counters_say_so() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/full1.ncu-rep.zst");
         let report = Report::open(path).unwrap();
-        let chart = MemoryChart::of(&LaunchCounters::of(&report.launch(0).unwrap()).unwrap()).unwrap();
+        let chart = MemoryChart::of(&LaunchMetrics::of(&report.launch(0).unwrap()).unwrap()).unwrap();
         let [kernel, l1, l2, dram] = chart.path.as_slice() else { unreachable!("four units") };
         for (unit, label, value, name) in [
             (kernel, "global loads", 270_336.0, ""),
@@ -131,8 +131,8 @@ mod tests {
 
     #[test]
     fn a_report_without_memory_counters_has_no_chart_and_a_rate_of_nothing_has_no_value() {
-        assert_eq!(MemoryChart::of(&LaunchCounters::from([("gpu__time_duration.sum", 1.0)])), None);
-        let chart = MemoryChart::of(&LaunchCounters::from([("l1tex__t_sector_hit_rate.pct", f64::NAN)])).unwrap();
+        assert_eq!(MemoryChart::of(&LaunchMetrics::from([("gpu__time_duration.sum", 1.0)])), None);
+        let chart = MemoryChart::of(&LaunchMetrics::from([("l1tex__t_sector_hit_rate.pct", f64::NAN)])).unwrap();
         assert_eq!((text(&chart.path[1], "hit rate"), text(&chart.path[2], "hit rate")), (Some("no value"), None));
     }
 }

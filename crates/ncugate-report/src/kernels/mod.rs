@@ -1,7 +1,6 @@
 //! A page over the kernels of Nsight Compute reports, without a phase: where time is spent, what limits each kernel,
 //! where its warps wait.
 
-mod counters;
 mod group;
 mod html;
 mod memory;

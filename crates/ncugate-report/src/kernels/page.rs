@@ -336,10 +336,8 @@ fn light(group: &LaunchGroup) -> Vec<ShareBar> {
 
 fn states(group: &LaunchGroup) -> Vec<ShareBar> {
     let names = group.values.keys().filter(|name| name.starts_with(STATE));
-    let mut states: Vec<(&str, f64)> = names
-        .filter_map(|name| Some((name.as_str(), group.median(name)?)))
-        .filter(|(_, cycles)| *cycles > 0.0)
-        .collect();
+    let mut states: Vec<(&str, f64)> =
+        names.filter_map(|name| Some((*name, group.median(name)?))).filter(|(_, cycles)| *cycles > 0.0).collect();
     states.sort_by(|a, b| b.1.total_cmp(&a.1));
     let total: f64 = states.iter().map(|(_, cycles)| cycles).sum();
     let bar = |(name, cycles): &(&str, f64)| ShareBar {

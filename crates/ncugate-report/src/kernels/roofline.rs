@@ -3,8 +3,7 @@
 //! `SpeedOfLight_RooflineChart` and the hierarchical sections collect instructions per cycle and bytes per second; a
 //! deep profile collects sums. Both give the same rates.
 
-use super::counters::CounterRates as _;
-use ncugate_judge::frame::LaunchCounters;
+use ncugate_judge::frame::LaunchMetrics;
 use ncugate_judge::witness::dense_half_operations;
 use ncugate_model::ComputeCapability;
 
@@ -134,7 +133,7 @@ const PRECISIONS: [PrecisionCounters; 8] = [
 ];
 
 impl LaunchRoofline {
-    pub fn of(counters: &LaunchCounters<'_>, capability: Option<ComputeCapability>) -> Self {
+    pub fn of(counters: &LaunchMetrics<'_>, capability: Option<ComputeCapability>) -> Self {
         let work = PRECISIONS.iter().filter_map(|precision| {
             let sum = |counted: &&[(&str, f64)]| {
                 counted.iter().try_fold(0.0, |sum, (name, operations)| Some(sum + operations * counters.rate(name)?))
@@ -177,7 +176,7 @@ mod tests {
         let report = Report::open(&path).unwrap();
         let launch = report.launch(launch).unwrap();
         let capability = launch.compute_capability().unwrap().map(ComputeCapability::from);
-        LaunchRoofline::of(&LaunchCounters::of(&launch).unwrap(), capability)
+        LaunchRoofline::of(&LaunchMetrics::of(&launch).unwrap(), capability)
     }
 
     fn near(value: f64, expected: f64) {
@@ -209,7 +208,7 @@ mod tests {
 
     #[test]
     fn sums_of_a_deep_profile_give_rates_by_the_duration() {
-        let counters = LaunchCounters::from([
+        let counters = LaunchMetrics::from([
             ("gpu__time_duration.sum", 2_000.0),
             ("dram__bytes.sum", 4e6),
             ("smsp__sass_thread_inst_executed_op_fadd_pred_on.sum", 1e6),
@@ -226,7 +225,7 @@ mod tests {
     #[test]
     fn a_precision_with_a_missing_counter_is_not_known() {
         assert!(of("g12", 0).work.is_empty());
-        let counters = LaunchCounters::from([
+        let counters = LaunchMetrics::from([
             ("gpu__time_duration.sum", 2_000.0),
             ("smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 3e6),
             ("sm__ops_path_tensor_src_fp16.sum", f64::NAN),
@@ -236,7 +235,7 @@ mod tests {
 
     #[test]
     fn the_peak_of_tensor_cores_is_known_only_on_verified_chips() {
-        let counters = LaunchCounters::from([
+        let counters = LaunchMetrics::from([
             ("gpu__time_duration.sum", 1.0),
             ("sm__ops_path_tensor_src_fp16.sum", 1.0),
             ("sm__ops_path_tensor_src_fp16.sum.peak_sustained", 100.0),
@@ -248,7 +247,7 @@ mod tests {
 
     #[test]
     fn other_chips_have_the_tensor_peak_of_their_data_sheet() {
-        let counters = LaunchCounters::from([
+        let counters = LaunchMetrics::from([
             ("gpu__time_duration.sum", 1.0),
             ("sm__ops_path_tensor_src_fp16.sum", 1.0),
             ("sm__ops_path_tensor_src_fp16.sum.peak_sustained", 100.0),

@@ -7,7 +7,8 @@ use crate::kernel_names::short_names;
 use crate::number;
 use crate::text_table::{Alignment, TextTable};
 use ncugate_judge::frame::launches::FrameError;
-use ncugate_judge::frame::rows::{self, AnyLaunch, LogicalValue};
+use ncugate_judge::frame::rows::{self, AnyLaunch};
+use ncugate_judge::frame::{LaunchMetric, LaunchMetrics};
 use ncugate_model::metric::{Catalogue, MetricError};
 use std::collections::BTreeSet;
 
@@ -60,14 +61,17 @@ impl LaunchList<'_> {
             self.columns.map(|all| all.saturating_sub(columns.iter().map(|column| column.width().min(NAME) + 2).sum()));
         let mut missing: Vec<&str> = Vec::new();
         let mut outside: Option<(String, Vec<&str>)> = None;
-        for (name, head) in USUAL {
-            let values: Vec<LogicalValue> =
-                self.launches.iter().map(|(c, launch)| rows::logical(c, launch, name)).collect::<Result<_, _>>()?;
+        let mut usual: Vec<Vec<LaunchMetric>> = vec![Vec::with_capacity(self.launches.len()); USUAL.len()];
+        for (capture, launch) in self.launches {
+            let of_launch = LaunchMetrics::of_any(capture, launch)?;
+            usual.iter_mut().zip(USUAL).for_each(|(values, (name, _))| values.push(of_launch.metric(name)));
+        }
+        for ((name, head), values) in USUAL.into_iter().zip(usual) {
             if values.iter().all(|value| value.number().is_none()) {
-                let is_missing = values.iter().any(|value| matches!(value, LogicalValue::NotCollected(_)));
+                let is_missing = values.iter().any(|value| matches!(value, LaunchMetric::NotCollected(_)));
                 missing.extend(is_missing.then_some(name));
                 let problem = values.iter().find_map(|value| match value {
-                    LogicalValue::Undefined(problem @ MetricError::Chip { .. }) => Some(problem.to_string()),
+                    LaunchMetric::Undefined(problem @ MetricError::Chip { .. }) => Some(problem.to_string()),
                     _ => None,
                 });
                 if let (Some(problem), false) = (problem, is_missing) {

@@ -5,7 +5,8 @@ use super::{MissingMetric, ShowError};
 use indexmap::IndexSet;
 use ncu_rep::{MetricSelection, unit_of};
 use ncugate_judge::frame::launches::{Capture, Origin};
-use ncugate_judge::frame::rows::{self, LogicalValue, MetricColumns};
+use ncugate_judge::frame::rows::{self, MetricColumns};
+use ncugate_judge::frame::{LaunchMetric, LaunchMetrics};
 use ncugate_model::metric::{Catalogue, LogicalMetric, MetricError, is_listed};
 use ncugate_model::{glob, nearest};
 
@@ -113,11 +114,11 @@ fn prove_collected(captures: &[Capture<'_>], metric: &LogicalMetric) -> Result<(
     let mut missing = MissingMetric::NoLaunch { name: name() };
     for capture in captures {
         for launch in rows::launches(capture) {
-            missing = match rows::logical(capture, &launch, &metric.name)? {
-                LogicalValue::Counted(_) => return Ok(()),
-                LogicalValue::NotCollected(counters) => MissingMetric::NotCollected { name: name(), counters },
-                LogicalValue::Undefined(MetricError::NotCounted { .. }) => MissingMetric::OfRuns { name: name() },
-                LogicalValue::Undefined(error) => MissingMetric::Undefined(error),
+            missing = match LaunchMetrics::of_any(capture, &launch)?.metric(&metric.name) {
+                LaunchMetric::Counted(_) => return Ok(()),
+                LaunchMetric::NotCollected(counters) => MissingMetric::NotCollected { name: name(), counters },
+                LaunchMetric::Undefined(MetricError::NotCounted { .. }) => MissingMetric::OfRuns { name: name() },
+                LaunchMetric::Undefined(error) => MissingMetric::Undefined(error),
             };
         }
     }
