@@ -348,9 +348,9 @@ pub struct CheckArgs {
     /// Format of standard output; csv is a row for each variant of a phase
     #[arg(long, value_enum, default_value_t = RowFormat::Text)]
     pub format: RowFormat,
-    /// Architecture to build for [default: the phase's, else the GPU's, else sm_90]
-    #[arg(long, value_name = "ARCH")]
-    pub arch: Option<String>,
+    /// Architecture to build for [default: the phase's, else the GPU's, else sm_90]; several are compared
+    #[arg(long, value_name = "ARCH", value_delimiter = ',')]
+    pub arch: Vec<String>,
     /// Number of SMs, for launches that depend on it and gates on waves [default: that of this machine's GPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub sms: Option<u32>,

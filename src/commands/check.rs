@@ -12,17 +12,20 @@ use ncugate_campaign::{
 };
 use ncugate_cuda::build::{Arch, IncludeScope, prove_tools};
 use ncugate_cuda::host::{check_reference, ill_conditioned, mutant_table, null_test};
+use ncugate_judge::architectures::gaps;
+use ncugate_judge::kernel_ratchet::{KernelResources, LibraryResources, library_use};
 use ncugate_judge::{
-    TargetGpu, absent_metrics, by_duration_alone, gates_without_launch, out_of_reach, preconditions, static_gates,
-    unlikely_bytes, unlikely_limits, unlisted_metrics, weakened_checks, weakened_gates,
+    TargetGpu, VariantFacts, absent_metrics, by_duration_alone, gates_without_launch, out_of_reach, preconditions,
+    static_gates, unlikely_bytes, unlikely_limits, unlisted_metrics, weakened_checks, weakened_gates,
 };
+use ncugate_model::cubin::device_code;
 use ncugate_model::number::counted;
-use ncugate_model::{Level, NullTest, Verdict};
+use ncugate_model::{BuildOutcome, BuildRecord, ComputeCapability, Level, NullTest, Verdict};
 use ncugate_phase::config::{Phase, USUAL_SMS};
 use ncugate_phase::plan::{Plan, unroll};
-use ncugate_report::mutants;
 use ncugate_report::phase_check::{PhaseCheck, StaticVerdict, csv};
 use ncugate_report::static_check::{self, FactRows};
+use ncugate_report::{library_check, mutants};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -44,20 +47,31 @@ pub fn check(args: &CheckArgs, invocation: &Invocation, out: &mut Output) -> Res
     let mut outcome = Outcome::Passed;
     let mut checks = Vec::new();
     for config in &args.configs {
-        let mut found = PhaseCheck { config: config.display().to_string(), ..PhaseCheck::default() };
-        let ended = match args.format {
-            RowFormat::Text => one(config, args, invocation, &mut found, out)?,
-            RowFormat::Json | RowFormat::Csv => one(config, args, invocation, &mut found, &mut Output::nowhere())?,
-        };
-        if let Some(left) = open_places(config) {
-            if args.format == RowFormat::Text {
+        let mut nowhere = Output::nowhere();
+        let out = if args.format == RowFormat::Text { &mut *out } else { &mut nowhere };
+        let mut built = LibraryResources::default();
+        let archs: Vec<Option<&String>> =
+            if args.arch.is_empty() { vec![None] } else { args.arch.iter().map(Some).collect() };
+        for arch in &archs {
+            let mut found = PhaseCheck { config: config.display().to_string(), ..PhaseCheck::default() };
+            let ended = one(config, args, *arch, invocation, &mut found, out)?;
+            built.add(std::mem::take(&mut found.built));
+            if let Some(left) = open_places(config) {
                 writeln!(out, "  {left}")?;
+                found.notes.push(left);
             }
-            found.notes.push(left);
+            found.outcome = ended.words();
+            checks.push(found);
+            outcome = outcome.and(ended);
         }
-        found.outcome = ended.words();
-        checks.push(found);
-        outcome = outcome.and(ended);
+        if archs.len() > 1 && !args.no_build {
+            let gaps = gaps(&built);
+            write!(out, "{}", library_check::by_architecture(&built, &gaps, str::to_owned))?;
+            outcome = outcome.and(if gaps.is_empty() { Outcome::Passed } else { Outcome::Failed });
+            if let Some(last) = checks.last_mut() {
+                last.lost = gaps;
+            }
+        }
     }
     match args.format {
         RowFormat::Text => {}
@@ -133,11 +147,16 @@ fn say_unbuilt(phase: &Phase, config: &Path, rejected: u32, out: &mut Output) ->
 }
 
 /// The target of the build. All missing tools are an error, unless a precondition prevents the build.
-fn prove_target(phase: &Phase, plan: &Plan, args: &CheckArgs) -> Result<(Arch, TargetGpu), CommandError> {
-    let parsed = |text: &Option<String>| text.as_ref().map(|text| text.parse::<Arch>()).transpose();
-    let of_phase = parsed(&phase.build.arch)?;
-    let asked = parsed(&args.arch)?.map(|arch| arch.with_suffix_of(of_phase.as_ref())).or(of_phase);
-    let (arch, target) = target(asked, args.sms)?;
+fn prove_target(
+    phase: &Phase,
+    plan: &Plan,
+    arch: Option<&String>,
+    sms: Option<u32>,
+) -> Result<(Arch, TargetGpu), CommandError> {
+    let parsed = |text: Option<&String>| text.map(|text| text.parse::<Arch>()).transpose();
+    let of_phase = parsed(phase.build.arch.as_ref())?;
+    let asked = parsed(arch)?.map(|arch| arch.with_suffix_of(of_phase.as_ref())).or(of_phase);
+    let (arch, target) = target(asked, sms)?;
     if preconditions(phase, Some(target.capability)).iter().all(|result| result.verdict != Verdict::Fail) {
         prove_tools(phase, plan, &arch)?;
     }
@@ -167,9 +186,25 @@ fn note_usual_sms(phase: &Phase, found: &mut PhaseCheck, out: &mut Output) -> io
     note(found, out, "note: ", text)
 }
 
+/// The resources of a variant's kernels together; none if it is not built, or if its code is gone.
+fn variant_resources(build: &BuildRecord, capability: ComputeCapability) -> Option<KernelResources> {
+    let BuildOutcome::Built { cubin, resources, .. } = &build.outcome else { return None };
+    let bytes = std::fs::read(cubin).ok()?;
+    let code = device_code(&bytes).ok()?;
+    let kernels = library_use(&code, &[capability]).ok()?.kernels;
+    let known = kernels.into_iter().reduce(|mut all, kernel| {
+        all.features.extend(kernel.features);
+        all.local = all.local.max(kernel.local);
+        all
+    })?;
+    let (registers, spills, shared) = (resources.registers, resources.spills, resources.static_shared);
+    Some(KernelResources { name: build.variant.to_string(), registers, spills, shared, ..known })
+}
+
 fn one(
     config: &Path,
     args: &CheckArgs,
+    arch: Option<&String>,
     invocation: &Invocation,
     found: &mut PhaseCheck,
     out: &mut Output,
@@ -188,9 +223,11 @@ fn one(
     prove_files(&phase, &plan)?;
     let target = match args.no_build || phase.is_of_reports() {
         true => None,
-        false => Some(prove_target(&phase, &plan, args)?),
+        false => Some(prove_target(&phase, &plan, arch, args.sms)?),
     };
-    let rejected = match phase.is_of_reports() {
+    // The tolerance is the same on every architecture.
+    let is_tested = arch != args.arch.first();
+    let rejected = match phase.is_of_reports() || is_tested {
         true => 0,
         false => prove_tolerance((&phase, &plan), args, found, out)?,
     };
@@ -244,6 +281,7 @@ fn one(
     let builds = builds?;
     let (text, built) = static_check::builds(&plan, &builds, &arch.to_string());
     found.take_builds(&plan, &builds);
+    let resources: Vec<_> = builds.iter().map(|build| variant_resources(build, arch.capability())).collect();
     write!(out, "{text}")?;
     out_of_reach(&phase, &plan, None, target).into_iter().try_for_each(|text| note(found, out, "", text))?;
     if let Some(problem) = reference_problem(&phase, &plan, &arch, scope)? {
@@ -251,6 +289,11 @@ fn one(
     }
     let gates = static_gates(&phase, &plan, builds, target, today);
     found.take_gates(&gates);
+    let launched = |(resources, facts): (Option<KernelResources>, &VariantFacts)| {
+        let occupancy = facts.theoretical_occupancy.map(|percent| (percent * 100.0).round() / 100.0);
+        Some(KernelResources { occupancy, limiters: facts.limiters.clone(), ..resources? })
+    };
+    found.built.kernels = resources.into_iter().zip(&gates.facts).filter_map(launched).collect();
     let rows = match verbosity::volume() {
         Verbosity::Quiet => None,
         Verbosity::Usual => Some(FactRows::Best),

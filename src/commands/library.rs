@@ -6,8 +6,10 @@ use crate::console::Output;
 use crate::exit::Outcome;
 use memmap2::Mmap;
 use ncugate_cuda::build::Arch;
+use ncugate_judge::architectures::{by_kernel, gaps};
 use ncugate_judge::kernel_ratchet::{Baseline, BaselineError, LibraryResources, library_use, ratchet};
 use ncugate_model::cubin::{device_code, is_binary};
+use ncugate_model::demangled;
 use ncugate_model::disk::open;
 use ncugate_report::library_check;
 use ncugate_report::write::replace;
@@ -26,15 +28,21 @@ pub fn is_library(path: &Path) -> bool {
 
 /// Reads the files, and compares the resource use of their kernels with the baseline.
 pub fn check(args: &CheckArgs, out: &mut Output) -> Result<Outcome, CommandError> {
-    let library = read(&args.configs, args.arch.as_deref())?;
+    let library = read(&args.configs, &args.arch)?;
     refuse(args.format == RowFormat::Csv && !args.update, "--format csv is only for phases")?;
     let Some(path) = args.baseline.as_deref() else {
+        let gaps = gaps(&library);
+        let (archs, _) = by_kernel(&library);
         match args.format {
-            RowFormat::Json => print::json_text(&library_check::json(&library)?, out)?,
+            RowFormat::Json => print::json_text(&library_check::json(&library, &gaps)?, out)?,
+            RowFormat::Csv | RowFormat::Text if archs.len() > 1 => {
+                write!(out, "{}", library_check::by_architecture(&library, &gaps, demangled))?;
+                writeln!(out, "{}", library_check::unjudged(&library))?;
+            }
             RowFormat::Csv | RowFormat::Text => write!(out, "{}", library_check::kernels(&library))?,
         }
-        // Nothing was compared.
-        return Ok(Outcome::Inconclusive);
+        // Without a baseline, only architectures are compared, and only a loss is a verdict.
+        return Ok(if gaps.is_empty() { Outcome::Inconclusive } else { Outcome::Failed });
     };
     if args.update {
         refuse(library.kernels.is_empty(), "no machine code to write a baseline from")?;
@@ -52,8 +60,9 @@ pub fn check(args: &CheckArgs, out: &mut Output) -> Result<Outcome, CommandError
 }
 
 /// Resource use of all kernels of these files.
-fn read(paths: &[PathBuf], arch: Option<&str>) -> Result<LibraryResources, CommandError> {
-    let arch = arch.map(str::parse::<Arch>).transpose()?.map(|arch| arch.capability());
+fn read(paths: &[PathBuf], archs: &[String]) -> Result<LibraryResources, CommandError> {
+    let archs = archs.iter().map(|arch| Ok(arch.parse::<Arch>()?.capability()));
+    let archs = archs.collect::<Result<Vec<_>, CommandError>>()?;
     let mut all = LibraryResources::default();
     for path in paths {
         let unread = |source| CommandError::Input { path: path.clone(), source };
@@ -63,7 +72,7 @@ fn read(paths: &[PathBuf], arch: Option<&str>) -> Result<LibraryResources, Comma
         // verdict.
         let map = unsafe { Mmap::map(&file) }.map_err(unread)?;
         let code = device_code(&map).map_err(|error| CommandError::of_file(path, error))?;
-        let found = library_use(&code, arch).map_err(|error| CommandError::of_file(path, error))?;
+        let found = library_use(&code, &archs).map_err(|error| CommandError::of_file(path, error))?;
         all.add(found);
     }
     Ok(all)

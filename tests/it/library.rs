@@ -100,7 +100,11 @@ fn a_library_a_fat_binary_an_archive_and_a_cubin_hold_the_same_kernels() {
         assert_eq!(kernels(&other), library, "{other}");
     }
     let shown = place.run(&["check", &file("kernels.so")]);
-    assert!(shown.stdout.contains("bounded") && shown.stdout.contains("nothing was compared"), "{}", shown.stdout);
+    assert!(
+        shown.stdout.contains("bounded") && shown.stdout.contains("nothing was compared with a baseline"),
+        "{}",
+        shown.stdout
+    );
 }
 
 #[test]
@@ -123,4 +127,49 @@ fn a_file_without_kernels_or_cut_short_is_no_pass() {
     assert!(none.status == Some(3) && none.stderr.contains("no device code"), "{none:?}");
     let mixed = place.run(&["check", &program, "phase.toml"]);
     assert_eq!(mixed.status, Some(2), "{mixed:?}");
+}
+
+#[test]
+fn architectures_of_a_library_are_compared_and_a_loss_fails() {
+    let place = Place::new();
+    let library = file("architectures.fatbin");
+    let checked = place.run(&["check", &library]);
+    assert_eq!(checked.status, Some(1), "{checked:?}");
+    for line in [
+        "lost    sm_120: absent: is there only as PTX, sm_80 has machine code",
+        "lost    sm_80: spills: 316 spill instructions, sm_90 has none",
+        "lost    sm_120: without_setmaxnreg: no setmaxnreg, sm_90 uses setmaxnreg",
+        "lost    sm_90: without_tensor_cores: no tensor cores, sm_80 uses mma",
+    ] {
+        assert!(checked.stdout.contains(line), "{line}: {}", checked.stdout);
+    }
+    assert_eq!(checked.stdout.matches("\nlost ").count(), 4, "{}", checked.stdout);
+    let json = place.run(&["check", &library, "--arch", "sm_80,sm_120", "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(json["lost"].as_array().unwrap().len(), 2, "{json}");
+    let equal = place.run(&["check", &file("kernels.so")]);
+    assert!(equal.status == Some(4) && equal.stdout.contains("no architecture lost what another has"), "{equal:?}");
+}
+
+#[test]
+fn a_phase_is_built_for_several_architectures() {
+    let Some(nvcc) = crate::kernels::nvcc() else { return };
+    let place = Place::new();
+    let source = "extern \"C\" __global__ void copy(const __half* x, __half* y) {\n#if __CUDA_ARCH__ == 800\n\
+                  volatile int kept[32]; kept[threadIdx.x % 32] = 1;\n#endif\n\
+                  int i = blockIdx.x * blockDim.x + threadIdx.x; y[i] = x[i]; }\n";
+    place.write("copy.cu", &format!("#include <cuda_fp16.h>\n{source}"));
+    let build = format!("\n[build]\nnvcc = \"{}\"\n[sweep]\nTHREADS = [128]\n", nvcc.path().display());
+    let gate = "[[gate]]\nrequire = \"registers <= 64\"\n";
+    place.write("phase.toml", &[include_str!("../data/copy.toml"), &build, gate].concat());
+    let checked = place.run(&["check", "phase.toml", "--arch", "sm_90,sm_80"]);
+    assert_eq!(checked.status, Some(1), "{checked:?}");
+    assert!(
+        checked.stdout.contains("lost    sm_80: THREADS=128: 1 local memory instruction, sm_90 has none"),
+        "{}",
+        checked.stdout
+    );
+    assert_eq!(checked.stdout.matches("1 of 1 candidate").count(), 2, "{}", checked.stdout);
+    let equal = place.run(&["check", "phase.toml", "--arch", "sm_89,sm_90"]);
+    assert_eq!(equal.status, Some(0), "{equal:?}");
 }

@@ -4,12 +4,12 @@
 //! A ratchet in both directions. A kernel that uses more than its baseline fails. A kernel that uses less, is new or
 //! was removed requires an updated baseline, so that an improvement cannot be lost unnoticed.
 
-use ncugate_model::cubin::{CubinError, DeviceCode, Entry};
+use ncugate_model::cubin::{CodeFeature, CubinError, DeviceCode, Entry};
 use ncugate_model::occupancy::{Chip, Demand, theoretical};
 use ncugate_model::{ComputeCapability, Verdict, demangled};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// Format version of the baseline.
@@ -81,6 +81,12 @@ pub struct KernelResources {
     pub occupancy: Option<f64>,
     /// Threads per block for the occupancy: those of the launch bounds, else 256.
     pub threads: u32,
+    /// The resources that limit the occupancy. Neither these nor features are in a baseline.
+    #[serde(skip_deserializing)]
+    pub limiters: Vec<&'static str>,
+    /// What the machine code uses of its architecture.
+    #[serde(skip_deserializing)]
+    pub features: Vec<CodeFeature>,
 }
 
 /// The contents of a library.
@@ -90,18 +96,20 @@ pub struct LibraryResources {
     pub kernels: Vec<KernelResources>,
     /// PTX entries, whose resources the driver's compiler decides.
     pub ptx: usize,
+    /// Kernels that are there as PTX, by their mangled names.
+    pub ptx_kernels: BTreeSet<String>,
     /// Entries that are neither machine code nor PTX.
     pub other: usize,
     /// Machine code entries.
     pub cubins: usize,
 }
 
-/// Reads the resources of every kernel in these entries, or only of those for `arch`.
+/// Reads the resources of every kernel in these entries, or only of those for `archs`, if there are any.
 ///
 /// # Errors
 /// A machine code entry is damaged.
-pub fn library_use(code: &[DeviceCode<'_>], arch: Option<ComputeCapability>) -> Result<LibraryResources, CubinError> {
-    let wanted = |capability: ComputeCapability| arch.is_none_or(|arch| arch == capability);
+pub fn library_use(code: &[DeviceCode<'_>], archs: &[ComputeCapability]) -> Result<LibraryResources, CubinError> {
+    let wanted = |capability: ComputeCapability| archs.is_empty() || archs.contains(&capability);
     let cubins: Vec<(ComputeCapability, &[u8])> = code
         .iter()
         .filter_map(|code| match code {
@@ -115,7 +123,12 @@ pub fn library_use(code: &[DeviceCode<'_>], arch: Option<ComputeCapability>) -> 
         .collect::<Result<Vec<_>, CubinError>>()?;
     let ptx = code.iter().filter(|code| matches!(code, DeviceCode::Ptx { .. })).count();
     let other = code.iter().filter(|code| matches!(code, DeviceCode::Other { .. })).count();
-    let mut library = LibraryResources { kernels: Vec::new(), ptx, other, cubins: cubins.len() };
+    let ptx_kernels = code.iter().flat_map(|code| match code {
+        DeviceCode::Ptx { kernels, .. } => kernels.as_slice(),
+        DeviceCode::Cubin { .. } | DeviceCode::Other { .. } => &[],
+    });
+    let ptx_kernels = ptx_kernels.map(|name| lasting(name)).collect();
+    let mut library = LibraryResources { kernels: Vec::new(), ptx, ptx_kernels, other, cubins: cubins.len() };
     library
         .take(read.iter().flat_map(|(capability, entries)| {
             entries.iter().map(move |entry| KernelResources::of(entry, *capability))
@@ -127,6 +140,7 @@ impl LibraryResources {
     /// Adds the contents of another file.
     pub fn add(&mut self, other: Self) {
         self.ptx += other.ptx;
+        self.ptx_kernels.extend(other.ptx_kernels);
         self.other += other.other;
         self.cubins += other.cubins;
         self.take(other.kernels.into_iter());
@@ -147,7 +161,8 @@ impl LibraryResources {
 }
 
 impl KernelResources {
-    fn of(entry: &Entry, capability: ComputeCapability) -> Self {
+    /// Those of a kernel in a cubin.
+    pub fn of(entry: &Entry, capability: ComputeCapability) -> Self {
         let threads = entry.required_block.map(|dims| dims.iter().product()).or(entry.max_threads).unwrap_or(THREADS);
         let demand = Demand {
             registers: entry.resources.registers,
@@ -156,6 +171,7 @@ impl KernelResources {
             threads,
             barriers: entry.resources.barriers,
         };
+        let occupancy = Chip::of(capability).map(|chip| theoretical(&chip, &demand, None));
         Self {
             name: lasting(&entry.symbol),
             arch: format!("sm_{}{}", capability.major, capability.minor),
@@ -165,9 +181,10 @@ impl KernelResources {
             local: entry.local.instructions,
             shared: entry.resources.static_shared,
             // Two digits, as in the baseline.
-            occupancy: Chip::of(capability)
-                .map(|chip| (theoretical(&chip, &demand, None).percent * 100.0).round() / 100.0),
+            occupancy: occupancy.as_ref().map(|occupancy| (occupancy.percent * 100.0).round() / 100.0),
             threads,
+            limiters: occupancy.map_or_else(Vec::new, |known| known.limiters.iter().map(|by| by.name()).collect()),
+            features: entry.features.clone(),
         }
     }
 
@@ -181,6 +198,8 @@ impl KernelResources {
         if let (Some(ours), Some(theirs)) = (&mut self.occupancy, other.occupancy) {
             *ours = ours.min(theirs);
         }
+        // What every copy uses.
+        self.features.retain(|feature| other.features.contains(feature));
     }
 
     /// The name for display.
@@ -363,11 +382,13 @@ mod tests {
             shared: 1024,
             occupancy: Some(37.5),
             threads: 256,
+            limiters: Vec::new(),
+            features: Vec::new(),
         }
     }
 
     fn library(kernels: &[KernelResources]) -> LibraryResources {
-        LibraryResources { kernels: kernels.to_vec(), ptx: 0, other: 0, cubins: 1 }
+        LibraryResources { kernels: kernels.to_vec(), cubins: 1, ..LibraryResources::default() }
     }
 
     fn baseline(kernels: &[KernelResources]) -> Baseline {

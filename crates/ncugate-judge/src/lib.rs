@@ -7,6 +7,7 @@
 pub mod frame;
 pub mod store;
 
+pub mod architectures;
 mod base_choice;
 mod bind;
 mod bound_gate;

@@ -1,7 +1,9 @@
 //! Resources of the kernels of a built library, for people and programs.
 
 use super::error::RenderError;
+use super::text_table::{Alignment, TextTable};
 use super::{number, text};
+use ncugate_judge::architectures::{self, ArchitectureGap};
 use ncugate_judge::kernel_ratchet::{KernelChange, KernelResources, LibraryResources, RatchetResult};
 use ncugate_model::{KernelName, Verdict};
 use std::fmt::Write as _;
@@ -43,8 +45,63 @@ pub fn kernels(library: &LibraryResources) -> String {
     if library.kernels.len() > SHOWN {
         let _ = writeln!(out, "{} more; --format json has all", library.kernels.len() - SHOWN);
     }
-    let _ = writeln!(out, "\n{}\nnothing was compared: --baseline FILE --update writes a baseline", summary(library));
+    let _ = writeln!(out, "\n{}", unjudged(library));
     out
+}
+
+/// What a library holds, and how it gets a baseline.
+pub fn unjudged(library: &LibraryResources) -> String {
+    format!("{}\nnothing was compared with a baseline: --baseline FILE --update writes one", summary(library))
+}
+
+/// Kernels in rows, architectures in columns, then what an architecture lost. `title` shows a kernel's name.
+pub fn by_architecture(library: &LibraryResources, gaps: &[ArchitectureGap], title: fn(&str) -> String) -> String {
+    let (archs, kernels) = architectures::by_kernel(library);
+    let mut table = TextTable::new(vec![Alignment::Left; archs.len() + 1]);
+    table.push(std::iter::once("kernel").chain(archs.iter().copied()).map(str::to_owned).collect());
+    let left = kernels.len().saturating_sub(SHOWN);
+    let lost = |name: &&str| !gaps.iter().any(|gap| gap.kernel == **name);
+    let mut names: Vec<&str> = kernels.keys().copied().collect();
+    names.sort_by_key(lost);
+    for name in names.into_iter().take(SHOWN) {
+        let on = |arch: &&str| {
+            let build = kernels[name].iter().find(|build| build.arch == **arch);
+            let absent = if library.ptx_kernels.contains(name) { "PTX" } else { "-" };
+            build.map_or_else(|| absent.to_owned(), |build| build_cell(build))
+        };
+        table.push(std::iter::once(text::line(&title(name))).chain(archs.iter().map(on)).collect());
+    }
+    let mut out = String::new();
+    table.write(&mut out, None);
+    if left > 0 {
+        let _ = writeln!(out, "{left} more; --format json has all");
+    }
+    for gap in gaps.iter().take(LISTED) {
+        let _ = writeln!(out, "{:<7} {}: {}: {}", "lost", gap.arch, text::line(&title(&gap.kernel)), gap.what);
+    }
+    if gaps.len() > LISTED {
+        let _ = writeln!(out, "{:<7} {} more; --format json has all", "lost", gaps.len() - LISTED);
+    }
+    if gaps.is_empty() {
+        let _ = writeln!(out, "no architecture lost what another has");
+    }
+    out
+}
+
+/// `96 registers, 24 spills, 50 % by registers, mma ldmatrix`: the first of the resources that limit the occupancy
+fn build_cell(build: &KernelResources) -> String {
+    let KernelResources { registers, spills, local, shared, .. } = build;
+    let mut parts = vec![number::counted(*registers as usize, "register")];
+    match (spills, local) {
+        (0, 0) => {}
+        (0, local) => parts.push(format!("{local} local")),
+        (spills, _) => parts.push(number::counted(*spills as usize, "spill")),
+    }
+    parts.extend((*shared > 0).then(|| format!("{shared} B shared")));
+    parts.extend(build.occupancy.map(|percent| format!("{percent} % by {}", build.limiters.first().unwrap_or(&"?"))));
+    let features: Vec<&str> = build.features.iter().map(|feature| feature.name()).collect();
+    parts.extend((!features.is_empty()).then(|| features.join(" ")));
+    parts.join(", ")
 }
 
 /// The name of each kernel of a table: scopes, function and template arguments. Parameters are added if kernels of one
@@ -113,12 +170,18 @@ fn list(out: &mut String, word: &str, changes: &[KernelChange]) {
     }
 }
 
-/// All kernels as JSON.
+/// All kernels as JSON, and what an architecture lost.
 ///
 /// # Errors
 /// A value that JSON cannot hold.
-pub fn json(library: &LibraryResources) -> Result<String, RenderError> {
-    Ok(serde_json::to_string(library)?)
+pub fn json(library: &LibraryResources, gaps: &[ArchitectureGap]) -> Result<String, RenderError> {
+    #[derive(serde::Serialize)]
+    struct Checked<'l> {
+        #[serde(flatten)]
+        library: &'l LibraryResources,
+        lost: &'l [ArchitectureGap],
+    }
+    Ok(serde_json::to_string(&Checked { library, lost: gaps })?)
 }
 
 /// The comparison with the baseline, as JSON.
@@ -145,6 +208,8 @@ mod tests {
             shared,
             occupancy: None,
             threads,
+            limiters: Vec::new(),
+            features: Vec::new(),
         }
     }
 

@@ -1,5 +1,7 @@
 //! The checks of a phase without a GPU, for programs.
 
+use ncugate_judge::architectures::ArchitectureGap;
+use ncugate_judge::kernel_ratchet::LibraryResources;
 use ncugate_judge::{GroupKind, StaticCheck, StaticGroup, VariantFacts};
 use ncugate_model::{BuildOutcome, BuildRecord, CleanText, Level, Verdict};
 use ncugate_phase::plan::{Plan, Variant, VariantRole};
@@ -27,6 +29,12 @@ pub struct PhaseCheck {
     /// of their gates.
     pub not_judged: Vec<(String, String)>,
     pub builds: Vec<VariantBuild>,
+    /// The variants that were built, as kernels.
+    #[serde(skip)]
+    pub built: LibraryResources,
+    /// What a variant lost on one of several architectures; with the last of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<ArchitectureGap>,
 }
 
 /// A precondition or a gate that could be judged.

@@ -880,6 +880,7 @@ mod tests {
                 parameters: Vec::new(),
                 marked_spills: traffic(marked),
                 local: traffic(5),
+                features: Vec::new(),
             }
         };
         let spills = |marked, report| {

@@ -1,5 +1,6 @@
 //! A cubin: an ELF file with a section of machine code and a section of attributes for each entry.
 
+use super::feature::CodeFeature;
 use super::nvinfo::{Attribute, attributes};
 use super::{CubinError, Elf, damaged};
 use crate::ComputeCapability;
@@ -20,6 +21,9 @@ const DRIVER_PREFIXES: [&str; 3] = ["__cuda_", "cudaCG", ".nv."];
 const RESERVED: u64 = 1024;
 /// Bytes of an instruction (sm_70 and later).
 const INSTRUCTION: usize = 16;
+/// Opcodes of loads from and stores to local memory.
+const LDL: u16 = 0x183;
+const STL: u16 = 0x187;
 
 type Section<'a, 'b> = object::read::elf::ElfSection<'a, 'b, FileHeader64<Endianness>>;
 
@@ -55,6 +59,8 @@ pub struct Entry {
     pub marked_spills: Traffic,
     /// All loads and stores of local memory: spills, local arrays, arguments of calls.
     pub local: Traffic,
+    /// What it uses of its architecture, without called functions.
+    pub features: Vec<CodeFeature>,
 }
 
 impl Entry {
@@ -96,6 +102,7 @@ impl Entry {
             parameters: Vec::new(),
             marked_spills: Traffic::default(),
             local: local_traffic(code),
+            features: CodeFeature::all(code),
         };
         known.iter().for_each(|attribute| read.take(attribute, code));
         if read.resources.registers == 0 {
@@ -149,6 +156,7 @@ impl Entry {
                 parameters: Vec::new(),
                 marked_spills: Traffic::default(),
                 local: local_traffic(code),
+                features: CodeFeature::all(code),
             };
             let own = section_attributes(&elf, &format!(".nv.info.{entry}"))?;
             let known = shared.iter().filter(|attribute| concerns(attribute, symbol)).chain(&own);
@@ -212,7 +220,7 @@ pub fn parameters(cubin: &[u8], symbol: &str) -> Result<Vec<u32>, CubinError> {
 }
 
 impl Traffic {
-    /// Adds one instruction. Opcodes are the low 12 bits: `LDL` 0x983, `STL` 0x387; bits 73 to 75 are the width.
+    /// Adds one instruction, `LDL` or `STL`; bits 73 to 75 are the width.
     fn with(mut self, instruction: &[u8; INSTRUCTION]) -> Self {
         let bytes = match instruction[9] >> 1 & 7 {
             0 | 1 => 1,
@@ -222,8 +230,8 @@ impl Traffic {
             _ => 16,
         };
         match opcode(instruction) {
-            0x983 => self.local_loads += bytes,
-            0x387 => self.local_stores += bytes,
+            LDL => self.local_loads += bytes,
+            STL => self.local_stores += bytes,
             _ => {}
         }
         self.instructions += 1;
@@ -231,12 +239,13 @@ impl Traffic {
     }
 }
 
-fn opcode(instruction: &[u8; INSTRUCTION]) -> u16 {
-    u16::from_le_bytes([instruction[0], instruction[1]]) & 0xfff
+/// The low nine bits; the three above are the form of the operands, such as an address in a uniform register.
+pub(super) fn opcode(instruction: &[u8; INSTRUCTION]) -> u16 {
+    u16::from_le_bytes([instruction[0], instruction[1]]) & 0x1ff
 }
 
 fn local_traffic(code: &[u8]) -> Traffic {
-    let local = code.as_chunks().0.iter().filter(|i| matches!(opcode(i), 0x983 | 0x387));
+    let local = code.as_chunks().0.iter().filter(|i| matches!(opcode(i), LDL | STL));
     local.fold(Traffic::default(), Traffic::with)
 }
 

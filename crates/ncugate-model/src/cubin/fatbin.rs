@@ -59,6 +59,8 @@ pub enum DeviceCode<'a> {
     Ptx {
         /// The lowest capability it supports.
         capability: ComputeCapability,
+        /// Mangled names of its kernels.
+        kernels: Vec<String>,
     },
     /// Anything else, such as intermediate code for link-time optimisation.
     Other {
@@ -173,14 +175,19 @@ fn entry<'a>(data: &'a [u8], at: usize, found: &mut Vec<DeviceCode<'a>>) -> Resu
     let flags = u64_at(data, at + 40).ok_or_else(short)?;
     let packed = u32_at(data, at + 16).and_then(|n| usize::try_from(n).ok()).ok_or_else(short)?;
     let whole = u64_at(data, at + 56).ok_or_else(short)?;
+    let payload = &data[start..end];
+    let bytes = || match flags & (LZ4 | ZSTD) {
+        0 => Ok(Cow::Borrowed(payload)),
+        flag => unpacked(payload.get(..packed).ok_or_else(short)?, flag, whole, at).map(Cow::Owned),
+    };
     match kind {
-        1 => found.push(DeviceCode::Ptx { capability }),
+        1 => {
+            // Names are no evidence: a text in another form of compression has none.
+            let kernels = bytes().map_or_else(|_| Vec::new(), |text| kernels_of(&String::from_utf8_lossy(&text)));
+            found.push(DeviceCode::Ptx { capability, kernels });
+        }
         2 => {
-            let payload = &data[start..end];
-            let bytes = match flags & (LZ4 | ZSTD) {
-                0 => Cow::Borrowed(payload),
-                flag => Cow::Owned(unpacked(payload.get(..packed).ok_or_else(short)?, flag, whole, at)?),
-            };
+            let bytes = bytes()?;
             if !bytes.starts_with(ELF) {
                 return Err(damaged(at, "an entry of machine code is not an ELF file"));
             }
@@ -189,6 +196,16 @@ fn entry<'a>(data: &'a [u8], at: usize, found: &mut Vec<DeviceCode<'a>>) -> Resu
         kind => found.push(DeviceCode::Other { kind }),
     }
     Ok(end)
+}
+
+/// Names of the kernels of a PTX text: `.visible .entry NAME(`.
+fn kernels_of(ptx: &str) -> Vec<String> {
+    let entries = ptx.split(".entry").skip(1);
+    let name = |text: &str| {
+        let text = text.trim_start();
+        text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '$')).next().unwrap_or_default().to_owned()
+    };
+    entries.map(name).filter(|name| !name.is_empty()).collect()
 }
 
 /// Decompresses an entry to its declared size.
@@ -282,7 +299,9 @@ mod tests {
         let cubins =
             found.iter().filter(|code| matches!(code, DeviceCode::Cubin { bytes, .. } if bytes.starts_with(&elf)));
         assert_eq!((found.len(), cubins.count()), (8, 6));
-        assert!(found.contains(&DeviceCode::Ptx { capability: ComputeCapability::new(9, 0) }));
+        assert!(found.iter().any(
+            |code| matches!(code, DeviceCode::Ptx { capability, .. } if *capability == ComputeCapability::new(9, 0))
+        ));
     }
 
     #[test]

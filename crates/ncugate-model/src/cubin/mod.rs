@@ -4,12 +4,14 @@
 
 mod entry;
 mod fatbin;
+mod feature;
 mod lines;
 mod nvinfo;
 mod variable;
 
 pub use entry::{Entry, Traffic, parameters, symbol, symbol_among};
 pub use fatbin::{DeviceCode, FatbinError, device_code, is_binary};
+pub use feature::CodeFeature;
 pub use lines::{CodePlace, LineTable};
 pub use variable::{ModuleVariable, variable, variables};
 
