@@ -78,6 +78,7 @@ struct UnitRequest {
     function: String,
     signature: Vec<String>,
     constants: Vec<(String, serde_json::Value)>,
+    launched: Vec<String>,
     given: Vec<LaunchKey>,
     launches: Vec<LaunchRequest>,
     /// Path for the machine code or PTX.
@@ -186,6 +187,7 @@ impl Builder<'_> {
                         function: function(kernel).to_owned(),
                         signature: about.signature.clone(),
                         constants: constants(about),
+                        launched: about.launched.clone(),
                         given: about.given.clone(),
                         launches,
                         code: self.cache.temporary(),
@@ -454,6 +456,7 @@ impl<'a> Compilers<'a> {
             .part(function(kernel))
             .list(about.signature.iter())
             .list(constants)
+            .list(about.launched.iter())
             .part(format!("{:?}", about.given))
             .part(format!("{launches:?}"))
             .list(environment.iter())
@@ -502,6 +505,7 @@ fn constants(kernel: &PythonKernel) -> Vec<(String, serde_json::Value)> {
         Value::Int(value) => serde_json::Value::from(*value),
         Value::Float(value) => serde_json::Value::from(*value),
         Value::Bool(value) => serde_json::Value::from(*value),
+        Value::Text(value) if value == "None" => serde_json::Value::Null,
         Value::Text(value) => serde_json::Value::from(value.as_str()),
     };
     kernel.constants.iter().map(|(name, value)| (name.clone(), json(value))).collect()

@@ -282,8 +282,14 @@ impl Unroller<'_> {
                         "one compiled kernel has one type: limit the variant to its shapes with `where` of [kernel]";
                     self.faults.add(&key("args"), message, help, &format!("variant {id}"));
                 }
+                if let Some((name, _)) = params.iter().find(|(_, value)| *value == Value::Text("nullptr".to_owned())) {
+                    let message = format!("compiles with {name} = \"nullptr\", which means `None` only in `args`");
+                    let help = "write \"None\" for a parameter that is `None`";
+                    self.faults.add(&key("python"), message, help, &format!("variant {id}"));
+                }
                 KernelCode::Python(PythonKernel {
                     signature: python::signature(&self.phase.workload, &programs),
+                    launched: python::launched(&self.phase.workload, kernel, &params),
                     constants: params.clone(),
                     given: python::given(kernel),
                 })
