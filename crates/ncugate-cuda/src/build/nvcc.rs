@@ -176,7 +176,8 @@ impl Nvcc {
         let mut command = self.command(kind, (unit, file), arch, cubin);
         command.args(["-Xptxas", "-v"]);
         if unit.code == CodeForm::Host {
-            command.args(["-Xcompiler", "-fPIC"]);
+            // The worker's stream is the default stream of its thread, which a function without a stream launches on.
+            command.args(["-Xcompiler", "-fPIC", "-default-stream=per-thread"]);
             command.args(self.libraries().iter().map(|folder| format!("-L{}", folder.display())));
         }
         // PTX has no includes, and nvcc writes no rule for it.
