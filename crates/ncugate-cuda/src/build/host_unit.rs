@@ -28,11 +28,6 @@ struct Stream {
     operator T() const { return stream; }
 };
 
-/// Ranks of overloads: the first that fits is called.
-struct Third {};
-struct Second : Third {};
-struct First : Second {};
-
 /// `S` makes a call depend on a template.
 template <class T, class S> typename Taken<T>::type argument(const unsigned long long& word) {
     T value;
@@ -78,17 +73,17 @@ pub(crate) fn text(function: &FunctionPlan, host: &HostCode) -> io::Result<Strin
     };
     let args = args.iter().enumerate().map(argument).collect::<Vec<_>>().join(", ");
     let name = &function.function;
-    // The last overload is what the compiler's message is about if the function takes other arguments.
+    // The first overload that fits is called; the compiler's message about other arguments is about the last.
     Ok(format!(
         r#"{BASE}#include "{source}"
 
-template <class S> auto ncugate_run(const unsigned long long* words, S stream, ncugate::First) -> decltype({name}({args}, stream)) {{
+template <class S> auto ncugate_run(const unsigned long long* words, S stream, int) -> decltype({name}({args}, stream)) {{
     return {name}({args}, stream);
 }}
-template <class S> auto ncugate_run(const unsigned long long* words, S, ncugate::Second) -> decltype({name}({args})) {{
+template <class S> auto ncugate_run(const unsigned long long* words, S, long) -> decltype({name}({args})) {{
     return {name}({args});
 }}
-template <class S> int ncugate_run(const unsigned long long* words, S stream, ncugate::Third) {{
+template <class S> int ncugate_run(const unsigned long long* words, S stream, ...) {{
     return ncugate::status([&] {{ return {name}({args}, stream.stream); }}, 0);
 }}
 
@@ -99,7 +94,7 @@ extern "C" int ncugate_call(const unsigned long long* words, CUstream_st* stream
     long long before = ncugate::recorded(stream);
 #endif
     try {{
-        status = ncugate::status([&] {{ return ncugate_run(words, ncugate::Stream{{stream}}, ncugate::First()); }}, 0);
+        status = ncugate::status([&] {{ return ncugate_run(words, ncugate::Stream{{stream}}, 0); }}, 0);
         has_thrown = false;
         if (status != 0) std::snprintf(message, capacity, "it returned %d", status);
     }} catch (const std::exception& error) {{

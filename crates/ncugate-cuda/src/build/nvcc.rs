@@ -26,7 +26,7 @@ pub(super) const TABLE: &str = "ncugate_entry_";
 const SYSTEM: [&str; 4] = ["/usr/include", "/usr/lib", "/usr/lib64", "/usr/local/cuda"];
 
 /// The input of one compiler call: equal units give equal cubins.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct CompileUnit {
     pub source: PathBuf,
     /// Further sources of its language, whose machine code is linked with that of `source`.

@@ -11,7 +11,6 @@ import re
 import sys
 import tempfile
 
-NAME = "CuTe DSL"
 OPTIONS = {"opt_level", "ptxas_options"}
 TYPES = {
     "fp64": "Float64", "fp32": "Float32", "fp16": "Float16", "bf16": "BFloat16", "fp8e4nv": "Float8E4M3FN", "fp8e5": "Float8E5M2",

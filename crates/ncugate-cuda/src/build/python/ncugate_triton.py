@@ -1,6 +1,5 @@
 """Compiles a function under `@triton.jit` or `@gluon.jit` for ncugate. It needs neither a GPU nor PyTorch."""
 
-NAME = "Triton"
 OPTIONS = {"num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion"}
 
 
