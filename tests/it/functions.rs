@@ -430,6 +430,7 @@ fn host_code_is_built_called_timed_and_verified() {
     let checked = Finished::of(place.ncugate(&["check", "phase.toml", "--arch", "sm_90"]).envs(variables.clone()));
     assert_eq!(checked.status, Some(0), "{checked:?}");
     assert!(checked.stdout.contains("3 of 3 candidates build for sm_90"), "{checked:?}");
+    assert!(checked.stdout.contains("resources: which of its kernels a host function launches"), "{checked:?}");
     let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
     let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
     // ncu's report has no resources; they come from the machine code of the kernel that it names.

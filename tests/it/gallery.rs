@@ -207,6 +207,7 @@ fn phases_of_traits_build_and_take_their_arguments() {
         "any_order",
         "linked",
         "launcher",
+        "streams",
         "sort",
         "flags",
         "attributes",

@@ -13,6 +13,9 @@ use ncugate_phase::plan::Method;
 /// determine.
 const OF_SMS: [&str; 2] = ["waves", "tail_fraction"];
 
+const MEASURED: &str = "measured on a GPU";
+const HOST: &str = "which of its kernels a host function launches is known after it runs";
+
 /// A gate that cannot be judged before anything runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PendingGate {
@@ -29,21 +32,18 @@ pub fn unknown(requirement: &Requirement, context: &EvalContext<'_>) -> Option<S
         Reference::Quantity(Quantity { owner, name }) => match (Catalogue::embedded().get(name), owner) {
             (Some(metric), owner) => unknown_metric(metric, context).or_else(|| unknown_owner(owner, context)),
             // Dimensions and parameters are known; ncu's own metrics are measured.
-            (None, Owner::Case) => (is_ncu_metric(name) || name == "correct").then(measured),
-            (None, _) => Some(measured()),
+            (None, Owner::Case) => (is_ncu_metric(name) || name == "correct").then(|| MEASURED.to_owned()),
+            (None, _) => Some(MEASURED.to_owned()),
         },
-        Reference::Speedup { .. } => Some(measured()),
+        Reference::Speedup { .. } => Some(MEASURED.to_owned()),
     })
 }
 
-fn measured() -> String {
-    "measured on a GPU".to_owned()
-}
-
 fn unknown_metric(metric: &LogicalMetric, context: &EvalContext<'_>) -> Option<String> {
-    let is_kernel = |at: &usize| matches!(context.variant(*at).method, Method::Kernel(_));
-    if !metric.is_static() || !context.candidates().iter().any(is_kernel) {
-        return Some(measured());
+    let any = |of: fn(&Method) -> bool| context.candidates().iter().any(|at| of(&context.variant(*at).method));
+    if !metric.is_static() || !any(|method| matches!(method, Method::Kernel(_))) {
+        let has_built = metric.is_static() && any(Method::is_built);
+        return Some(if has_built { HOST } else { MEASURED }.to_owned());
     }
     (OF_SMS.contains(&metric.name.as_str()) && context.given.sms.is_none())
         .then(|| "the GPU's number of SMs is unknown; give it with --sms".to_owned())

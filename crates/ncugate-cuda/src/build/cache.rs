@@ -93,6 +93,20 @@ pub struct CompilerOutput<'a> {
     pub launch: Option<CompiledLaunch>,
 }
 
+impl<'a> CompilerOutput<'a> {
+    /// nvcc's output: `read` are the files that it read, and the absent ones.
+    pub(super) fn of_nvcc(
+        cubin: &'a Path,
+        read: (Vec<PathBuf>, Option<BTreeSet<PathBuf>>),
+        log: String,
+        symbols: EntrySymbols,
+        started: SystemTime,
+    ) -> Self {
+        let ((includes, absent), loaded) = (read, BTreeMap::new());
+        Self { cubin, includes, absent, loaded, log, symbols, started, launch: None }
+    }
+}
+
 /// Why a compiled unit was not stored in the cache.
 #[derive(Debug, thiserror::Error)]
 pub enum CacheError {

@@ -355,18 +355,8 @@ impl<'a> Builder<'a> {
                 let files: Vec<&Path> = parts.iter().map(|part| part.cubin.as_path()).collect();
                 match self.run(&mut self.nvcc()?.link(unit, &files, self.arch, &cubin))? {
                     Ok(log) => {
-                        let (includes, symbols) = (Vec::new(), EntrySymbols::default());
-                        let linked = CompilerOutput {
-                            cubin: &cubin,
-                            includes,
-                            absent: Some(BTreeSet::new()),
-                            loaded: BTreeMap::new(),
-                            log,
-                            symbols,
-                            started,
-                            launch: None,
-                        };
-                        self.stored(&inputs, linked)?
+                        let (read, symbols) = ((Vec::new(), Some(BTreeSet::new())), EntrySymbols::default());
+                        self.stored(&inputs, CompilerOutput::of_nvcc(&cubin, read, log, symbols, started))?
                     }
                     Err(message) => {
                         let _ = fs::remove_file(&cubin);
@@ -471,11 +461,7 @@ impl<'a> Builder<'a> {
         };
         symbols.0.retain(|entry, symbol| entry != symbol);
         let (includes, absent, started) = (module.includes.clone(), module.absent.clone(), module.started);
-        let loaded = BTreeMap::new();
-        self.stored(
-            &inputs,
-            CompilerOutput { cubin: &cubin, includes, absent, loaded, log, symbols, started, launch: None },
-        )
+        self.stored(&inputs, CompilerOutput::of_nvcc(&cubin, (includes, absent), log, symbols, started))
     }
 
     /// Notes the files that an artifact is made of.
@@ -526,11 +512,8 @@ impl<'a> Builder<'a> {
         };
         let rule = includes.map_err(|source| BuildError::Cache { path: rule, source })?;
         let (includes, absent) = self.read_by(unit, &rule)?;
-        let (symbols, loaded) = (EntrySymbols::default(), BTreeMap::new());
-        self.stored(
-            &inputs,
-            CompilerOutput { cubin: &cubin, includes, absent, loaded, log, symbols, started, launch: None },
-        )
+        let compiled = CompilerOutput::of_nvcc(&cubin, (includes, absent), log, EntrySymbols::default(), started);
+        self.stored(&inputs, compiled)
     }
 
     /// The files of a make rule that nvcc's version does not stand for.
@@ -561,7 +544,11 @@ impl<'a> Builder<'a> {
         Ok((includes, Some(sought.absent)))
     }
 
-    fn stored(&self, inputs: &CacheInputs, compiled: CompilerOutput<'_>) -> Result<CompileResult, BuildError> {
+    pub(super) fn stored(
+        &self,
+        inputs: &CacheInputs,
+        compiled: CompilerOutput<'_>,
+    ) -> Result<CompileResult, BuildError> {
         let cubin = compiled.cubin;
         match self.cache.store(inputs, compiled) {
             Ok(artifact) => Ok(Ok(artifact)),
@@ -583,14 +570,7 @@ impl<'a> Builder<'a> {
                 fs::write(&source, "extern \"C\" __global__ void empty() {}\n")
                     .map_err(|e| BuildError::Cache { path: source.clone(), source: e })?;
                 let flags = vec!["-x".to_owned(), "cu".to_owned()];
-                let unit = CompileUnit {
-                    source,
-                    linked: Vec::new(),
-                    code: CodeForm::Cuda,
-                    flags,
-                    defines: Vec::new(),
-                    entries: Vec::new(),
-                };
+                let unit = CompileUnit { source, flags, ..CompileUnit::default() };
                 let printed = self.run(&mut self.nvcc()?.to_cubin(
                     &unit,
                     &unit.source,
@@ -697,11 +677,10 @@ impl<'a> Builder<'a> {
         };
         let unit = CompileUnit {
             source: self.cache.text(text.as_bytes(), "cu")?,
-            linked: Vec::new(),
             code: CodeForm::Host,
             flags: host.flags.clone(),
             defines: host.defines.clone(),
-            entries: Vec::new(),
+            ..CompileUnit::default()
         };
         let artifact = match self.cached(&unit)? {
             Ok(artifact) => artifact,

@@ -7,6 +7,9 @@ use std::io;
 const BASE: &str = r#"#include <cstdio>
 #include <cstring>
 #include <exception>
+#include <type_traits>
+
+struct CUstream_st;
 
 namespace ncugate {
 /// A pointer of any type.
@@ -18,7 +21,15 @@ struct Pointer {
 template <class T> struct Taken { typedef T type; };
 template <> struct Taken<void*> { typedef Pointer type; };
 
-template <class T> typename Taken<T>::type argument(const unsigned long long& word) {
+/// A stream that converts to nothing else, such as `bool`.
+struct Stream {
+    CUstream_st* stream;
+    template <class T, class = typename std::enable_if<std::is_same<T, CUstream_st*>::value>::type>
+    operator T() const { return stream; }
+};
+
+/// `S` makes a call depend on a template.
+template <class T, class S> typename Taken<T>::type argument(const unsigned long long& word) {
     T value;
     std::memcpy(&value, &word, sizeof(T));
     return typename Taken<T>::type{value};
@@ -27,9 +38,24 @@ template <class T> typename Taken<T>::type argument(const unsigned long long& wo
 /// 0 for a function without a result, else the result as a number.
 template <class F> auto status(const F& call, int) -> decltype(static_cast<int>(call())) { return static_cast<int>(call()); }
 template <class F> int status(const F& call, long) { return call(), 0; }
-}
 
-struct CUstream_st;
+#ifdef __CUDACC__
+/// Nodes of the graph that the stream is recorded into; -1 if it is not recorded, -2 if the recording failed.
+inline long long recorded(CUstream_st* stream) {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    cudaGraph_t graph = nullptr;
+    size_t nodes = 0;
+#if CUDART_VERSION >= 13000
+    cudaStreamGetCaptureInfo(stream, &status, nullptr, &graph);
+#else
+    cudaStreamGetCaptureInfo_v2(stream, &status, nullptr, &graph);
+#endif
+    if (status != cudaStreamCaptureStatusActive) return status == cudaStreamCaptureStatusNone ? -1 : -2;
+    cudaGraphGetNodes(graph, nullptr, &nodes);
+    return static_cast<long long>(nodes);
+}
+#endif
+}
 
 "#;
 
@@ -43,32 +69,52 @@ pub(crate) fn text(function: &FunctionPlan, host: &HostCode) -> io::Result<Strin
     let args = host.programs.iter().flat_map(ShapeProgram::launches).next().map_or(&[][..], |call| &call.args);
     let argument = |(at, arg): (usize, &ncugate_phase::plan::Arg)| {
         // The plan has refused arguments without a type.
-        let kind = arg.host_type().unwrap_or("void*");
-        format!("ncugate::argument<{kind}>(words[{at}]), ")
+        format!("ncugate::argument<{}, S>(words[{at}])", arg.host_type().unwrap_or("void*"))
     };
-    let args: String = args.iter().enumerate().map(argument).collect();
+    let args = args.iter().enumerate().map(argument).collect::<Vec<_>>().join(", ");
     let name = &function.function;
+    // The first overload that fits is called; the compiler's message about other arguments is about the last.
     Ok(format!(
         r#"{BASE}#include "{source}"
 
+template <class S> auto ncugate_run(const unsigned long long* words, S stream, int) -> decltype({name}({args}, stream)) {{
+    return {name}({args}, stream);
+}}
+template <class S> auto ncugate_run(const unsigned long long* words, S, long) -> decltype({name}({args})) {{
+    return {name}({args});
+}}
+template <class S> int ncugate_run(const unsigned long long* words, S stream, ...) {{
+    return ncugate::status([&] {{ return {name}({args}, stream.stream); }}, 0);
+}}
+
 extern "C" int ncugate_call(const unsigned long long* words, CUstream_st* stream, char* message, int capacity) {{
-    try {{
-        int status = ncugate::status([&] {{ return {name}({args}stream); }}, 0);
-        if (status != 0) std::snprintf(message, capacity, "it returned %d", status);
+    int status = -1;
+    bool has_thrown = true;
 #ifdef __CUDACC__
-        cudaError_t error = cudaGetLastError();
-        if (error != cudaSuccess) {{
-            status = static_cast<int>(error);
-            std::snprintf(message, capacity, "%s: %s", cudaGetErrorName(error), cudaGetErrorString(error));
-        }}
+    long long before = ncugate::recorded(stream);
 #endif
-        return status;
+    try {{
+        status = ncugate::status([&] {{ return ncugate_run(words, ncugate::Stream{{stream}}, 0); }}, 0);
+        has_thrown = false;
+        if (status != 0) std::snprintf(message, capacity, "it returned %d", status);
     }} catch (const std::exception& error) {{
         std::snprintf(message, capacity, "%s", error.what());
     }} catch (...) {{
         std::snprintf(message, capacity, "it threw an exception");
     }}
-    return -1;
+#ifdef __CUDACC__
+    cudaError_t error = cudaGetLastError();
+    long long after = ncugate::recorded(stream);
+    if (after == -2 || (before >= 0 && after <= before)) {{
+        status = -1;
+        std::snprintf(message, capacity, "its launches cannot be recorded for the timing; queue them on the stream that it is given "
+            "or on the default stream, and do not synchronise, allocate or copy to the host");
+    }} else if (error != cudaSuccess && !has_thrown) {{
+        status = static_cast<int>(error);
+        std::snprintf(message, capacity, "%s: %s", cudaGetErrorName(error), cudaGetErrorString(error));
+    }}
+#endif
+    return status;
 }}
 "#
     ))

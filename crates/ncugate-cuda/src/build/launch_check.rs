@@ -196,6 +196,18 @@ fn registers(entry: &Entry, launch: &KernelLaunch) -> Option<String> {
     })
 }
 
+/// The fields of a struct, with their offsets in bytes.
+fn offsets(fields: &[Arg]) -> Vec<String> {
+    let mut end = 0;
+    let offset = |field: &Arg| {
+        let (size, alignment) = field.layout();
+        let start = usize::next_multiple_of(end, alignment);
+        end = start + size;
+        format!("{} at {start}", field.described())
+    };
+    fields.iter().map(offset).collect()
+}
+
 fn arguments(entry: &Entry, launch: &KernelLaunch) -> Option<String> {
     let sizes = &entry.parameters;
     if sizes.len() != launch.args.len() {
@@ -213,9 +225,15 @@ fn arguments(entry: &Entry, launch: &KernelLaunch) -> Option<String> {
     let name = launch.args[wrong].described();
     let ((given, _), taken) = (launch.args[wrong].layout(), sizes[wrong]);
     let hint = match (&launch.args[wrong], taken) {
-        (Arg::Buffer(_), TENSOR_MAP) => "; hint: a `CUtensorMap` has 128 bytes; declare one in `kernel.tensor_maps`",
-        (Arg::TensorMap(_), 8) => "; hint: for a `const CUtensorMap*`, write `{ pointers = [\"NAME\"] }`",
-        _ => "",
+        (Arg::Buffer(_), TENSOR_MAP) => {
+            "; hint: a `CUtensorMap` has 128 bytes; declare one in `kernel.tensor_maps`".into()
+        }
+        (Arg::TensorMap(_), 8) => "; hint: for a `const CUtensorMap*`, write `{ pointers = [\"NAME\"] }`".into(),
+        (Arg::Struct { fields, .. }, _) => format!(
+            "; hint: its fields are {}; compare with `offsetof` in C++, where an empty base or member has a byte",
+            offsets(fields).join(", ")
+        ),
+        _ => String::new(),
     };
     Some(format!("argument {} ({name}) has {given} bytes, but the kernel takes {taken}{hint}", wrong + 1))
 }

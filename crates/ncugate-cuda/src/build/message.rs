@@ -24,6 +24,10 @@ pub(super) fn message(printed: &str, ending: ProcessExit) -> String {
         text.truncate(cut);
         text.push_str("\n... (cut)");
     }
+    // Such a source declares the types that nvcc includes by itself.
+    if printed.lines().any(|line| line.contains("has already been defined (") && line.contains("vector_types.h)")) {
+        text.push_str("\nhint: a source for NVRTC does not compile with nvcc; name the cubin that its framework makes: `cubin` under [kernel]");
+    }
     text
 }
 
@@ -245,6 +249,14 @@ mod tests {
             message(generated, ProcessExit::NonZero(1)),
             "k.cuh:7:10: fatal error: x.h: No such file or directory\nhint: add the folder of `x.h` to `flags` as `-I FOLDER`, relative to the root of the project"
         );
+    }
+
+    #[test]
+    fn a_source_for_nvrtc_has_a_hint_after_all_its_errors() {
+        let error = "k.cu(1): error: type \"float4\" has already been defined (previous definition at line 542 of /opt/cuda/include/vector_types.h)\n";
+        let said = message(&error.repeat(100), ProcessExit::NonZero(2));
+        assert!(said.ends_with("hint: a source for NVRTC does not compile with nvcc; name the cubin that its framework makes: `cubin` under [kernel]"), "{said}");
+        assert!(!message(&error.replace("vector_types.h", "own.h"), ProcessExit::NonZero(2)).contains("NVRTC"));
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub(super) const TABLE: &str = "ncugate_entry_";
 const SYSTEM: [&str; 4] = ["/usr/include", "/usr/lib", "/usr/lib64", "/usr/local/cuda"];
 
 /// The input of one compiler call: equal units give equal cubins.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct CompileUnit {
     pub source: PathBuf,
     /// Further sources of its language, whose machine code is linked with that of `source`.
@@ -176,7 +176,8 @@ impl Nvcc {
         let mut command = self.command(kind, (unit, file), arch, cubin);
         command.args(["-Xptxas", "-v"]);
         if unit.code == CodeForm::Host {
-            command.args(["-Xcompiler", "-fPIC"]);
+            // The worker's stream is the default stream of its thread, which a function without a stream launches on.
+            command.args(["-Xcompiler", "-fPIC", "-default-stream=per-thread"]);
             command.args(self.libraries().iter().map(|folder| format!("-L{}", folder.display())));
         }
         // PTX has no includes, and nvcc writes no rule for it.

@@ -2,7 +2,7 @@
 //! in the cache, without a GPU. The program (`python/ncugate_compile.py`) selects the compiler of each function.
 
 use super::build_work::PlannedKernel;
-use super::cache::{Artifact, Cache, CacheError, CacheInputs, CompilerOutput, MAX_SOURCE};
+use super::cache::{Artifact, Cache, CacheInputs, CompilerOutput, MAX_SOURCE};
 use super::compile::{Builder, CompileResult};
 use super::error::BuildError;
 use super::message::unreadable;
@@ -78,6 +78,7 @@ struct UnitRequest {
     function: String,
     signature: Vec<String>,
     constants: Vec<(String, serde_json::Value)>,
+    launched: Vec<String>,
     given: Vec<LaunchKey>,
     launches: Vec<LaunchRequest>,
     /// Path for the machine code or PTX.
@@ -186,6 +187,7 @@ impl Builder<'_> {
                         function: function(kernel).to_owned(),
                         signature: about.signature.clone(),
                         constants: constants(about),
+                        launched: about.launched.clone(),
                         given: about.given.clone(),
                         launches,
                         code: self.cache.temporary(),
@@ -282,13 +284,12 @@ impl Builder<'_> {
             started,
             launch: Some(launch),
         };
-        match self.cache.store(&missing.inputs, compiled) {
+        match self.stored(&missing.inputs, compiled)? {
             Ok(artifact) => {
                 self.note_read(&artifact);
                 self.assembled(artifact)
             }
-            Err(CacheError::Cache(error)) => Err(error),
-            Err(changed @ (CacheError::Changed(_) | CacheError::Large(_))) => Ok(Err(changed.to_string())),
+            Err(changed) => Ok(Err(changed)),
         }
     }
 
@@ -299,11 +300,9 @@ impl Builder<'_> {
         }
         let unit = CompileUnit {
             source: self.cache.text(&artifact.bytes, "ptx")?,
-            linked: Vec::new(),
             code: CodeForm::Ptx,
             flags: PTX_FLAGS.map(str::to_owned).to_vec(),
-            defines: Vec::new(),
-            entries: Vec::new(),
+            ..CompileUnit::default()
         };
         let made = self.cached(&unit)?;
         Ok(made.map(|made| Artifact {
@@ -355,11 +354,11 @@ fn launches(phase: Option<&Phase>, kernel: &KernelPlan, about: &PythonKernel) ->
 
 /// An argument at a shape.
 fn passed(phase: Option<&Phase>, program: &ShapeProgram, about: &PythonKernel, arg: &Arg) -> ArgRequest {
-    let name = arg.described();
     let value = match arg {
         Arg::Scalar(value) => Some(number(*value)),
         _ => None,
     };
+    let none = ArgRequest { name: arg.described(), extents: None, element_bytes: 0, bytes: 0, value };
     let known = || {
         let (phase, buffer) = (phase?, arg.buffer()?);
         let of = phase.workload.buffers.iter().find(|known| known.name == buffer)?;
@@ -367,16 +366,12 @@ fn passed(phase: Option<&Phase>, program: &ShapeProgram, about: &PythonKernel, a
         let shape = phase.workload.shapes.iter().find(|shape| shape.name == program.shape)?;
         Some((extents, of.dtype.at(shape).ok()?.size() as u64))
     };
-    let Some((extents, element_bytes)) = known() else {
-        return ArgRequest { name, extents: None, element_bytes: 0, bytes: 0, value };
-    };
+    let Some((extents, element_bytes)) = known() else { return none };
     let bytes = extents.iter().product::<u64>().saturating_mul(element_bytes);
     match arg {
-        Arg::Buffer(_) => ArgRequest { name, extents: Some(extents), element_bytes, bytes, value },
-        Arg::Element(element) => {
-            ArgRequest { name, extents: None, element_bytes, bytes: bytes.saturating_sub(element.bytes), value }
-        }
-        _ => ArgRequest { name, extents: None, element_bytes: 0, bytes: 0, value },
+        Arg::Buffer(_) => ArgRequest { extents: Some(extents), element_bytes, bytes, ..none },
+        Arg::Element(element) => ArgRequest { element_bytes, bytes: bytes.saturating_sub(element.bytes), ..none },
+        _ => none,
     }
 }
 
@@ -454,6 +449,7 @@ impl<'a> Compilers<'a> {
             .part(function(kernel))
             .list(about.signature.iter())
             .list(constants)
+            .list(about.launched.iter())
             .part(format!("{:?}", about.given))
             .part(format!("{launches:?}"))
             .list(environment.iter())
@@ -502,6 +498,7 @@ fn constants(kernel: &PythonKernel) -> Vec<(String, serde_json::Value)> {
         Value::Int(value) => serde_json::Value::from(*value),
         Value::Float(value) => serde_json::Value::from(*value),
         Value::Bool(value) => serde_json::Value::from(*value),
+        Value::Text(value) if value == "None" => serde_json::Value::Null,
         Value::Text(value) => serde_json::Value::from(value.as_str()),
     };
     kernel.constants.iter().map(|(name, value)| (name.clone(), json(value))).collect()

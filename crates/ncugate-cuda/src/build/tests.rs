@@ -409,9 +409,9 @@ fn tensor_maps_can_be_in_structs_and_behind_pointers() {
     };
     let fields = |list: &str| Arg::Struct { align: None, fields: args(list) };
     assert!(matches!(on("tiled_struct", vec![fields("it")]), BuildOutcome::Built { .. }));
-    assert!(
-        refusal(on("tiled_struct", vec![fields("t")])).starts_with("argument 2 (struct of 1 fields) has 128 bytes")
-    );
+    let short = refusal(on("tiled_struct", vec![fields("t")]));
+    assert!(short.starts_with("argument 2 (struct of 1 fields) has 128 bytes"), "{short}");
+    assert!(short.contains("; hint: its fields are tensor map `x_tile` at 0; compare with `offsetof`"), "{short}");
     assert!(matches!(on("tiled_pointer", vec![Arg::Pointers(args("tt"))]), BuildOutcome::Built { .. }));
 }
 
@@ -670,7 +670,8 @@ fn several_sources_are_compiled_and_linked() {
 const LAUNCHER: &str = "#include \"scale.cuh\"\nnamespace lib {\n\
     template <int N> __global__ void k(float *x, int n) { x[threadIdx.x] = N * SCALE * n; }\n\
     template <int N> cudaError_t launch(float *x, int n, cudaStream_t stream) {\n\
-    k<N><<<n / FACTOR, 32, 0, stream>>>(x, n);\n return cudaGetLastError();\n}\n}\n";
+    k<N><<<n / FACTOR, 32, 0, stream>>>(x, n);\n return cudaGetLastError();\n}\n\
+    template <int N> void streamless(float *x, int n, bool twice = false) { k<N><<<n, twice ? 64 : 32>>>(x, n); }\n}\n";
 
 #[test]
 fn host_code_is_built_and_its_kernels_have_resources() {
@@ -691,10 +692,11 @@ fn host_code_is_built_and_its_kernels_have_resources() {
     };
     let (cache, arch) = (Cache::at(&path("cache")).unwrap(), "sm_90".parse::<Arch>().unwrap());
     let builder = Builder::new(&nvcc, &arch, &cache, Deduplication::Each);
-    let plan = plan(vec![("v", launched("lib::launch<2>")), ("w", launched("lib::missing<2>"))]);
-    let mut records = builder.build(&plan, &|_| {}, &mut |_| Ok(())).unwrap();
+    let functions = ["launch", "streamless", "missing"].map(|name| (name, launched(&format!("lib::{name}<2>"))));
+    let mut records = builder.build(&plan(functions.into()), &|_| {}, &mut |_| Ok(())).unwrap();
     let message = failure(records.pop().unwrap().outcome);
     assert!(message.contains("missing"), "{message}");
+    assert!(matches!(records.pop().unwrap().outcome, BuildOutcome::Built { .. }), "a function without a stream");
     let BuildOutcome::Built { cubin, resources, entries, .. } = records.pop().unwrap().outcome else {
         panic!("not built")
     };

@@ -25,6 +25,9 @@ use std::path::Path;
 /// The CUDA version and the compute capability that introduced tensor maps.
 const TENSOR_MAPS: ((u32, u32), ComputeCapability) = ((12, 0), ComputeCapability::new(9, 0));
 
+/// The default stream of the calling thread (`CU_STREAM_PER_THREAD`).
+const DEFAULT_STREAM: usize = 2;
+
 /// An opened device: its primary context, current on this thread, and a stream.
 #[derive(Debug)]
 pub struct CudaDevice {
@@ -69,6 +72,16 @@ impl CudaDevice {
             caller: None,
             delivery: RefCell::default(),
         })
+    }
+
+    /// Queues all work on the default stream of this thread, on which host code launches if it takes or uses no other. Work on the
+    /// legacy default stream during a capture is then an error.
+    #[must_use]
+    pub fn on_default_stream(mut self) -> Self {
+        // SAFETY: created by `open`, and nothing is queued on it.
+        let _ = unsafe { result::stream::destroy(self.stream) };
+        self.stream = std::ptr::without_provenance_mut(DEFAULT_STREAM);
+        self
     }
 
     #[must_use]
@@ -335,8 +348,9 @@ impl CudaDevice {
         let launched = body();
         // SAFETY: capture began above.
         let graph = unsafe { result::stream::end_capture(self.stream) }.map_err(cuda("cuStreamEndCapture"));
-        let graph = CapturedGraph(graph?);
-        launched.map(|()| graph)
+        let graph = graph.map(CapturedGraph);
+        // A call that ends the capture says why.
+        launched.and(graph)
     }
 
     /// Uploads a graph and waits for the upload. Launch it soon: see [`Self::capture`].
@@ -505,7 +519,9 @@ impl Drop for CudaDevice {
         unsafe {
             let _ = result::event::destroy(self.start);
             let _ = result::event::destroy(self.end);
-            let _ = result::stream::destroy(self.stream);
+            if self.stream.addr() != DEFAULT_STREAM {
+                let _ = result::stream::destroy(self.stream);
+            }
         }
     }
 }

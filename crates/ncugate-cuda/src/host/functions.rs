@@ -105,14 +105,44 @@ template <class T> Status add(const T* from, T* to, T value, bool fails, long lo
     to[count] = static_cast<T>(reinterpret_cast<unsigned long long>(stream));
     return fails ? Status::Failure : Status::Success;
 }
+template <class T> void without(const T* from, T* to, T value, bool, long long count, bool more = false) {
+    for (long long i = 0; i < count; ++i) to[i] = more ? 0 : from[i] - value;
+}
 void throws(void*, void*, float, bool, long long, CUstream_st*) { throw std::runtime_error("no room"); }
 }
+#ifdef __CUDACC__
+namespace recorded {
+void launches(const float*, float*, float, bool, long long) { ++nodes; }
+void launches_elsewhere(const float*, float*, float, bool, long long, CUstream_st*) {}
+void synchronises(const float*, float*, float, bool, long long) { nodes = -1, errors = 900; }
+void throws(const float*, float*, float, bool, long long) { nodes = -1; throw std::runtime_error("error 900"); }
+void is_wrong(const float*, float*, float, bool, long long) { ++nodes, errors = 1; }
+}
+#endif
+"#;
+
+    /// A runtime whose stream is recorded into a graph. The function queues nodes, or makes the recording invalid.
+    const RUNTIME: &str = r#"
+#define CUDART_VERSION 13000
+typedef int cudaError_t;
+typedef int* cudaGraph_t;
+enum { cudaSuccess };
+enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive, cudaStreamCaptureStatusInvalidated };
+static int nodes = 5, errors = 0;
+inline int cudaGetLastError() { int error = errors; return errors = 0, error; }
+inline const char* cudaGetErrorName(int) { return "cudaErrorStreamCaptureUnsupported"; }
+inline const char* cudaGetErrorString(int) { return "operation not permitted"; }
+inline int cudaStreamGetCaptureInfo(struct CUstream_st*, cudaStreamCaptureStatus* status, void*, cudaGraph_t*) {
+    return *status = nodes < 0 ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive, 0;
+}
+inline int cudaGraphGetNodes(cudaGraph_t, void*, unsigned long* count) { return *count = nodes, 0; }
 "#;
 
     /// The result of a call of `function`, whose arguments are the buffers, 0.5, `fails` and 2.
     fn call(function: &str, fails: u64, from: &[f32; 2], to: &mut [f32; 3]) -> Result<(), String> {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
+        fs::write(path("runtime.h"), RUNTIME).unwrap();
         fs::write(path("lib.cu"), LIBRARY).unwrap();
         let scalars = [ScalarValue::F32(0.0), ScalarValue::Bool(false), ScalarValue::I64(0)].map(Arg::Scalar);
         let args = ["x", "y"].map(|name| Arg::Buffer(name.to_owned())).into_iter().chain(scalars).collect();
@@ -123,6 +153,9 @@ void throws(void*, void*, float, bool, long long, CUstream_st*) { throw std::run
             FunctionPlan { file: path("lib.cu"), function: function.to_owned(), kernel_filter: None, host: None };
         fs::write(path("unit.cpp"), host_unit::text(&plan, &host).unwrap()).unwrap();
         let mut compiler = Command::new("c++");
+        if function.starts_with("recorded") {
+            compiler.arg("-D__CUDACC__").arg("-include").arg(path("runtime.h"));
+        }
         compiler.args(["-shared", "-fPIC", "-o"]).args([path("lib.so"), path("unit.cpp")]);
         assert!(compiler.status().unwrap().success());
         let objects = HashMap::from([(4, path("lib.so"))]);
@@ -137,10 +170,24 @@ void throws(void*, void*, float, bool, long long, CUstream_st*) { throw std::run
         let mut to = [0.0; 3];
         assert_eq!(call("lib::add<float>", 0, &[1.0, 2.0], &mut to), Ok(()));
         assert_eq!(to, [1.5, 2.5, 7.0]);
+        assert_eq!(call("lib::without<float>", 0, &[1.0, 2.0], &mut to), Ok(()));
+        assert_eq!(to, [0.5, 1.5, 7.0]);
         let said = call("lib::add<float>", 1, &[1.0, 2.0], &mut to).unwrap_err();
         assert!(said.contains("it returned 3"), "{said}");
         let said = call("lib::throws", 0, &[1.0, 2.0], &mut to).unwrap_err();
         assert!(said.contains("no room"), "{said}");
+    }
+
+    #[test]
+    fn launches_that_a_graph_does_not_record_are_refused_with_what_to_change() {
+        let called = |function: &str| call(function, 0, &[1.0, 2.0], &mut [0.0; 3]);
+        assert_eq!(called("recorded::launches"), Ok(()));
+        for function in ["recorded::launches_elsewhere", "recorded::synchronises", "recorded::throws"] {
+            let said = called(function).unwrap_err();
+            assert!(said.contains("cannot be recorded for the timing; queue them on"), "{function}: {said}");
+        }
+        let said = called("recorded::is_wrong").unwrap_err();
+        assert!(said.contains("cudaErrorStreamCaptureUnsupported: operation not permitted"), "{said}");
     }
 
     #[test]

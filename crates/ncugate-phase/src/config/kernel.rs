@@ -2,7 +2,7 @@
 
 use super::argument::ArgTemplate;
 use super::keys::{KERNEL, Key};
-use super::phase::SMS;
+
 use ncugate_model::expr::{Expr, Template, Value};
 use ncugate_model::{L2Property, LaunchMode};
 use serde::{Deserialize, Serialize};
@@ -41,14 +41,14 @@ impl KernelTemplate {
         })
     }
 
-    /// Whether a launch depends on the number of SMs.
-    pub fn names_sms(&self) -> bool {
+    /// Whether the value of a name is part of a launch.
+    pub fn names(&self, name: &str) -> bool {
         let counts = self.steps.iter().flat_map(StepTemplate::counts);
         let symbols = self.symbols.iter().map(|symbol| &symbol.value);
         let args = || self.launches().flat_map(|launch| &launch.args).chain(symbols.clone());
         let exprs = counts.chain(self.launches().flat_map(LaunchTemplate::exprs));
         let mut exprs = exprs.chain(args().flat_map(ArgTemplate::parts).filter_map(ArgTemplate::expr));
-        exprs.any(|expr| expr.names().iter().any(|(name, _)| name == SMS)) || args().any(|arg| arg.names(SMS))
+        exprs.any(|expr| expr.names().iter().any(|(known, _)| *known == name)) || args().any(|arg| arg.names(name))
     }
 }
 

@@ -252,7 +252,7 @@ impl Phase {
         let mut extents = self.workload.buffers.iter().flat_map(|buffer| &buffer.shape);
         let sized = extents.any(|extent| extent.names().iter().any(|(name, _)| name == SMS));
         let own = self.variants.iter().chain(&self.baselines).filter_map(|spec| spec.kind.kernel());
-        let names = self.kernel.iter().chain(own).any(KernelTemplate::names_sms);
+        let names = self.kernel.iter().chain(own).any(|kernel| kernel.names(SMS));
         let of_base = self.base.as_ref().is_some_and(|base| match &base.kernels {
             BaseKernels::Of(there) => there.names_sms(),
             BaseKernels::Absent { .. } => false,

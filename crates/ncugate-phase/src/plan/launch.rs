@@ -175,19 +175,14 @@ impl StepContext<'_> {
 
     /// The extents of up to three axes, 1 for a missing axis.
     fn axes(&self, what: &str, exprs: &[Expr], limits: [u32; 3], faults: &mut Faults) -> Option<[u32; 3]> {
-        let mut axes = Some([1_u32; 3]);
+        let (mut axes, mut are_whole) = ([1_u32; 3], true);
         for (at, (expr, limit)) in exprs.iter().zip(limits).enumerate() {
             let help = format!("{what} axis {at} must be a whole number from 1 to {limit}");
-            match self.whole(&format!("{what}[{at}]"), expr, 1..=i64::from(limit), &help, faults) {
-                Some(extent) => {
-                    if let Some(axes) = &mut axes {
-                        axes[at] = extent;
-                    }
-                }
-                None => axes = None,
-            }
+            let extent = self.whole(&format!("{what}[{at}]"), expr, 1..=i64::from(limit), &help, faults);
+            are_whole &= extent.is_some();
+            axes[at] = extent.unwrap_or(1);
         }
-        axes
+        are_whole.then_some(axes)
     }
 
     /// An expression's value, a whole number in a range.

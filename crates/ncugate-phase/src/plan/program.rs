@@ -43,6 +43,9 @@ pub struct PythonKernel {
     pub signature: Vec<String>,
     /// Parameters of the variant: constants of the function, or options of the compiler.
     pub constants: Vec<(String, Value)>,
+    /// Names of the constants that are part of the launch; the compiler need not know them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub launched: Vec<String>,
     /// The parts of the launch that the phase specifies; the compiler decides which of them are needed.
     pub given: Vec<LaunchKey>,
 }

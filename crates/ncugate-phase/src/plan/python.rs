@@ -67,6 +67,13 @@ pub(super) fn given(kernel: &KernelTemplate) -> Vec<LaunchKey> {
     said.into_iter().filter(|(_, is_empty)| !is_empty).map(|(key, _)| key).collect()
 }
 
+/// The parameters whose values are part of a launch, also by a scalar that it passes.
+pub(super) fn launched(workload: &Workload, kernel: &KernelTemplate, params: &[(String, Value)]) -> Vec<String> {
+    let scalars = || workload.scalars.iter().filter(|scalar| kernel.names(&scalar.name));
+    let passes = |name: &str| scalars().any(|scalar| scalar.value.names().iter().any(|(known, _)| known == name));
+    params.iter().map(|(name, _)| name).filter(|name| kernel.names(name) || passes(name)).cloned().collect()
+}
+
 /// Extents of a buffer at a shape for these values of the variants' parameters; none if they cannot be evaluated.
 pub fn extents(phase: &Phase, shape: &ShapeName, params: &[(String, Value)], buffer: &str) -> Option<Vec<u64>> {
     let shape = phase.workload.shapes.iter().find(|known| &known.name == shape)?;

@@ -282,8 +282,14 @@ impl Unroller<'_> {
                         "one compiled kernel has one type: limit the variant to its shapes with `where` of [kernel]";
                     self.faults.add(&key("args"), message, help, &format!("variant {id}"));
                 }
+                if let Some((name, _)) = params.iter().find(|(_, value)| *value == Value::Text("nullptr".to_owned())) {
+                    let message = format!("compiles with {name} = \"nullptr\", which means `None` only in `args`");
+                    let help = "write \"None\" for a parameter that is `None`";
+                    self.faults.add(&key("python"), message, help, &format!("variant {id}"));
+                }
                 KernelCode::Python(PythonKernel {
                     signature: python::signature(&self.phase.workload, &programs),
+                    launched: python::launched(&self.phase.workload, kernel, &params),
                     constants: params.clone(),
                     given: python::given(kernel),
                 })
@@ -441,19 +447,16 @@ impl Unroller<'_> {
         scope: &Names,
         id: &VariantId,
     ) -> Option<Vec<(String, String)>> {
-        let mut defines = Some(Vec::with_capacity(kernel.defines.len()));
-        for (at, name) in kernel.defines.iter().enumerate() {
-            match (scope.get(name), &mut defines) {
-                (Some(value), Some(defines)) => defines.push((name.clone(), value.to_string())),
-                (Some(_), None) => {}
-                (None, _) => {
-                    let message = format!("is `{name}`, which is not a parameter");
-                    self.faults.add(&key(&format!("defines[{at}]")), message, "", &format!("variant {id}"));
-                    defines = None;
-                }
+        let define = |(at, name): (usize, &String)| {
+            let value = scope.get(name);
+            if value.is_none() {
+                let message = format!("is `{name}`, which is not a parameter");
+                self.faults.add(&key(&format!("defines[{at}]")), message, "", &format!("variant {id}"));
             }
-        }
-        defines
+            value.map(|value| (name.clone(), value.to_string()))
+        };
+        let defines: Vec<Option<_>> = kernel.defines.iter().enumerate().map(define).collect();
+        defines.into_iter().collect()
     }
 
     /// A template with the parameters filled in.
@@ -464,19 +467,13 @@ impl Unroller<'_> {
 
     /// Templates with the parameters filled in.
     fn rendered(&mut self, templates: &[Template], key: &str, scope: &Names, id: &VariantId) -> Option<Vec<String>> {
-        let mut texts = Some(Vec::with_capacity(templates.len()));
-        for (at, template) in templates.iter().enumerate() {
-            match (template.render(scope), &mut texts) {
-                (Ok(text), Some(texts)) => texts.push(text),
-                (Ok(_), None) => {}
-                (Err(e), _) => {
-                    let key = format!("{key}[{at}]");
-                    self.faults.unevaluated(&key, template.text(), &e, "", &format!("variant {id}"));
-                    texts = None;
-                }
-            }
-        }
-        texts
+        // Every template is rendered, so that all faults are reported at once.
+        let texts: Vec<Option<String>> = templates
+            .iter()
+            .enumerate()
+            .map(|(at, template)| self.text(template, &format!("{key}[{at}]"), scope, id))
+            .collect();
+        texts.into_iter().collect()
     }
 }
 

@@ -139,15 +139,18 @@ def is_of_import(error):
 
 def kernel(unit, values):
     """The module, the kernel with its compiler, and the unused parameters."""
-    path = unit["source"]
     try:
-        found = copied(path, values) if values else module(path)
+        return imported(unit, values)
     except Exception:
         if not ncugate_numba.deferred():  # Numba compiles a kernel with a signature at its definition, for the GPU of the machine
             raise
-        forget(path)
-        found = copied(path, values) if values else module(path)
-    name = unit["function"]
+        forget(unit["source"])
+        return imported(unit, values)
+
+
+def imported(unit, values):
+    path, name = unit["source"], unit["function"]
+    found = copied(path, values) if values else module(path)
     thing = getattr(found, name, None)
     if thing is None:
         raise AttributeError(f"{path} has no `{name}`")
@@ -170,6 +173,12 @@ def kernel(unit, values):
 def compiled(request, unit):
     found, thing, compiler, constants = kernel(unit, {})
     known = compiler.parameters(thing)
+    if known is not None:
+        # A name that only the launch uses, such as the threads of a block, is neither known nor a global.
+        own = known | set(vars(found)) | set(getattr(inspect.unwrap(thing), "__globals__", ()))
+        unused = {name for name in constants if name in unit["launched"] and name not in own}
+        unit = {**unit, "constants": [(name, value) for name, value in unit["constants"] if name not in unused]}
+        constants = {name: value for name, value in constants.items() if name not in unused}
     values = {} if known is None else {name: value for name, value in constants.items() if name not in known}
     if values:
         found, thing, compiler, constants = kernel(unit, values)

@@ -11,7 +11,6 @@ import re
 import sys
 import tempfile
 
-NAME = "CuTe DSL"
 OPTIONS = {"opt_level", "ptxas_options"}
 TYPES = {
     "fp64": "Float64", "fp32": "Float32", "fp16": "Float16", "bf16": "BFloat16", "fp8e4nv": "Float8E4M3FN", "fp8e5": "Float8E5M2",
@@ -65,7 +64,9 @@ def parameters(thing):
 
 def annotation(parameter):
     """The last name of an annotation, such as `Pointer`, `Constexpr`, `CUstream`."""
-    text = parameter.annotation if isinstance(parameter.annotation, str) else str(getattr(parameter.annotation, "__name__", parameter.annotation))
+    asked = parameter.annotation
+    text = asked.__name__ if isinstance(asked, type) else str(asked)
+    text = re.sub(r"^(?:typing\.)?Optional\[(.*)\]$|\s*\|\s*None$", r"\1", text)
     return text.split("[")[0].split(".")[-1].strip("'>")
 
 
@@ -114,12 +115,22 @@ def is_static(unit, at):
     return len({tuple(launch["args"][at]["extents"]) for launch in unit["launches"]}) == 1
 
 
+def leading_axis(unit, at):
+    """The last axis of a buffer with several elements at a shape. Axes after it have stride 1 too."""
+    extents = [launch["args"][at]["extents"] for launch in unit["launches"]]
+    several = [axis for axis, sizes in enumerate(zip(*extents)) if max(sizes) > 1]
+    return several[-1] if several else max(0, len(extents[0]) - 1)
+
+
 def argument(unit, at, place, parameter, run):
     """An argument in the form that the compiled function takes."""
     import cutlass
     from cutlass import cute
     from cutlass.cute.runtime import from_dlpack, make_ptr
 
+    is_null = place["name"] == "nullptr"
+    if is_null and annotation(parameter) != "Pointer":
+        return None
     name = unit["signature"][at].partition(":")[0]
     known = TYPES.get(name.removeprefix("*"))
     if known is None:
@@ -127,7 +138,7 @@ def argument(unit, at, place, parameter, run):
     dtype = getattr(cutlass, known)
     if not name.startswith("*"):
         return dtype(place["value"])
-    address = base(at, run)
+    address = 0 if is_null else base(at, run)
     if annotation(parameter) == "Pointer":
         align = 16 if unit["signature"][at].endswith(":16") else max(1, dtype.width // 8)
         return make_ptr(dtype, address, cute.AddressSpace.gmem, assumed_align=align)
@@ -136,7 +147,7 @@ def argument(unit, at, place, parameter, run):
     extents = place["extents"] or [1]
     tensor = from_dlpack(Buffer(address, 8 * place["element_bytes"], extents), assumed_align=16)
     tensor.element_type = dtype
-    return tensor if is_static(unit, at) else tensor.mark_layout_dynamic(leading_dim=len(extents) - 1)
+    return tensor if is_static(unit, at) else tensor.mark_layout_dynamic(leading_dim=leading_axis(unit, at))
 
 
 def arguments(unit, launch, names, constants, run):

@@ -4,7 +4,6 @@ import inspect
 import re
 import sys
 
-NAME = "Numba"
 OPTIONS = {"fastmath", "max_registers", "launch_bounds", "opt"}
 TYPES = {
     "fp64": "float64", "fp32": "float32", "fp16": "float16",

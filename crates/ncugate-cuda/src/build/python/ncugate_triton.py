@@ -1,6 +1,5 @@
 """Compiles a function under `@triton.jit` or `@gluon.jit` for ncugate. It needs neither a GPU nor PyTorch."""
 
-NAME = "Triton"
 OPTIONS = {"num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion"}
 
 
@@ -31,18 +30,14 @@ def source(fn, unit, constants):
         from triton.compiler import ASTSource
 
     constexprs = {name: value for name, value in constants.items() if name in fn.arg_names}
-    options = {name: value for name, value in constants.items() if name not in fn.arg_names}
+    # A name that only the launch uses, such as the number of parts of a sum, is neither known nor a global.
+    unused = set(unit["launched"]) - OPTIONS - set(fn.fn.__globals__)
+    options = {name: value for name, value in constants.items() if name not in (*fn.arg_names, *unused)}
     unknown = sorted(set(options) - OPTIONS)
     if unknown:
         raise TypeError(
             f"{', '.join(unknown)}: neither a parameter of {fn.__name__}({', '.join(fn.arg_names)}) nor an option; "
             f"options: {', '.join(sorted(OPTIONS))}"
-        )
-    absent = [name for name, value in constexprs.items() if isinstance(value, str) and value == "nullptr"]
-    if absent:
-        raise TypeError(
-            f"{', '.join(absent)}: \"nullptr\" is None only in `args`; a constexpr of the sweep cannot be None, so use a copy of the "
-            "kernel with that value"
         )
     passed = [parameter for parameter in fn.params if parameter.name not in constexprs]
     missing = [parameter.name for parameter in passed if parameter.is_constexpr]

@@ -179,8 +179,6 @@ fn what_triton_refuses_is_the_variants_and_says_why() {
     assert!(block.contains("Triton's compiler determines `block`; remove it"), "{block}");
     let constexpr = failed(&kernel, "[sweep]\nnum_warps = [4]");
     assert!(constexpr.contains("BLOCK: a constexpr without a value"), "{constexpr}");
-    let none = failed(&kernel, "[sweep]\nBLOCK = [\"nullptr\"]");
-    assert!(none.contains("BLOCK: \"nullptr\" is None only in `args`"), "{none}");
     let power = failed(&kernel, "[sweep]\nBLOCK = [250]");
     assert!(power.contains("power of 2"), "{power}");
     let absent = failed(&format!("python = \"{SOFTMAX}:softmax\""), "[sweep]\nBLOCK = [256]");
@@ -350,6 +348,58 @@ fn a_gluon_kernel_is_compiled() {
     built(&build(&plan, &python, &folder.path().join("cache")).unwrap().0[0]);
 }
 
+fn code(record: &BuildRecord) -> &str {
+    match &record.outcome {
+        BuildOutcome::Built { code_sha256, .. } => code_sha256,
+        other => panic!("not built: {other:?}"),
+    }
+}
+
+#[test]
+fn a_constexpr_that_is_none_compiles_the_branch_for_none() {
+    let Some(python) = python() else { return };
+    let branch = "    if A is not None:\n        v = v * A\n";
+    let triton = |name: &str, branch: &str| {
+        format!(
+            "\n\n@triton.jit\ndef {name}(x, y, R, C, A: tl.constexpr):\n    v = tl.load(x)\n{branch}    tl.store(y, v)\n"
+        )
+    };
+    let gluon = |name: &str, branch: &str| {
+        format!(
+            "\n\n@gluon.jit\ndef {name}(x, y, R, C, A: gl.constexpr):\n    at = gl.arange(0, 128, layout=gl.BlockedLayout([1], [32], [4], [0]))\n    \
+             v = gl.load(x + at)\n{branch}    gl.store(y + at, v)\n"
+        )
+    };
+    let head = "import triton\nimport triton.language as tl\n";
+    let of_triton = [head, &triton("k", branch), &triton("plain", "")].concat();
+    let head =
+        "from triton.experimental import gluon\nfrom triton.experimental.gluon import language as gl\nimport triton\n";
+    let of_gluon = [head, &gluon("k", branch), &gluon("plain", "")].concat();
+    let folder = project(&[("t.py", &of_triton), ("g.py", &of_gluon)]);
+    let codes = |of: &str| {
+        let plan = kernel_of(&folder, of, "[sweep]\nA = [\"None\", 3.0]");
+        let (records, _) = build(&plan, &python, &folder.path().join("cache")).unwrap();
+        [code(&records[0]).to_owned(), code(&records[1]).to_owned()]
+    };
+    for file in ["t.py", "g.py"] {
+        let ([none, three], [plain, _]) = (codes(&format!("{file}:k")), codes(&format!("{file}:plain")));
+        assert!(none == plain && three != plain, "{file}");
+    }
+}
+
+#[test]
+fn a_parameter_that_the_launch_alone_uses_is_no_constexpr() {
+    let Some(python) = python() else { return };
+    let folder = project(&[("k.py", &format!("PARTS = 1\n{COPY}"))]);
+    let failed = |name: &str| {
+        let (phase, _) = kernel_of(&folder, "k.py:k", &format!("[sweep]\n{name} = [2]"));
+        let both = read(&phase.text.replace("grid = [\"R\"]", &format!("grid = [\"R * {name}\"]")));
+        build(&both, &python, &folder.path().join("cache")).unwrap().0.remove(0)
+    };
+    built(&failed("SPLITS"));
+    assert!(message(&failed("PARTS")).contains("PARTS: neither a parameter of k"));
+}
+
 #[test]
 fn a_python_without_triton_stops_the_build() {
     let folder = tempfile::tempdir().unwrap();
@@ -481,6 +531,17 @@ fn a_numba_kernel_from_a_factory_or_with_a_signature_is_compiled_and_what_it_can
         let record = outcome(function, more, sweep, dtype);
         assert!(message(&record).contains(said), "{said}: {}", message(&record));
     };
+    fs::write(folder.path().join("f.py"), "def make():\n    from k import signed\n    return signed\n").unwrap();
+    let threads = "grid = [1]\nblock = [\"THREADS\"]";
+    let text = |function: &str| format!("python = \"{}:{function}\"\n{threads}", folder.path().join("f.py").display());
+    for (kernel, module) in [(text("make"), "f.py"), (text("signed").replace("f.py", "k.py"), "k.py")] {
+        let phase = two_shapes(&kernel, "[sweep]\nTHREADS = [64, 256]", "f32");
+        let (records, _) =
+            build_with(&nvcc, "numba-cuda", &phase, &python, &folder.path().join("cache").join(module)).unwrap();
+        assert_eq!(launch(&phase, &records[1], "s").block, [256, 1, 1]);
+    }
+    let global = threads.replace("THREADS", "SIZE");
+    wrong("plain", &global, "[sweep]\nSIZE = [16]", "f32", "SIZE: not a parameter of the function, an option");
     wrong("plain", "grid = [1]", "", "f32", "a Numba kernel does not determine its launch; add `block`");
     wrong("plain", both, "[sweep]\nSIZE = [16]", "f32", "SIZE: not a parameter of the function, an option");
     wrong("plain", both, "[sweep]\nSIZES = [16]", "f32", "SIZES: not a parameter of the function, an option");
@@ -571,6 +632,43 @@ fn a_cute_function_over_pointers_is_compiled_and_what_it_cannot_be_is_said() {
     wrong("twice", "[sweep]\nT = [64]", "expected one kernel named twice; the code has");
     wrong("twice", "", "T: a Constexpr without a value");
     wrong("second_half", "[sweep]\nT = [64]", "T: not a parameter of the function");
+}
+
+#[test]
+fn a_null_pointer_is_none_for_a_cute_tensor_and_an_axis_of_one_element_does_not_lead() {
+    let Some((python, nvcc)) = packages("NCUGATE_TEST_CUTE") else { return };
+    let source = r#"from typing import Optional
+import cutlass
+import cutlass.cute as cute
+from cutlass.utils import LayoutEnum
+
+
+@cute.kernel
+def kernel(x: cute.Tensor, w: Optional[cute.Tensor], y: cute.Tensor):
+    i = cute.arch.thread_idx()[0]
+    if cutlass.const_expr(w is None):
+        y[0, i, 0] = x[0, i, 0]
+    else:
+        y[0, i, 0] = x[0, i, 0] * w[0, i, 0]
+
+
+@cute.jit
+def copy(x: cute.Tensor, w: Optional[cute.Tensor], y: cute.Tensor, p: Optional[cute.Pointer], q: cute.Pointer):
+    assert LayoutEnum.from_tensor(x) == LayoutEnum.ROW_MAJOR
+    kernel(x, w, y).launch(grid=[1, 1, 1], block=[32, 1, 1])
+"#;
+    let folder = project(&[("k.py", source)]);
+    let built_with = |w: &str, p: &str| {
+        let kernel = format!("python = \"{}:copy\"", folder.path().join("k.py").display());
+        let (phase, _) = two_shapes(&kernel, "", "f32");
+        let text = phase.text.replace("[\"x\", \"y\"]", &format!("[\"x\", \"{w}\", \"y\", \"{p}\", \"nullptr\"]"));
+        let phase = read(&text.replace("[\"R\", \"C\"]", "[\"R\", \"C\", 1]"));
+        let cache = folder.path().join("cache");
+        let record = build_with(&nvcc, "nvidia-cutlass-dsl", &phase, &python, &cache).unwrap().0.remove(0);
+        (launch(&phase, &record, "s").args.len(), record)
+    };
+    let (none, given) = (built_with("nullptr", "nullptr"), built_with("x", "y"));
+    assert!(none.0 == 2 && given.0 == 3 && code(&none.1) != code(&given.1), "{none:?} {given:?}");
 }
 
 #[test]

@@ -42,6 +42,10 @@ fn a_python_function_has_its_parameters_and_what_its_arguments_are_multiples_of(
     assert_eq!(triton.constants.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["BLOCK", "num_warps"]);
     assert_eq!((kernels[1].entries(), kernels[1].launches().next().unwrap().block), (vec!["copy"], [256, 1, 1]));
     assert_eq!(kernels[1].source.to_str(), Some("k.py"));
+    assert_eq!(triton.launched, ["BLOCK"]);
+    let text = with_kernel(kernel, "BLOCK = [64]\nACT = [\"nullptr\"]\n");
+    let said = unroll(&read(&text).unwrap()).unwrap_err().to_string();
+    assert!(said.contains("compiles with ACT = \"nullptr\"") && said.contains("write \"None\" for"), "{said}");
 }
 
 #[test]
