@@ -20,13 +20,19 @@ use std::path::{Path, PathBuf};
 pub fn init(args: &InitArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let function = args.source.to_str().and_then(|source| source.rsplit_once(':')).filter(|_| !args.source.exists());
     let draft = match function {
-        Some((module, _)) => PhaseFiles::of_function(module, args)?,
+        Some((file, kernel)) if args.shapes.is_empty() && file.ends_with(".py") => {
+            PhaseFiles::of_python(Path::new(file), Some(kernel.as_ref()), args.output.as_deref())?
+        }
+        Some(_) => PhaseFiles::of_function(args)?,
         None if !args.shapes.is_empty() => {
             let why = format!(
                 "--shape describes an input of a PyTorch function; `{}` is not MODULE:FUNCTION",
                 args.source.display()
             );
             return Err(CommandError::Usage(why));
+        }
+        None if args.source.extension().is_some_and(|end| end == "py") => {
+            PhaseFiles::of_python(&args.source, args.entry.as_deref().map(OsStr::new), args.output.as_deref())?
         }
         None => PhaseFiles::draft(&args.source, args.entry.as_deref(), args.output.as_deref())?,
     };
@@ -120,23 +126,24 @@ impl PhaseFiles {
         Ok(Self { files })
     }
 
-    /// The files of a PyTorch function, which the Python package calls.
-    fn of_function(module: &str, args: &InitArgs) -> Result<Self, CommandError> {
-        if args.shapes.is_empty() && module.ends_with(".py") && !Path::new(module).is_file() {
-            return Err(CommandError::Usage(format!(
-                "no file `{module}`; name the file of the function, or its module"
-            )));
+    /// The files of a kernel in Python, which the Python package parses.
+    fn of_python(file: &Path, kernel: Option<&OsStr>, output: Option<&Path>) -> Result<Self, CommandError> {
+        if !file.is_file() {
+            return Err(CommandError::Usage(format!("no file `{}`; name the file of the function", file.display())));
         }
+        let mut words: Vec<OsString> = kernel.map(|name| option("kernel", name)).into_iter().collect();
+        words.extend(output.map(|path| option("output", path.as_ref())));
+        words.extend([OsString::from("--"), file.into()]);
+        Self::printed("ncugate._kernel_draft", &words)
+    }
+
+    /// The files of a PyTorch function, which the Python package calls.
+    fn of_function(args: &InitArgs) -> Result<Self, CommandError> {
         if args.shapes.is_empty() {
             return Err(CommandError::Usage(
                 "name the extents of the function's inputs, such as --shape 4096x8192".to_owned(),
             ));
         }
-        let option = |name: &str, value: &OsStr| {
-            let mut word = OsString::from(format!("--{name}="));
-            word.push(value);
-            word
-        };
         let mut words = vec![option("dtype", args.dtype.name().as_ref())];
         words.extend(args.backward.then(|| OsString::from("--backward")));
         words.extend(args.output.iter().map(|path| option("output", path.as_ref())));
@@ -144,12 +151,17 @@ impl PhaseFiles {
         words.extend(args.shapes.iter().map(|shape| option("shape", shape.as_ref())));
         words.extend(args.arguments.iter().map(|argument| option("arg", argument.as_ref())));
         words.extend([OsString::from("--"), args.source.clone().into()]);
-        let printed = run_package("ncugate._torch_function", &words)?.stdout;
-        let files: Vec<(PathBuf, String)> = serde_json::from_str(&printed).map_err(io::Error::from)?;
-        if let Some((phase, text)) = files.first() {
+        let drafted = Self::printed("ncugate._torch_function", &words)?;
+        if let Some((phase, text)) = drafted.files.first() {
             config::parse(phase, text)?;
         }
-        Ok(Self { files })
+        Ok(drafted)
+    }
+
+    /// The files that a module of the Python package prints.
+    fn printed(module: &str, words: &[OsString]) -> Result<Self, CommandError> {
+        let printed = run_package(module, words)?.stdout;
+        Ok(Self { files: serde_json::from_str(&printed).map_err(io::Error::from)? })
     }
 
     fn phase(&self) -> &Path {
@@ -174,6 +186,13 @@ impl PhaseFiles {
         }
         Ok(())
     }
+}
+
+/// `--name=value` for the Python package.
+fn option(name: &str, value: &OsStr) -> OsString {
+    let mut word = OsString::from(format!("--{name}="));
+    word.push(value);
+    word
 }
 
 /// The number of lines with this mark.

@@ -40,8 +40,7 @@ pub enum DraftError {
     /// Neither the source nor its quoted includes define a kernel.
     #[error(
         "no `__global__` function is written in this source or its quoted includes; pass the file that defines the kernel, or the \
-         output of `nvcc -E` if a macro defines it; or write the phase by hand with the kernel's name in `entry` (docs/python.md has \
-         phases of Triton, Numba and CuTe DSL kernels)"
+         output of `nvcc -E` if a macro defines it; or write the phase by hand with the kernel's name in `entry`"
     )]
     NoKernel,
     #[error("the source defines {}; name one with --entry", .0.join(", "))]
