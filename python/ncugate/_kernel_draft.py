@@ -43,6 +43,11 @@ def notes_of(function: Function) -> Dict[str, str]:
     return {one.arg: ast.unparse(one.annotation) if one.annotation else "" for one in parameters(function)}
 
 
+def numbers(extents: List[str]) -> List[Any]:
+    """Extents, of which numbers are no texts."""
+    return [int(one) if one.isdigit() else one for one in extents]
+
+
 class KernelDraft:
     """The draft of one kernel."""
 
@@ -133,6 +138,7 @@ class KernelDraft:
     def place(self) -> None:
         """Gives names to the launch's extents: of the kernel's whole numbers first, then of its constexprs."""
         launch = self.launch
+        launch.names.update({name: name for name in self.swept_globals()})
         for name in [*self.scalars, *self.constants]:
             given = launch.arguments.get(name)
             if given is None or name in self.strides or name in self.absent:
@@ -148,6 +154,12 @@ class KernelDraft:
             if name in self.constants and isinstance(given, ast.Name):
                 launch.names.setdefault(given.id, name)
         self.shapes = {name: self.shape(name) for name in self.pointers}
+        known = list({tuple(one): one for one in self.shapes.values() if one}.values())
+        for name in self.pointers:
+            # The only shape of the launch is that of every buffer.
+            if not self.shapes[name] and len(known) == 1 and not self.types.get(name, ("", 0))[1]:
+                self.shapes[name] = known[0]
+                self.guessed.add(name)
         self.grid = self.extents(0)
         self.block = self.extents(1)
         used = {self.named[name] for name in self.scalars if self.kind(name) == "extent"}
@@ -235,7 +247,7 @@ class KernelDraft:
             return (same or like or [None])[0]
 
         found = [dimension(label) if not re.fullmatch(r"-?\d+", label) else None for label in labels]
-        if len(labels) == 1 and re.search("row|^0$|^-2$|^$", labels[0]):
+        if len(labels) == 1 and re.search("row|^-2$" if self.whole else "row|^0$|^-2$|^$", labels[0]):
             columns = next((one for one in known if re.search("(?i)col|dim|^n$|^d$|hidden", one)), None)
             self.guessed.add(name)
             return [self.launch.dimension(found[0] or "rows"), columns] if columns else None
@@ -283,6 +295,12 @@ class KernelDraft:
         except (UnknownValue, ArithmeticError):
             return None
 
+    def is_none(self, given: Optional[ast.AST]) -> bool:
+        """Whether a launch passes `None`."""
+        if isinstance(given, ast.Name) and self.launch.function is not None and not self.launch.lookup(given.id, self.launch.line):
+            given = default(self.launch.function, given.id)
+        return isinstance(given, ast.Constant) and given.value is None
+
     def size(self, extent: str) -> Optional[int]:
         """The number that a dimension or a size that is compiled in has."""
         return self.sizes.get(extent) or (int(self.fixed[extent]) if extent in self.fixed else None)
@@ -304,8 +322,9 @@ class KernelDraft:
                 return [1 << (size - 1).bit_length()], f"CHECK: `@triton.heuristics` computes it: {text}"
             mark = "CHECK" if re.search(FLAG, name) else "FILL"
             return [False if mark == "CHECK" else f"FILL_{name}"], f"{mark}: `@triton.heuristics` computes it: {text}"
-        if isinstance(value, (bool, int, float, str)):
-            return [value], "CHECK: as the source passes it"
+        passed = given if given is not None else default(self.function, name)
+        if isinstance(value, (bool, int, float)) or isinstance(value, str) and re.fullmatch(r"[^ @,=]+", value) or value is None and self.is_none(passed):
+            return ["None" if value is None else value], "CHECK: as the source passes it"
         found = self.launch.lookup(given.id, self.launch.line) if isinstance(given, ast.Name) else None
         for node in ast.walk(found[1] if found else given) if found or given is not None else ():
             try:
@@ -335,6 +354,8 @@ class KernelDraft:
                 lines.append(f"{name} = {quoted(values)} # {mark}\n")
         lines += [f"{name} = [1] # a contiguous axis, as Triton's launcher specialises it\n" for name in self.fixed_strides()]
         lines += [f"{name} = [{value}] # CHECK: a constant of the module: add values to try\n" for name, value in self.swept_globals().items()]
+        if self.language == "Numba" and not self.block:
+            lines.append("THREADS = [128, 256] # CHECK: usual values\n")
         if configs is None:
             lines.append("# FILL: values of `@triton.autotune`, which the file computes\n")
         if is_triton and "num_warps" not in tuned:
@@ -364,10 +385,7 @@ class KernelDraft:
             of = re.search(r"dtype=(?:\w+\.)?(\w+)", ast.unparse(made[1])) if made else None
             dtype = dtype or TORCH.get(of[1] if of else "", "") or ("i32" if re.search(f"(?i){WHOLE}", name) else "f32")
             shape = [self.number(one) for one in self.shapes.get(name) or []]
-            mark = " # CHECK: extents, a guess by the name of its stride" if name in self.guessed else ""
-            known = {tuple(one) for one in self.shapes.values() if one}
-            if not shape and len(known) == 1 and not self.types.get(name, ("", 0))[1]:
-                shape, mark = [self.number(one) for one in known.copy().pop()], " # CHECK: extents, a guess: those of the other buffers"
+            mark = " # CHECK: extents, a guess" if name in self.guessed else ""
             if not shape:
                 rank = self.types.get(name, ("", 0))[1] or self.rank(name) or min(len(self.dimensions), 3)
                 shape, mark = (self.dimensions * rank)[:rank], " # FILL: extents, which the source does not give"
@@ -416,10 +434,10 @@ class KernelDraft:
         lines = "# CHECK: blocks of the grid, as the source launches it.\n"
         if not grid:
             lines = "# FILL: blocks of the grid per axis, which the file does not give, such as [\"(N + 255) // 256\"].\n"
-        lines += f"grid = {quoted(grid or ['FILL_grid'])}\n"
+        lines += f"grid = {quoted(numbers(grid) or ['FILL_grid'])}\n"
         if self.language == "Numba":
-            lines += "# CHECK: threads of a block, as the source launches it.\n" if self.block else "# FILL: threads of a block.\n"
-            lines += f"block = {quoted([int(one) if one.isdigit() else one for one in self.block] or ['FILL_block'])}\n"
+            lines += f"# CHECK: threads of a block, {'as the source launches it' if self.block else 'a guess'}.\n"
+            lines += f"block = {quoted(numbers(self.block) or ['THREADS'])}\n"
         return lines
 
     def files(self) -> List[Tuple[str, str]]:

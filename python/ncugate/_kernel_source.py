@@ -188,16 +188,17 @@ class PythonSource:
         names = [one.arg for one in parameters(function)]
         sources = {name: name for name in names}
         uses: Dict[str, Set[str]] = {}
-        # What is multiplied or compared is a number; a view of CuTe is no access.
+        # What is multiplied or compared is a number. In CuTe only operands are accesses, and other subscripts are views.
         numbers: Set[str] = set()
-        views: Set[int] = set()
+        operands: Set[int] = set()
+        is_cute = any(language == "CuTe DSL" for language, _ in self.kernels.values())
         for node in ast.walk(function):
+            if isinstance(node, ast.BinOp):
+                operands.update((id(node.left), id(node.right)))
             if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.FloorDiv, ast.Div, ast.Mod)):
                 numbers.update(one.id for one in (node.left, node.right) if isinstance(one, ast.Name))
             elif isinstance(node, ast.Compare) and not isinstance(node.ops[0], (ast.Is, ast.IsNot)):
                 numbers.update(one.id for one in (node.left, *node.comparators) if isinstance(one, ast.Name))
-            elif isinstance(node, ast.Assign) and any(language == "CuTe DSL" for language, _ in self.kernels.values()):
-                views.add(id(node.value))
 
         def source(node: ast.AST) -> Optional[str]:
             """The parameter that an address or a view is computed from: the first one of a sum, or of a call's arguments."""
@@ -228,7 +229,7 @@ class PythonSource:
                         of = source(right)
                         if isinstance(left, ast.Name) and left.id not in names and of is not None:
                             sources[left.id] = of
-            if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and id(node) not in views:
+            if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and (isinstance(node.ctx, ast.Store) or not is_cute or id(node) in operands):
                 use(node, READ if isinstance(node.ctx, ast.Load) else WRITTEN)
             if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Subscript):
                 use(node.target, READ)

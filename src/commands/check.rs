@@ -4,7 +4,7 @@ use super::progress::Verbosity;
 use super::project::open_phase;
 use super::{CommandError, confinement, library, print, refuse, signal, verbosity};
 use crate::cli::{CheckArgs, RowFormat};
-use crate::console::Output;
+use crate::console::{Output, warn};
 use crate::exit::Outcome;
 use crate::invocation::Invocation;
 use ncugate_campaign::{
@@ -46,10 +46,12 @@ pub fn check(args: &CheckArgs, invocation: &Invocation, out: &mut Output) -> Res
     for config in &args.configs {
         let mut found = PhaseCheck { config: config.display().to_string(), ..PhaseCheck::default() };
         let ended = match args.format {
-            RowFormat::Text => one(config, args, invocation, &mut found, out)?,
-            RowFormat::Json | RowFormat::Csv => one(config, args, invocation, &mut found, &mut Output::nowhere())?,
+            RowFormat::Text => one(config, args, invocation, &mut found, out),
+            RowFormat::Json | RowFormat::Csv => one(config, args, invocation, &mut found, &mut Output::nowhere()),
         };
-        if let Some(left) = open_places(config) {
+        let left = open_places(config);
+        let ended = ended.inspect_err(|_| left.iter().for_each(|left| warn(left)))?;
+        if let Some(left) = left {
             if args.format == RowFormat::Text {
                 writeln!(out, "  {left}")?;
             }

@@ -1,6 +1,6 @@
 //! `init`: phases drafted from third-party kernels.
 
-use crate::command::Place;
+use crate::command::{Finished, Place};
 
 /// Kernels, and the status of checking the draft: 0 if it has no gaps left to fill in.
 const KERNELS: [(&str, &str, i32); 16] = [
@@ -241,9 +241,6 @@ fn a_kernel_of_an_included_file_is_drafted_and_one_that_a_macro_makes_is_explain
         none.status == Some(2) && none.stderr.contains("the output of `nvcc -E` if a macro defines it"),
         "{none:?}"
     );
-    place.write("triton_kernel.py", "import triton\n\n@triton.jit\ndef f(x):\n    pass\n");
-    let python = place.run(&["init", "triton_kernel.py"]);
-    assert!(python.status == Some(2) && python.stderr.contains("docs/python.md"), "{python:?}");
     // lines of a preprocessor are no code
     let text = text_of(&place, "# 1 \"macro.cu\"\n__global__ void f(float *x, int n) { x[threadIdx.x] = n; }\n", "f");
     assert_holds(&text, &["x = { dtype = \"f32\", shape = [\"n\"], role = \"output\" }"]);
@@ -402,6 +399,9 @@ fn a_launch_in_the_source_gives_grid_and_block_or_they_are_left_open() {
     );
     let refused = place.run(&["check", "gemm.toml", "--no-build"]);
     assert!(refused.status == Some(2) && refused.stderr.contains("FILL_grid"), "{refused:?}\n{text}");
+    let checks = text.lines().filter(|line| line.contains("CHECK:")).count();
+    let left = format!("1 line with FILL and {checks} lines with CHECK are left in `gemm.toml`");
+    assert!(refused.stderr.contains(&left), "{left}: {refused:?}");
 }
 
 #[test]
@@ -417,4 +417,69 @@ fn check_counts_the_places_of_a_draft_that_are_left() {
     place.write("sgemm_naive.toml", &text.replace("# CHECK:", "#"));
     let done = place.run(&["check", "sgemm_naive.toml", "--no-build"]);
     assert!(done.status == Some(0) && !done.stdout.contains("CHECK"), "{done:?}");
+}
+
+/// A kernel in Triton, whose launch has everything but the sizes.
+const SCALED: &str = "import triton\nimport triton.language as tl\n\n\n@triton.autotune(\n    configs=[triton.Config({\"BLOCK\": b}, num_warps=w) for \
+                      b in [128, 256] for w in [2, 4]],\n    key=[\"n\"],\n)\n@triton.jit\ndef scaled(x_ptr, y_ptr, stride_y, factor, n, BLOCK: \
+                      tl.constexpr):\n    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n    v = tl.load(x_ptr + at, mask=at < n)\n    \
+                      tl.store(y_ptr + at * stride_y, v * factor, mask=at < n)\n\n\ndef launch(x, y, factor=2.0):\n    n = x.numel()\n    \
+                      scaled[lambda meta: (triton.cdiv(n, meta[\"BLOCK\"]),)](x, y, y.stride(0), factor, n)\n";
+
+#[test]
+fn a_kernel_in_python_is_drafted_from_its_source() {
+    let place = Place::new();
+    place.write("kernels.py", SCALED);
+    let drafted = place.run(&["init", "kernels.py"]);
+    assert_eq!(drafted.status, Some(0), "{drafted:?}");
+    assert!(drafted.stdout.contains("scaled_reference.py: 0 places to check, 1 place to fill in"), "{drafted:?}");
+    let text = std::fs::read_to_string(place.path().join("scaled.toml")).unwrap();
+    assert_holds(
+        &text,
+        &[
+            "\ngrid = [\"(n + BLOCK - 1) // BLOCK\"]\n",
+            "\nstride_y = [1] # ",
+            "\nBLOCK = [128, 256] # ",
+            "\nnum_warps = [2, 4] # ",
+            "\nfactor = { type = \"f32\", value = 2.0 }\n",
+        ],
+    );
+    if !has_numpy() {
+        return;
+    }
+    let unwritten = place.run(&["check", "scaled.toml", "--no-build"]);
+    assert!(unwritten.status != Some(0) && unwritten.stderr.contains("1 line with FILL and "), "{unwritten:?}");
+    let reference = std::fs::read_to_string(place.path().join("scaled_reference.py")).unwrap();
+    let body = reference.find("    # FILL:").unwrap();
+    place.write("scaled_reference.py", &format!("{}    return x_ptr * factor\n", &reference[..body]));
+    let checked = place.run(&["check", "scaled.toml", "--no-build"]);
+    assert_eq!(checked.status, Some(0), "{checked:?}\n{text}");
+    let Some(python) = std::env::var_os("NCUGATE_TEST_TRITON") else {
+        println!("left out: NCUGATE_TEST_TRITON names no Python");
+        return;
+    };
+    place.write("scaled.toml", &format!("{text}\n[build]\npython = {:?}\n", python.to_string_lossy()));
+    let built = place.run(&["check", "scaled.toml", "--arch", "sm_90"]);
+    assert!(built.stdout.contains("4 of 4 candidates build for sm_90"), "{built:?}");
+}
+
+#[test]
+fn drafts_of_python_need_the_package_and_one_kernel() {
+    let place = Place::new();
+    place.write("kernels.py", SCALED);
+    let absent = Finished::of(place.ncugate(&["init", "kernels.py"]).env_remove("PYTHONPATH"));
+    assert!(absent.status == Some(3) && absent.stderr.contains("hint: pip install ncugate"), "{absent:?}");
+    for (words, said) in [
+        (
+            "init kernels.py:scale",
+            "no kernel `scale` under `@triton.jit`, `@gluon.jit`, `@cuda.jit` or `@cute.jit`; it has scaled",
+        ),
+        ("init absent.py", "no file `absent.py`"),
+        ("init kernels.py --shape 8", "is not MODULE:FUNCTION"),
+    ] {
+        let wrong = place.run(&words.split(' ').collect::<Vec<_>>());
+        assert!(wrong.status == Some(2) && wrong.stderr.contains(said), "{words}: {wrong:?}");
+    }
+    let named = place.run(&["init", "kernels.py", "--entry", "scaled", "-o", "other.toml"]);
+    assert!(named.status == Some(0) && place.path().join("other_reference.py").exists(), "{named:?}");
 }
