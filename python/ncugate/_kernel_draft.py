@@ -505,7 +505,10 @@ def main(words: Optional[List[str]] = None) -> int:
         parser.add_argument(option)
     args = parser.parse_args(words)
     try:
-        print(json.dumps(KernelDraft(args.file, args.kernel, args.output).files()))
+        file, colon, kernel = args.file.rpartition(":")
+        is_file = not colon or os.path.exists(args.file)
+        draft = KernelDraft(args.file, args.kernel, args.output) if is_file else KernelDraft(file, kernel, args.output)
+        print(json.dumps(draft.files()))
         return 0
     except RecursionError:
         print(f"error: {args.file}: expressions nested too deeply; write the phase by hand", file=sys.stderr)
