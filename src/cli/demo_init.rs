@@ -26,8 +26,9 @@ pub struct DemoArgs {
 /// `ncugate init`
 #[derive(Debug, Args)]
 pub struct InitArgs {
-    /// CUDA source of the kernel; or a PyTorch function, which is called: `torch.nn.functional:gelu`, `FILE.py:FUNCTION`
-    #[arg(value_name = "KERNEL.CU|FUNCTION")]
+    /// Source of the kernel: `KERNEL.cu`, `FILE.py`, `FILE.py:KERNEL`; or, with --shape, a PyTorch function, which is called:
+    /// `torch.nn.functional:gelu`, `FILE.py:FUNCTION`
+    #[arg(value_name = "SOURCE")]
     pub source: PathBuf,
     /// Phase file to write, unless it exists [default: KERNEL.toml]
     #[arg(short, long, value_name = "FILE")]

@@ -4,7 +4,7 @@ use super::progress::Verbosity;
 use super::project::open_phase;
 use super::{CommandError, confinement, library, print, refuse, signal, verbosity};
 use crate::cli::{CheckArgs, RowFormat};
-use crate::console::Output;
+use crate::console::{Output, warn};
 use crate::exit::Outcome;
 use crate::invocation::Invocation;
 use ncugate_campaign::{
@@ -52,13 +52,15 @@ pub fn check(args: &CheckArgs, invocation: &Invocation, out: &mut Output) -> Res
         let mut built = LibraryResources::default();
         let archs: Vec<Option<&String>> =
             if args.arch.is_empty() { vec![None] } else { args.arch.iter().map(Some).collect() };
+        let left = open_places(config);
         for arch in &archs {
             let mut found = PhaseCheck { config: config.display().to_string(), ..PhaseCheck::default() };
-            let ended = one(config, args, *arch, invocation, &mut found, out)?;
+            let ended = one(config, args, *arch, invocation, &mut found, out);
+            let ended = ended.inspect_err(|_| left.iter().for_each(|left| warn(left)))?;
             built.add(std::mem::take(&mut found.built));
-            if let Some(left) = open_places(config) {
+            if let Some(left) = &left {
                 writeln!(out, "  {left}")?;
-                found.notes.push(left);
+                found.notes.push(left.clone());
             }
             found.outcome = ended.words();
             checks.push(found);

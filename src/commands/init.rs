@@ -18,17 +18,22 @@ use std::path::{Path, PathBuf};
 
 /// Writes the phase, and its reference if that is a function to review; lists the guesses.
 pub fn init(args: &InitArgs, out: &mut Output) -> Result<Outcome, CommandError> {
-    let function = args.source.to_str().and_then(|source| source.rsplit_once(':')).filter(|_| !args.source.exists());
-    let draft = match function {
-        Some((module, _)) => PhaseFiles::of_function(module, args)?,
-        None if !args.shapes.is_empty() => {
-            let why = format!(
-                "--shape describes an input of a PyTorch function; `{}` is not MODULE:FUNCTION",
-                args.source.display()
-            );
+    let name = args.source.to_string_lossy();
+    let module = name.rsplit_once(':').filter(|_| !args.source.exists()).map(|(module, _)| module);
+    let draft = match (module, args.shapes.is_empty()) {
+        (Some(_), false) => PhaseFiles::of_package("ncugate._torch_function", args)?,
+        (None, false) => {
+            let why = format!("--shape describes an input of a PyTorch function; `{name}` is not MODULE:FUNCTION");
             return Err(CommandError::Usage(why));
         }
-        None => PhaseFiles::draft(&args.source, args.entry.as_deref(), args.output.as_deref())?,
+        (module, true) if module.unwrap_or(&name).ends_with(".py") => {
+            PhaseFiles::of_package("ncugate._kernel_draft", args)?
+        }
+        (Some(_), true) => {
+            let why = "name the extents of the function's inputs, such as --shape 4096x8192";
+            return Err(CommandError::Usage(why.to_owned()));
+        }
+        (None, true) => PhaseFiles::draft(&args.source, args.entry.as_deref(), args.output.as_deref())?,
     };
     draft.write()?;
     let next = format!("ncugate check {} --arch sm_90", draft.phase().display());
@@ -120,33 +125,25 @@ impl PhaseFiles {
         Ok(Self { files })
     }
 
-    /// The files of a PyTorch function, which the Python package calls.
-    fn of_function(module: &str, args: &InitArgs) -> Result<Self, CommandError> {
-        if args.shapes.is_empty() && module.ends_with(".py") && !Path::new(module).is_file() {
-            return Err(CommandError::Usage(format!(
-                "no file `{module}`; name the file of the function, or its module"
-            )));
-        }
-        if args.shapes.is_empty() {
-            return Err(CommandError::Usage(
-                "name the extents of the function's inputs, such as --shape 4096x8192".to_owned(),
-            ));
-        }
+    /// The files of a module of the Python package, which calls a PyTorch function, or parses a kernel in Python.
+    fn of_package(module: &str, args: &InitArgs) -> Result<Self, CommandError> {
         let option = |name: &str, value: &OsStr| {
             let mut word = OsString::from(format!("--{name}="));
             word.push(value);
             word
         };
-        let mut words = vec![option("dtype", args.dtype.name().as_ref())];
+        let is_function = !args.shapes.is_empty();
+        let mut words: Vec<OsString> = args.entry.iter().map(|name| option("kernel", name.as_ref())).collect();
+        words.extend(is_function.then(|| option("dtype", args.dtype.name().as_ref())));
         words.extend(args.backward.then(|| OsString::from("--backward")));
         words.extend(args.output.iter().map(|path| option("output", path.as_ref())));
         words.extend(args.python.iter().map(|path| option("python", path.as_ref())));
         words.extend(args.shapes.iter().map(|shape| option("shape", shape.as_ref())));
         words.extend(args.arguments.iter().map(|argument| option("arg", argument.as_ref())));
         words.extend([OsString::from("--"), args.source.clone().into()]);
-        let printed = run_package("ncugate._torch_function", &words)?.stdout;
+        let printed = run_package(module, &words)?.stdout;
         let files: Vec<(PathBuf, String)> = serde_json::from_str(&printed).map_err(io::Error::from)?;
-        if let Some((phase, text)) = files.first() {
+        if let (true, Some((phase, text))) = (is_function, files.first()) {
             config::parse(phase, text)?;
         }
         Ok(Self { files })

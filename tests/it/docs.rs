@@ -202,6 +202,7 @@ fn the_commands_of_the_tutorial_end_as_it_says() {
     for (language, body) in blocks(&page) {
         match language.as_str() {
             "cuda" => drop(place.write("scale_add.cu", &body)),
+            "python" => drop(place.write("saxpy_reference.py", &body)),
             "toml" => edit(&place.path().join("saxpy.toml"), &body),
             "console" => {
                 for line in body.lines() {

@@ -1,25 +1,25 @@
 //! `init`: phases drafted from third-party kernels.
 
-use crate::command::Place;
+use crate::command::{Finished, Place};
 
 /// Kernels, and the status of checking the draft: 0 if it has no gaps left to fill in.
 const KERNELS: [(&str, &str, i32); 16] = [
     ("sgemm_naive.cu", "sgemm_naive", 0),
     ("sgemm_tiled.cu", "sgemm_tiled", 0),
-    ("matrixMul.cu", "matrixMulShared", 0),
+    ("matrixMul.cu", "matrixMulShared", 2),
     ("softmax.cu", "softmax_forward", 0),
     ("layernorm.cu", "layernorm_forward_kernel", 2),
-    ("reduce.cu", "reduce5", 0),
-    ("reduce.cu", "sum_atomic", 0),
+    ("reduce.cu", "reduce5", 2),
+    ("reduce.cu", "sum_atomic", 2),
     ("histogram.cu", "histogram_smem", 2),
-    ("transpose.cu", "transposeNoBankConflicts", 0),
-    ("elementwise.cu", "vectorAdd", 0),
-    ("elementwise.cu", "saxpy", 0),
-    ("elementwise.cu", "relu_f32x4", 0),
+    ("transpose.cu", "transposeNoBankConflicts", 2),
+    ("elementwise.cu", "vectorAdd", 2),
+    ("elementwise.cu", "saxpy", 2),
+    ("elementwise.cu", "relu_f32x4", 2),
     ("elementwise.cu", "rope", 2),
     ("elementwise.cu", "scaled", 2),
-    ("../../../kernels/softmax/softmax.cu", "softmax_rows", 0),
-    ("../../../examples/beta_gemm/gemm.cu", "gemm_coalesced", 0),
+    ("../../../kernels/softmax/softmax.cu", "softmax_rows", 2),
+    ("../../../examples/beta_gemm/gemm.cu", "gemm_coalesced", 2),
 ];
 
 fn drafted(place: &Place, file: &str, entry: &str) -> String {
@@ -73,26 +73,26 @@ fn names_of_types_and_constants_come_from_included_files_too() {
     let finished = place.run(&["init", "kernel.cu", "-o", "sum.toml"]);
     assert_eq!(finished.status, Some(0), "{finished:?}");
     let text = std::fs::read_to_string(place.path().join("sum.toml")).unwrap();
-    assert!(!text.contains("FILL:") && text.matches("dtype = \"f32\"").count() == 3, "{text}");
+    assert!(text.matches("dtype = \"f32\"").count() == 3, "{text}");
 }
 
-/// A loop over a block checks the bounds of a row, and no axis of the grid.
+/// Bounds checks do not say how many elements a block takes.
 #[test]
-fn an_axis_without_a_bounds_check_or_a_launch_is_left_open() {
-    let place = Place::new();
+fn a_grid_without_a_launch_and_a_block_of_two_axes_are_left_open() {
     let kernel = "__global__ void scale(float *y, const float *x, int R, int C) {\n    int r = blockIdx.x;\n    \
                   for (int i = threadIdx.x; i < C; i += blockDim.x) y[r * C + i] = 2.0f * x[r * C + i];\n}\n";
-    let text = text_of(&place, kernel, "scale");
+    let text = text_of(&Place::new(), kernel, "scale");
     assert_holds(
         &text,
         &["# FILL: blocks of the grid", "\ngrid = [\"FILL_grid\"]\n", "\n# ragged = ", "block = [\"THREADS\"]"],
     );
     let bounded = kernel.replace("int r = blockIdx.x;", "int r = blockIdx.x; if (r >= R) return;");
-    let text = text_of(&Place::new(), &bounded, "scale");
-    assert_holds(&text, &["# CHECK: blocks of the grid, from the bounds checks.\ngrid = [\"R\"]\n", "\nragged = "]);
-    let elements = "__global__ void scale(float *y, int B, int T) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    \
-                    if (i < B * T) y[i] *= 2;\n}\n";
-    assert_holds(&text_of(&Place::new(), elements, "scale"), &["grid = [\"(B * T + THREADS - 1) // THREADS\"]"]);
+    assert_holds(&text_of(&Place::new(), &bounded, "scale"), &["\nragged = ", "\ngrid = [\"FILL_grid\"]\n"]);
+    let plane = kernel.replace("int r = blockIdx.x;", "extern __shared__ float s[]; int r = blockIdx.x + threadIdx.y;");
+    assert_holds(
+        &text_of(&Place::new(), &plane, "scale"),
+        &["# FILL: threads of a block per axis", "block = [\"FILL_block\"]", "\ndynamic_shared = \"FILL_bytes\"\n"],
+    );
 }
 
 #[test]
@@ -186,16 +186,16 @@ fn block_bytes_and_an_absent_output_are_marked_and_invalid_toml_is_not_written()
 #[test]
 fn a_kernel_is_run_by_a_draft_that_is_kept() {
     let place = Place::new();
-    let source = std::fs::read_to_string(crate::command::root().join("tests/data/drafts/elementwise.cu")).unwrap();
-    place.write("kernel.cu", &source);
-    let listed = place.run(&["run", "kernel.cu", "--entry", "saxpy", "--list"]);
-    assert!(listed.status == Some(0) && listed.stdout.starts_with("saxpy: "), "{listed:?}");
-    assert!(listed.stderr.contains("drafted saxpy.toml: 9 places to check"), "{listed:?}");
-    let draft = std::fs::read_to_string(place.path().join("saxpy.toml")).unwrap();
-    let again = place.run(&["run", "kernel.cu", "--entry", "saxpy", "--list"]);
+    let source = concat!(include_str!("../data/drafts/elementwise.cu"), include_str!("../data/drafts/softmax.cu"));
+    place.write("kernel.cu", source);
+    let listed = place.run(&["run", "kernel.cu", "--entry", "softmax_forward", "--list"]);
+    assert!(listed.status == Some(0) && listed.stdout.starts_with("softmax_forward: "), "{listed:?}");
+    assert!(listed.stderr.contains("drafted softmax_forward.toml: 8 places to check"), "{listed:?}");
+    let draft = std::fs::read_to_string(place.path().join("softmax_forward.toml")).unwrap();
+    let again = place.run(&["run", "kernel.cu", "--entry", "softmax_forward", "--list"]);
     assert_eq!(again.stdout, listed.stdout);
-    assert!(again.stderr.contains("using saxpy.toml"), "{again:?}");
-    assert_eq!(std::fs::read_to_string(place.path().join("saxpy.toml")).unwrap(), draft);
+    assert!(again.stderr.contains("using softmax_forward.toml"), "{again:?}");
+    assert_eq!(std::fs::read_to_string(place.path().join("softmax_forward.toml")).unwrap(), draft);
 
     // headers hold kernels too
     place.write("scale.cuh", "__global__ void scale(float *x, int n) { int i = threadIdx.x; if (i < n) x[i] *= 2; }");
@@ -207,8 +207,8 @@ fn a_kernel_is_run_by_a_draft_that_is_kept() {
     let open = place.run(&["run", "kernel.cu", "--entry", "rope", "--list"]);
     assert!(open.status == Some(2) && open.stderr.contains("rope.toml:") && open.stderr.contains("FILL:"), "{open:?}");
     // the phase of another kernel is not taken for a draft of this one
-    place.write("other.cu", &source);
-    let other = place.run(&["run", "other.cu", "--entry", "saxpy", "--list"]);
+    place.write("other.cu", source);
+    let other = place.run(&["run", "other.cu", "--entry", "softmax_forward", "--list"]);
     assert!(other.status == Some(2) && other.stderr.contains("is not a phase of other.cu"), "{other:?}");
 }
 
@@ -241,9 +241,6 @@ fn a_kernel_of_an_included_file_is_drafted_and_one_that_a_macro_makes_is_explain
         none.status == Some(2) && none.stderr.contains("the output of `nvcc -E` if a macro defines it"),
         "{none:?}"
     );
-    place.write("triton_kernel.py", "import triton\n\n@triton.jit\ndef f(x):\n    pass\n");
-    let python = place.run(&["init", "triton_kernel.py"]);
-    assert!(python.status == Some(2) && python.stderr.contains("docs/python.md"), "{python:?}");
     // lines of a preprocessor are no code
     let text = text_of(&place, "# 1 \"macro.cu\"\n__global__ void f(float *x, int n) { x[threadIdx.x] = n; }\n", "f");
     assert_holds(&text, &["x = { dtype = \"f32\", shape = [\"n\"], role = \"output\" }"]);
@@ -329,20 +326,6 @@ fn a_cooperative_grid_is_what_is_resident() {
         ],
     );
     assert_eq!(place.run(&["check", "copy_twice.toml", "--no-build"]).status, Some(0), "{text}");
-    let source = source
-        .replace("copy_twice", "reduce_blocks")
-        .replace("{\n    cg::grid_group", "{\n    extern double __shared__ own[];\n    cg::grid_group")
-        .replace("y[i] = 0", "own[threadIdx.x] += x[i]")
-        .replace("y[i] = x[i];", "own[0] += own[i];\n    y[blockIdx.x] = own[0];");
-    let text = text_of(&place, &source, "reduce_blocks");
-    assert_holds(
-        &text,
-        &[
-            "\ny = { dtype = \"f32\", shape = [\"sms\"], role = \"output\", reduce = \"sum\" }\n",
-            "\ndynamic_shared = \"8 * THREADS\"\n",
-        ],
-    );
-    assert_eq!(place.run(&["check", "reduce_blocks.toml", "--no-build"]).status, Some(0), "{text}");
 }
 
 /// A tile of 64 x 64 elements by 16 x 16 threads: what the source launches, and nothing that names suggest.
@@ -389,10 +372,7 @@ fn a_launch_in_the_source_gives_grid_and_block_or_they_are_left_open() {
     let open = with("", "blocks_for(n, m), dim3(16, 16)");
     assert_holds(
         &open,
-        &[
-            "# FILL: blocks of the grid per axis, which neither a launch in the source nor bounds checks give",
-            "\ngrid = [\"FILL_grid\"]\n",
-        ],
+        &["# FILL: blocks of the grid per axis, which no launch in the source gives", "\ngrid = [\"FILL_grid\"]\n"],
     );
     let place = Place::new();
     let text = text_of(
@@ -402,6 +382,9 @@ fn a_launch_in_the_source_gives_grid_and_block_or_they_are_left_open() {
     );
     let refused = place.run(&["check", "gemm.toml", "--no-build"]);
     assert!(refused.status == Some(2) && refused.stderr.contains("FILL_grid"), "{refused:?}\n{text}");
+    let checks = text.lines().filter(|line| line.contains("CHECK:")).count();
+    let left = format!("1 line with FILL and {checks} lines with CHECK are left in `gemm.toml`");
+    assert!(refused.stderr.contains(&left), "{left}: {refused:?}");
 }
 
 #[test]
@@ -417,4 +400,92 @@ fn check_counts_the_places_of_a_draft_that_are_left() {
     place.write("sgemm_naive.toml", &text.replace("# CHECK:", "#"));
     let done = place.run(&["check", "sgemm_naive.toml", "--no-build"]);
     assert!(done.status == Some(0) && !done.stdout.contains("CHECK"), "{done:?}");
+}
+
+/// A kernel in Triton, whose launch has everything but the sizes.
+const SCALED: &str = "import triton\nimport triton.language as tl\n\n\n@triton.autotune(\n    configs=[triton.Config({\"BLOCK\": b}, num_warps=w) for \
+                      b in [128, 256] for w in [2, 4]],\n    key=[\"n\"],\n)\n@triton.jit\ndef scaled(x_ptr, y_ptr, stride_y, factor, n, BLOCK: \
+                      tl.constexpr):\n    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n    v = tl.load(x_ptr + at, mask=at < n)\n    \
+                      tl.store(y_ptr + at * stride_y, v * factor, mask=at < n)\n\n\ndef launch(x, y, factor=2.0):\n    n = x.numel()\n    \
+                      scaled[lambda meta: (triton.cdiv(n, meta[\"BLOCK\"]),)](x, y, y.stride(0), factor, n)\n";
+
+#[test]
+fn a_kernel_in_python_is_drafted_from_its_source() {
+    let place = Place::new();
+    place.write("kernels.py", SCALED);
+    let drafted = place.run(&["init", "kernels.py"]);
+    assert_eq!(drafted.status, Some(0), "{drafted:?}");
+    assert!(drafted.stdout.contains("scaled_reference.py: 0 places to check, 1 place to fill in"), "{drafted:?}");
+    let text = std::fs::read_to_string(place.path().join("scaled.toml")).unwrap();
+    assert_holds(
+        &text,
+        &[
+            "\ngrid = [\"(n + BLOCK - 1) // BLOCK\"]\n",
+            "\nstride_y = [1] # ",
+            "\nBLOCK = [128, 256] # ",
+            "\nnum_warps = [2, 4] # ",
+            "\nfactor = { type = \"f32\", value = 2.0 }\n",
+        ],
+    );
+    let unwritten = place.run(&["check", "scaled.toml", "--no-build"]);
+    assert!(unwritten.status != Some(0) && unwritten.stderr.contains("1 line with FILL and "), "{unwritten:?}");
+    let text = text.replace("{ python = \"scaled_reference.py:reference\" }", "\"copy\"");
+    place.write("scaled.toml", &text);
+    let checked = place.run(&["check", "scaled.toml", "--no-build"]);
+    assert_eq!(checked.status, Some(0), "{checked:?}\n{text}");
+    let Some(python) = std::env::var_os("NCUGATE_TEST_TRITON") else {
+        println!("left out: NCUGATE_TEST_TRITON names no Python");
+        return;
+    };
+    place.write("scaled.toml", &format!("{text}\n[build]\npython = {:?}\n", python.to_string_lossy()));
+    let built = place.run(&["check", "scaled.toml", "--arch", "sm_90"]);
+    assert!(built.stdout.contains("4 of 4 candidates build for sm_90"), "{built:?}");
+}
+
+#[test]
+fn drafts_of_python_need_the_package_and_one_kernel() {
+    let place = Place::new();
+    place.write("kernels.py", SCALED);
+    let absent = Finished::of(place.ncugate(&["init", "kernels.py"]).env_remove("PYTHONPATH"));
+    assert!(absent.status == Some(3) && absent.stderr.contains("hint: pip install ncugate"), "{absent:?}");
+    for (words, status, said) in [
+        (
+            "init kernels.py:scale",
+            2,
+            "no kernel `scale` under `@triton.jit`, `@gluon.jit`, `@cuda.jit` or `@cute.jit`; it has scaled",
+        ),
+        ("init absent.py", 3, "cannot read absent.py"),
+        ("init kernels.py --shape 8", 2, "is not MODULE:FUNCTION"),
+    ] {
+        let wrong = place.run(&words.split(' ').collect::<Vec<_>>());
+        assert!(wrong.status == Some(status) && wrong.stderr.contains(said), "{words}: {wrong:?}");
+    }
+    let named = place.run(&["init", "kernels.py", "--entry", "scaled", "-o", "other.toml"]);
+    assert!(named.status == Some(0) && place.path().join("other_reference.py").exists(), "{named:?}");
+}
+
+#[test]
+fn macros_and_structs_of_a_header_in_the_folder_are_known() {
+    let place = Place::new();
+    place.write(
+        "layouts.h",
+        "#define GLOBAL __global__\nnamespace detail { template <typename T> struct Params { T *out; const T *in; int n; float scale; \
+         static constexpr int W = 4; int extent[W]; __host__ int size() const { return n; } }; }\nstruct Bits { int low : 3; };\n\
+         class Offset { public: Offset(int o) : o_(o) {} long long o_; };\nunion Either { int a; float b; };\nstruct Holder { union { int a; }; };\n",
+    );
+    let kernel = "#include <layouts.h>\nGLOBAL void fill(detail::Params<float> p, Offset o, Bits b, Holder h, int *flags, int, int max_iterations, int n) {\n    \
+                  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) { p.out[i] = p.in[i]; flags[i] = 1; }\n}\n";
+    let text = text_of(&place, kernel, "fill");
+    assert_holds(
+        &text,
+        &[
+            "  { struct = [\"FILL_p_out\", \"FILL_p_in\", { value = \"FILL_p_n\", type = \"i32\" }, { value = \"FILL_p_scale\", type = \"f32\" }, \
+             { value = \"FILL_p_extent\", type = \"i32\", repeat = 4 }] }, # FILL: `p` is of the type detail::Params<float>",
+            "  { struct = [{ value = \"FILL_o_o_\", type = \"i64\" }] }, # FILL: `o` is of the type Offset",
+            "  \"FILL_b\", # FILL: `b` is of the type Bits",
+            "  \"FILL_h\", # FILL: `h` is of the type Holder",
+            "{ value = \"FILL_max_iterations\", type = \"i32\" }, # FILL:",
+            "\n# CHECK: whole numbers are exact; choose a bound if a further output is not whole.\ntolerance = { max_abs = 0 }\n",
+        ],
+    );
 }

@@ -12,14 +12,14 @@ const LONGEST: u64 = 16 << 20;
 /// Maximum number of included files.
 const MOST_INCLUDED: usize = 64;
 
-/// The texts of a kernel's file and of its quoted includes. An included file that is missing or unreadable is skipped: the
+/// The texts of a kernel's file and of the files that it includes from its folder. An included file that is missing or unreadable is skipped: the
 /// compiler can find it elsewhere.
 ///
 /// # Errors
 /// The file itself cannot be read.
 pub fn read_texts(path: &Path) -> io::Result<Vec<String>> {
     let read = |path: &Path| Ok::<_, io::Error>(String::from_utf8_lossy(&open::named(path, LONGEST)?).into_owned());
-    let include = pattern(r#"(?m)^\s*#\s*include\s*"([^"]+)""#);
+    let include = pattern(r#"(?m)^\s*#\s*include\s*["<]([^">]+)[">]"#);
     let included = |of: &Path, text: &str| {
         let folder = of.parent().unwrap_or(Path::new(""));
         include.captures_iter(text).map(|found| folder.join(&found[1])).collect::<Vec<_>>()

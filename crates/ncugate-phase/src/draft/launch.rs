@@ -143,17 +143,11 @@ impl<'s> PhaseLanguage<'s> {
         let name: String = name.chars().filter(char::is_ascii_alphabetic).collect::<String>().to_lowercase();
         let is_usual = ["cdiv", "ceildiv", "divup", "divceil", "divroundup", "iceildiv"].contains(&name.as_str());
         let [part, whole] = parts(arguments).try_into().ok().filter(|_| is_usual)?;
-        Some(format!("({})", blocks(&self.inner(part, depth)?, &self.inner(whole, depth)?)))
-    }
-}
-
-/// `(N + 255) // 256`: blocks of so many elements for an extent.
-pub fn blocks(extent: &str, elements: &str) -> String {
-    match elements.parse::<i64>() {
-        Ok(1) => extent.to_owned(),
-        Ok(number) => format!("({extent} + {}) // {number}", number - 1),
-        Err(_) if elements.contains(' ') => format!("({extent} + {elements} - 1) // ({elements})"),
-        Err(_) => format!("({extent} + {elements} - 1) // {elements}"),
+        let (extent, elements) = (self.inner(part, depth)?, self.inner(whole, depth)?);
+        Some(match elements.parse::<i64>() {
+            Ok(number) => format!("(({extent} + {}) // {number})", number - 1),
+            Err(_) => format!("(({extent} + {elements} - 1) // ({elements}))"),
+        })
     }
 }
 

@@ -20,11 +20,9 @@ pub use phase_text::DraftNames;
 pub use traffic::{MovedBuffer, moved_bytes};
 
 use code::CudaCode;
-use family::KernelFamily;
 use kernel::KernelSource;
 use ncugate_model::nearest;
 use signature::{KernelSignature, kernels};
-use workload::DraftBuffer;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PhaseDraft {
@@ -40,8 +38,7 @@ pub enum DraftError {
     /// Neither the source nor its quoted includes define a kernel.
     #[error(
         "no `__global__` function is written in this source or its quoted includes; pass the file that defines the kernel, or the \
-         output of `nvcc -E` if a macro defines it; or write the phase by hand with the kernel's name in `entry` (docs/python.md has \
-         phases of Triton, Numba and CuTe DSL kernels)"
+         output of `nvcc -E` if a macro defines it; or write the phase by hand with the kernel's name in `entry`"
     )]
     NoKernel,
     #[error("the source defines {}; name one with --entry", .0.join(", "))]
@@ -76,18 +73,7 @@ pub fn draft(texts: &[String], asked: Option<&str>, names: DraftNames<'_>) -> Re
     let code = CudaCode::of(texts);
     let all = kernels(&code);
     let mut kernel = KernelSource::of(&code, chosen(&code, &all, asked)?);
-    let mut work = workload::workload(&kernel);
-    let geometry = geometry::geometry(&mut kernel, &work);
-    // An output with one element per block has the extent of the grid.
-    let is_partial = |buffer: &&mut DraftBuffer| {
-        buffer.role == Some("output") && buffer.shape == ["1"] && kernel.usage.of_blocks.contains(buffer.name.as_str())
-    };
-    if let (Some(operation), Some(buffer)) =
-        (work.family.and_then(KernelFamily::reduction), work.buffers.iter_mut().find(is_partial))
-    {
-        buffer.shape = geometry.grid[..1].to_vec();
-        buffer.reduce = Some(operation);
-    }
+    let (work, geometry) = (workload::workload(&kernel), geometry::geometry(&mut kernel));
     let text = phase_text::phase_text(&kernel, &work, &geometry, names);
     if let Err(error) = text.parse::<toml::Table>() {
         let entry = kernel.signature.name.to_owned();

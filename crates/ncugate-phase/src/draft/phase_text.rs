@@ -1,11 +1,12 @@
 //! A drafted phase as TOML, with a comment at every guess.
 
-use super::code::{closing, joined};
-use super::family::Answer;
+use super::code::{closing, joined, parts};
+use super::family::is_output;
 use super::geometry::Geometry;
 use super::kernel::{ArgumentKind, KernelArgument, KernelSource};
+use super::signature::parameter;
 use super::traffic::{MovedBuffer, moved_bytes};
-use super::workload::{DraftBuffer, DraftDimension, DraftWorkload, reference_lines};
+use super::workload::{DraftBuffer, DraftDimension, DraftWorkload};
 use crate::config::keys::{KERNEL, KeyDefault};
 use ncugate_model::Dtype;
 
@@ -50,14 +51,11 @@ pub fn phase_text(
 /// Reference, tolerance for the least precise output, and bytes of a launch.
 fn expectations(work: &DraftWorkload, names: DraftNames<'_>) -> String {
     let python = format!("{{ python = \"{}:reference\" }}", names.reference);
-    let (comment, reference) = match work.family.map(|family| &family.answer) {
-        Some(Answer::Builtin(text)) => {
-            ("CHECK: guessed from the kernel's name; docs/references.md describes each built-in", *text)
+    let (comment, reference) = match work.family.map(|family| family.builtin) {
+        Some(name) => {
+            ("CHECK: guessed from the kernel's name; docs/references.md describes each built-in", format!("{name:?}"))
         }
-        Some(Answer::Formula(_)) => ("CHECK: guessed from the kernel's name", python.as_str()),
-        None | Some(Answer::Unknown) => {
-            ("FILL: the kernel's name fits no known function; write the reference in NumPy", python.as_str())
-        }
+        None => ("FILL: write the reference in NumPy", python),
     };
     let bound = |buffer: &DraftBuffer| match buffer.dtype {
         Dtype::F64 => 1e-12,
@@ -72,14 +70,13 @@ fn expectations(work: &DraftWorkload, names: DraftNames<'_>) -> String {
         (0, _) => {
             "# FILL: no output was found; choose a bound for its type.\ntolerance = { rel_l2 = 1e-5 }\n".to_owned()
         }
-        (_, 0.0) => "tolerance = { max_abs = 0 }\n".to_owned(),
+        (_, 0.0) => "# CHECK: whole numbers are exact; choose a bound if a further output is not whole.\ntolerance = { max_abs = 0 }\n".to_owned(),
         (_, bound) => format!(
             "# CHECK: a usual bound for the type of the output. With a built-in reference, `ncugate check --mutants` lists wrong results \
              that it accepts.\ntolerance = {{ rel_l2 = {bound:?} }}\n"
         ),
     };
-    // The size of partial results depends on the grid.
-    let moved = work.buffers.iter().filter(|buffer| buffer.reduce.is_none()).map(|buffer| MovedBuffer {
+    let moved = work.buffers.iter().map(|buffer| MovedBuffer {
         size: buffer.dtype.size(),
         shape: &buffer.shape,
         times: if buffer.role == Some("inout") { 2 } else { 1 },
@@ -105,17 +102,13 @@ fn shapes(kernel: &KernelSource<'_>, work: &DraftWorkload) -> String {
     let shape = |extent: fn(&DraftDimension) -> i64| {
         work.dimensions.iter().map(|d| format!("{} = {}", d.name, extent(d))).collect::<Vec<_>>().join(", ")
     };
-    let bounded = kernel.usage.bounds().count();
-    let (comment, bench) = if bounded > 0 && bounded >= kernel.usage.block_axes.min(2) {
+    let (comment, bench) = if kernel.usage.is_bounded {
         (
             "# Sizes with tails: checked, never timed.\n",
             "\n[bench]\nshapes = [\"large\"]\n\n[profile]\nshapes = [\"large\"]\n",
         )
     } else {
-        (
-            "# No bounds check of every axis of the grid was found. If the kernel takes sizes other than whole tiles, add:\n# ",
-            "",
-        )
+        ("# No bounds check was found. If the kernel takes sizes other than whole tiles, add:\n# ", "")
     };
     let (ragged, large) = (shape(|d| d.ragged), shape(|d| d.large));
     format!(
@@ -135,8 +128,7 @@ fn buffers(work: &DraftWorkload) -> String {
     for buffer in &work.buffers {
         let key = |(key, word): (&str, Option<&str>)| word.map(|word| format!(", {key} = {word}"));
         let role = buffer.role.map(|role| format!("\"{role}\""));
-        let reduce = buffer.reduce.map(|operation| format!("\"{operation}\""));
-        let keys = [("role", role.as_deref()), ("init", buffer.init), ("reduce", reduce.as_deref())];
+        let keys = [("role", role.as_deref()), ("init", buffer.init)];
         let (dtype, shape) = (buffer.dtype.name(), list(&buffer.shape));
         let keys: String = keys.into_iter().filter_map(key).collect();
         text += &format!("{} = {{ dtype = \"{dtype}\", shape = [{shape}]{keys} }}\n", buffer.name);
@@ -168,10 +160,12 @@ fn launch(kernel: &KernelSource<'_>, work: &DraftWorkload, geometry: &Geometry, 
     if kernel.is_cooperative() {
         text += "cooperative = true\n";
     }
-    let guess = kernel.usage.dynamic_shared.map(|bytes| format!("{bytes} * {}", block.join(" * ")));
-    if let Some(bytes) = shared.as_ref().or(guess.as_ref()) {
-        let from = if shared.is_some() { "as the source launches it" } else { "a guess: one element per thread" };
-        text += &format!("# CHECK: bytes of dynamic shared memory, {from}.\ndynamic_shared = \"{bytes}\"\n");
+    if let Some(bytes) = shared {
+        text += &format!(
+            "# CHECK: bytes of dynamic shared memory, as the source launches it.\ndynamic_shared = \"{bytes}\"\n"
+        );
+    } else if kernel.usage.has_dynamic_shared {
+        text += "# FILL: bytes of dynamic shared memory, which no launch in the source gives.\ndynamic_shared = \"FILL_bytes\"\n";
     }
     let arguments: String = kernel.arguments.iter().map(|argument| argument_line(kernel, argument, work)).collect();
     text + "args = [\n" + &arguments + "]\n"
@@ -219,14 +213,57 @@ fn argument_line(kernel: &KernelSource<'_>, argument: &KernelArgument, work: &Dr
             format!("{} # FILL: a value for `{name}`\n", typed(&format!("FILL_{name}"), dtype))
         }
         ArgumentKind::Unknown => {
-            // The definition of a struct names its fields.
-            let tokens = &kernel.code.tokens;
-            let defined = tokens.windows(3).position(|window| window == ["struct", argument.of.as_str(), "{"]);
-            let fields = defined.and_then(|at| tokens.get(at + 2..=closing(tokens, at + 2)?)).unwrap_or_default();
-            let of = comment_text(&format!("{} {}", argument.of, joined(fields)));
-            format!("  \"FILL_{name}\", # FILL: `{name}` is a {of}; see \"Arguments\" in docs/config.md\n")
+            let value = fields(kernel, name, &argument.of).unwrap_or_else(|| format!("\"FILL_{name}\""));
+            let of = comment_text(&argument.of);
+            format!("  {value}, # FILL: `{name}` is of the type {of}; see \"Arguments\" in docs/config.md\n")
         }
     }
+}
+
+/// `{ struct = [...] }` of a struct whose definition the source has, with a FILL for each field; none if a field has another type.
+fn fields(kernel: &KernelSource<'_>, name: &str, of: &str) -> Option<String> {
+    let (of, tokens) = (of.split('<').next()?.rsplit("::").next()?, &kernel.code.tokens);
+    let defined = |window: &[&str]| matches!(window[0], "struct" | "class") && window[1..] == [of, "{"];
+    let open = tokens.windows(3).position(defined)? + 2;
+    let mut values = Vec::new();
+    // Without the bodies of its functions.
+    let (mut statement, mut at) = (Vec::new(), open + 1);
+    let end = closing(tokens, open)?;
+    while at < end {
+        match tokens[at] {
+            // A union, or an initialiser.
+            "{" if !statement.contains(&"(") => return None,
+            "{" => (statement, at) = (Vec::new(), closing(tokens, at)?),
+            ":" if matches!(statement[..], ["public" | "private" | "protected"]) => statement.clear(),
+            ";" => values.extend(field(kernel, name, &std::mem::take(&mut statement))?),
+            token => statement.push(token),
+        }
+        at += 1;
+    }
+    Some(format!("{{ struct = [{}] }}", values.join(", ")))
+}
+
+/// The values of a declaration in a struct: empty for a function or a constant.
+fn field(kernel: &KernelSource<'_>, of: &str, statement: &[&str]) -> Option<Vec<String>> {
+    if statement.is_empty() || ["(", "static", "using", "typedef"].iter().any(|token| statement.contains(token)) {
+        return Some(Vec::new());
+    }
+    let mut declared = parts(statement).into_iter();
+    let first = parameter(kernel.code, 0, declared.next()?)?;
+    let extents: Vec<usize> = (0..statement.len()).filter(|at| statement[*at] == "[").collect();
+    let typed = kernel.code.element(&first.of).filter(|of| of.lanes == 1);
+    let value = |name: &str| match (first.pointers, extents.as_slice(), typed) {
+        _ if statement.contains(&":") => None,
+        (1, [], _) => Some(format!("\"FILL_{of}_{name}\"")),
+        (0, [], Some(typed)) => Some(format!("{{ value = \"FILL_{of}_{name}\", type = \"{}\" }}", typed.dtype.name())),
+        (1, [one], Some(typed)) => {
+            let repeat = kernel.code.number(statement.get(one + 1)?)?;
+            Some(format!("{{ value = \"FILL_{of}_{name}\", type = \"{}\", repeat = {repeat} }}", typed.dtype.name()))
+        }
+        _ => None,
+    };
+    let names = std::iter::once(first.name.as_str()).chain(declared.filter_map(|part| part.last().copied()));
+    names.map(value).collect()
 }
 
 fn sweep(kernel: &KernelSource<'_>) -> String {
@@ -239,18 +276,20 @@ fn sweep(kernel: &KernelSource<'_>) -> String {
     if lines.is_empty() { lines } else { format!("\n# {comment}\n[sweep]\n{lines}") }
 }
 
-/// The file of a Python reference.
+/// The file of a Python reference; none with a built-in one.
 pub fn reference_text(kernel: &KernelSource<'_>, work: &DraftWorkload) -> Option<String> {
-    let text = reference_lines(kernel, work)?.join("\n    ");
-    let has_word = |word: &str| text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|part| part == word);
     let read = work.buffers.iter().filter(|buffer| buffer.role.is_none_or(|role| role == "inout"));
     let names = read.map(|buffer| buffer.name.as_str()).chain(work.dimensions.iter().map(|d| d.name.as_str()));
-    let parameters = names.chain(kernel.names(|kind| matches!(kind, ArgumentKind::Real(_))));
-    let parameters: Vec<&str> = parameters.filter(|name| work.family.is_none() || has_word(name)).collect();
-    Some(format!(
-        "\"\"\"What `{}` should compute: inputs are arrays of float64, sizes are whole numbers.\"\"\"\n\nimport numpy as np\n\n\n\
-         def reference({}):\n    {text}\n",
-        kernel.signature.name,
-        parameters.join(", ")
-    ))
+    let parameters: Vec<&str> = names.chain(kernel.names(|kind| matches!(kind, ArgumentKind::Real(_)))).collect();
+    let outputs = kernel.names(is_output).join(", ");
+    let what = if outputs.is_empty() { "every buffer that the kernel writes" } else { &outputs };
+    work.family.is_none().then(|| {
+        format!(
+            "\"\"\"What `{}` should compute: inputs are arrays of float64, sizes are whole numbers.\"\"\"\n\nimport numpy as np\n\n\n\
+             def reference({}):\n    # FILL: return {{\"NAME\": the correct array}} for {what}.\n    \
+             raise NotImplementedError(\"compute {what} here, in NumPy\")\n",
+            kernel.signature.name,
+            parameters.join(", ")
+        )
+    })
 }

@@ -117,7 +117,8 @@ fn template_parameter<'s>(code: &CudaCode<'s>, part: &[&'s str]) -> Option<Templ
     Some(TemplateParameter { name, kind, default })
 }
 
-fn parameter(code: &CudaCode<'_>, at: usize, part: &[&str]) -> Option<Parameter> {
+/// A declaration; none without a type.
+pub fn parameter(code: &CudaCode<'_>, at: usize, part: &[&str]) -> Option<Parameter> {
     const QUALIFIERS: [&str; 9] =
         ["const", "volatile", "__restrict__", "__restrict", "restrict", "__grid_constant__", "struct", "typename", "&"];
     let end = part.iter().position(|token| matches!(*token, "=" | "[")).unwrap_or(part.len());
