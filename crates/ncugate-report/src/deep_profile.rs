@@ -229,7 +229,7 @@ pub fn findings(inputs: &ReportInputs<'_>) -> Vec<FindingRow> {
             saving: Some(SavingRow {
                 percent,
                 modelled: percent,
-                expected: if whole { 0.4 * percent } else { 0.0 },
+                expected: if whole { percent } else { 0.0 },
                 source: EstimateSource::NcuRule,
                 pair: None,
                 words: format!("at most {percent:.1} % {of}, by Nsight Compute's rule").into(),

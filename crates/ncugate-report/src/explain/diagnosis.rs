@@ -219,7 +219,7 @@ impl Diagnosis<'_> {
             baseline: asked.common.baseline.and_then(|id| table.row(id, &shape.name)),
             chip: self.chip,
             compilation: asked.common.compiled.get(variant).copied().unwrap_or(self.compilation),
-            work: shape.work,
+            work: DeclaredWork { copied_bytes: copied_bytes(asked.common.methods.get(variant), shape), ..shape.work },
             growth,
             launches: self.launches(asked.common.methods.get(variant), variant, &shape.name),
             known: table.cached(row),
@@ -380,7 +380,9 @@ impl Diagnosis<'_> {
         }
         found.sort_by(|a, b| {
             let key = |f: &Finding| (f.symptom_of.is_some(), place(f));
-            key(a).cmp(&key(b)).then(b.expected().total_cmp(&a.expected()))
+            let tens = |f: &Finding| (f.expected() / TIE).floor();
+            let by_gain = key(a).cmp(&key(b)).then(tens(b).total_cmp(&tens(a)));
+            by_gain.then(b.confidence.cmp(&a.confidence)).then(b.expected().total_cmp(&a.expected()))
         });
     }
 
@@ -432,6 +434,8 @@ impl Diagnosis<'_> {
     }
 }
 
+/// Gains in the same ten points are a tie, which confidence breaks: no estimate is more exact.
+const TIE: f64 = 10.0;
 /// How many times more than its cause a symptom costs at most.
 const MOST_TIMES: f64 = 2.0;
 /// Most defects of a variant that are compared with other variants.
@@ -473,15 +477,13 @@ const LINES: usize = 3;
 const NEARLY_ALL: f64 = 99.4;
 
 /// The bound of an estimate, both in percent of the time, of launches that take `share` percent of it: mending a defect
-/// also saves instructions and conflicts that no counter books to it, so that the rest of the time shrinks too. Idle
-/// multiprocessors are counted as they are, and the rest shrinks little. With these powers most gains of measured pairs
-/// lie inside (docs/diagnosis.md).
+/// also saves instructions and conflicts that no counter books to it, so that the rest of the time shrinks too. With this
+/// power most gains of measured pairs lie inside (docs/diagnosis.md). Idle time is counted as it is.
 fn bound(estimate: f64, share: f64, counts: CountedTime) -> f64 {
-    let power = match counts {
-        CountedTime::Idle => 1.1,
-        CountedTime::Busy => 1.6,
-    };
-    share * (1.0 - (1.0 - (estimate / share).clamp(0.0, 1.0)).powf(power))
+    match counts {
+        CountedTime::Idle => estimate.min(share),
+        CountedTime::Busy => share * (1.0 - (1.0 - (estimate / share).clamp(0.0, 1.0)).powf(1.6)),
+    }
 }
 
 /// The most that any fix saves of an evaluation: what the declared work leaves at the roofline and, without a redesign,
@@ -517,6 +519,21 @@ fn severity(finding: &Finding) -> Severity {
         expected if expected >= WORTH_TRYING => Severity::Advice,
         _ => Severity::Note,
     }
+}
+
+/// Bytes that the fills and copies of a variant read and write at a shape; none without a plan of its steps.
+fn copied_bytes(method: Option<&&Method>, shape: &ShapeFacts) -> Option<f64> {
+    let Some(Method::Kernel(kernel)) = method else { return None };
+    let size = |name: &str, bytes: Option<u64>| {
+        let whole = || shape.buffers.iter().find(|(buffer, _)| buffer == name).map(|(_, bytes)| *bytes);
+        bytes.map(|bytes| bytes as f64).or_else(whole)
+    };
+    let moved = |step: &Step| match step {
+        Step::Launch(_) => Some(0.0),
+        Step::Memset(fill) => size(&fill.buffer, fill.bytes),
+        Step::Memcpy(copy) => Some(2.0 * size(&copy.from, copy.bytes)?),
+    };
+    kernel.program(&shape.name)?.steps.iter().map(moved).sum()
 }
 
 fn compiled(plan: &Plan) -> HashMap<&VariantId, Compilation> {
