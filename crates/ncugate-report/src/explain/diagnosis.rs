@@ -437,7 +437,7 @@ impl Diagnosis<'_> {
 /// Gains in the same ten points are a tie, which confidence breaks: no estimate is more exact.
 const TIE: f64 = 10.0;
 /// How many times more than its cause a symptom costs at most.
-const MOST_TIMES: f64 = 2.0;
+const MOST_TIMES: f64 = 3.0;
 /// Most defects of a variant that are compared with other variants.
 const MOST_COMPARED: usize = 3;
 
@@ -521,19 +521,11 @@ fn severity(finding: &Finding) -> Severity {
     }
 }
 
-/// Bytes that the fills and copies of a variant read and write at a shape; none without a plan of its steps.
+/// Bytes that the fills and copies of a variant move at a shape; none without a plan of its steps.
 fn copied_bytes(method: Option<&&Method>, shape: &ShapeFacts) -> Option<f64> {
     let Some(Method::Kernel(kernel)) = method else { return None };
-    let size = |name: &str, bytes: Option<u64>| {
-        let whole = || shape.buffers.iter().find(|(buffer, _)| buffer == name).map(|(_, bytes)| *bytes);
-        bytes.map(|bytes| bytes as f64).or_else(whole)
-    };
-    let moved = |step: &Step| match step {
-        Step::Launch(_) => Some(0.0),
-        Step::Memset(fill) => size(&fill.buffer, fill.bytes),
-        Step::Memcpy(copy) => Some(2.0 * size(&copy.from, copy.bytes)?),
-    };
-    kernel.program(&shape.name)?.steps.iter().map(moved).sum()
+    let size = |name: &str| shape.buffers.iter().find(|(buffer, _)| buffer == name).map(|(_, bytes)| *bytes);
+    kernel.program(&shape.name)?.step_traffic(size).map_or(Some(0.0), |traffic| traffic.moved())
 }
 
 fn compiled(plan: &Plan) -> HashMap<&VariantId, Compilation> {
