@@ -188,13 +188,17 @@ impl Diagnosis<'_> {
             self.rules.bound().flat_map(|(rule, bound)| facts.held(bound).into_iter().map(move |held| (rule, held)));
         let mut found: Vec<Finding> = held
             .filter_map(|(rule, mut held)| {
-                let most = most(rule.kind, &facts.whole).min(held.held.most);
-                held.held.percent = held.held.percent.map(|percent| percent.min(most));
-                let counts = held.held.counts;
+                let limit = limit(rule.kind, &facts.whole).lower(Limit(held.held.most, "DRAM or a pipe leaves"));
+                let (estimate, counts) = (held.held.percent, held.held.counts);
+                held.held.percent = estimate.map(|percent| percent.min(limit.0));
                 let mut finding = self.finding(rule, held, variant, &shape.name)?;
                 if let Some(saving) = &mut finding.saving {
                     let share = finding.launches.as_ref().map_or(100.0, |launches| launches.percent);
-                    saving.percent = bound(saving.modelled, share, counts).min(most);
+                    saving.percent = bound(saving.modelled, share, counts).min(limit.0);
+                }
+                if estimate.is_some_and(|percent| percent > limit.0) && finding.launches.is_none() {
+                    let told = finding.sentence.trim_end_matches('.');
+                    finding.sentence = format!("{told}; {} {} %.", limit.1, number::short(limit.0));
                 }
                 let is_worth = finding.saving.as_ref().is_none_or(|saving| saving.percent >= LEAST_BOUND);
                 is_worth.then_some(finding)
@@ -486,15 +490,29 @@ fn bound(estimate: f64, share: f64, counts: CountedTime) -> f64 {
     }
 }
 
+/// The most that a fix saves, in percent of the time, and what leaves that much, in words.
+#[derive(Debug, Clone, Copy)]
+struct Limit(f64, &'static str);
+
+impl Limit {
+    fn lower(self, other: Self) -> Self {
+        if other.0 < self.0 { other } else { self }
+    }
+}
+
 /// The most that any fix saves of an evaluation: what the declared work leaves at the roofline and, without a redesign,
 /// what the tensor pipe leaves. Mending a defect changes other instructions than matrix products.
-fn most(kind: RuleKind, whole: &CaseFacts<'_>) -> f64 {
-    let needs: &[&str] = match kind {
-        RuleKind::Redesign => &["tensor_roofline_pct"],
-        RuleKind::Defect | RuleKind::Doubt | RuleKind::Remark => &["roofline_pct", "tensor_pct"],
+fn limit(kind: RuleKind, whole: &CaseFacts<'_>) -> Limit {
+    let is_declared = whole.work.flops.or(whole.work.bytes).is_some();
+    let roofline = if is_declared { "the declared work leaves" } else { "an empty launch leaves" };
+    let needs: &[(&str, &str)] = match kind {
+        RuleKind::Redesign => &[("tensor_roofline_pct", roofline)],
+        RuleKind::Defect | RuleKind::Doubt | RuleKind::Remark => {
+            &[("roofline_pct", roofline), ("tensor_pct", "the tensor pipe leaves")]
+        }
     };
-    let needed = needs.iter().filter_map(|name| whole.number(name)).fold(0.0, f64::max);
-    (100.0 - needed).clamp(0.0, NEARLY_ALL)
+    let limits = needs.iter().filter_map(|(name, words)| Some(Limit((100.0 - whole.number(name)?).max(0.0), words)));
+    limits.fold(Limit(NEARLY_ALL, "no fix saves more than"), Limit::lower)
 }
 
 /// Order: the defect that another variant of the run was measured without, other causes worth trying, doubts about the

@@ -151,6 +151,7 @@ impl CaseFacts<'_> {
             "load_advice" => Some(self.load_advice().to_owned()),
             "short_waits" => Some(self.short_waits()),
             "blocks" => Some(number::counted(self.count("grid_blocks")?, "block")),
+            "threads" => Some(number::counted(self.count("block_threads")?, "thread")),
             "resident_blocks" => Some(number::counted(self.count("blocks_per_sm")?, "block")),
             "idle_sms" => {
                 let idle = self.count("sms")?.checked_sub(self.count("grid_blocks")?)?;
@@ -386,6 +387,10 @@ impl CaseFacts<'_> {
             "sms" => sms(),
             "cc" => self.chip.capability.map(|cc| f64::from(cc.major) + f64::from(cc.minor) / 10.0),
             "idle_sms_pct" => Some(100.0 * (1.0 - self.number("grid_blocks")? / sms()?).max(0.0)),
+            "idle_lanes_pct" => {
+                let threads = self.number("block_threads").filter(|threads| *threads >= 1.0)?;
+                Some(100.0 * (1.0 - threads / (32.0 * (threads / 32.0).ceil())))
+            }
             "last_wave_idle_pct" => self.last_wave_idle(),
             "dram_busy" => self.number("dram_pct").or_else(|| {
                 let peak = self.number("dram_peak").or(self.chip.dram_peak)?;

@@ -987,3 +987,23 @@ fn findings_are_ranked_by_gain_and_confidence_breaks_ties() {
     let rules: Vec<(&str, Confidence)> = found.iter().map(|f| (f.rule.as_str(), f.confidence)).collect();
     assert_eq!(rules, [("double_precision", Confidence::Low), ("tail", Confidence::High)]);
 }
+
+/// A block of one thread has work for one lane of 32; nothing but the launch tells it.
+#[test]
+fn lanes_without_a_thread_are_told_without_counters() {
+    let of = |threads: f64| found(&[("block_threads", threads)]).into_iter().find(|f| f.rule == "partial_warps");
+    let one = of(1.0).unwrap();
+    assert_eq!(one.sentence, "A block has 1 thread: 96.9 % of the lanes of its warps have no thread.");
+    assert!((one.saving.unwrap().percent - 96.875).abs() < 1e-9);
+    assert!(of(48.0).is_some_and(|half| half.saving.unwrap().percent == 25.0));
+    assert!(of(256.0).is_none());
+}
+
+/// The bound of a launch of 2.5 µs is not what is idle, and the sentence says why.
+#[test]
+fn a_sentence_names_the_limit_of_its_bound() {
+    let few = found(&[("grid_blocks", 8.0), ("duration", 2_500.0)]);
+    let few = few.iter().find(|finding| finding.rule == "small_grid").unwrap();
+    assert_eq!(few.sentence, "8 blocks on 132 SMs: 124 SMs (93.9 %) are idle; the declared work leaves 60 %.");
+    assert_eq!(few.saving.as_ref().unwrap().percent, 60.0);
+}
