@@ -134,7 +134,11 @@ pub fn estimates(
         let of = if whole { "of the time" } else { "of the unit's potential" };
         FindingRow {
             title: format!("Nsight Compute: {}", rule.title).into(),
-            sentence: format!("{} It estimates at most {percent:.1} % {of}.", beginning(&rule.text)).into(),
+            sentence: format!(
+                "{} It estimates at most {percent:.1} % {of}, as if nothing else limited the kernel.",
+                beginning(&rule.text)
+            )
+            .into(),
             severity: Severity::Advice,
             kind: RuleKind::Defect,
             confidence: Confidence::Low,
