@@ -152,9 +152,12 @@ impl Finding {
         format!("{}:{}@{}{launch}", self.rule, self.variant, self.shape)
     }
 
-    /// Expected saving in percent of the time: the estimate of the rule.
+    /// Expected saving in percent of the time: the estimate of the rule, and no more than what a variant without the cause
+    /// gains, if one was measured.
     pub fn expected(&self) -> f64 {
-        self.saving.as_ref().map_or(0.0, |saving| saving.modelled)
+        let Some(saving) = &self.saving else { return 0.0 };
+        let measured = saving.pair.as_ref().map_or(f64::INFINITY, |pair| pair.percent.max(WORTH_TRYING));
+        saving.modelled.min(measured)
     }
 
     /// Whether it is a cause that is worth fixing, not a symptom of another finding.
