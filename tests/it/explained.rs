@@ -590,6 +590,19 @@ fn a_report_is_explained_on_one_screen() {
     assert!(text.contains("Fewer blocks than SMs: a fix saves at most "), "{text}");
 }
 
+/// Where most rules lack counters, the estimates of ncu's rules are quoted as ncu's.
+#[test]
+fn the_estimates_of_ncu_are_quoted_where_rules_lack_counters() {
+    let report = "tests/data/graph_whole.ncu-rep.zst";
+    let found = explained(&[report]);
+    let quoted = &found[0]["ncu"][0];
+    assert_eq!((&quoted["rule"], &quoted["saving"]["source"]), (&"ncu".into(), &"ncu_rule".into()), "{quoted}");
+    let text = at_root(&["explain", report]).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("Nsight Compute: Small Grid: ") && text.contains("as if nothing else limited"), "{text}");
+    // a report with all counters needs no other opinion
+    assert!(explained(&["tests/data/full1.ncu-rep.zst"])[0]["ncu"].is_null());
+}
+
 /// Standard output and status of a command at the root of the repository.
 fn at_root(args: &[&str]) -> Finished {
     Finished::of(Place::new().ncugate(args).current_dir(root()))
@@ -695,6 +708,8 @@ fn a_page_and_explain_agree() {
         assert_eq!(here.map(|row| &row["rule"]), first["bottleneck"].get("rule"), "{run}");
         if first["outcome"] == "clean" {
             assert!(markdown.contains("No rule found a significant cause."), "{markdown}");
+            let is_quoted = markdown.contains("Nsight Compute: ");
+            assert_eq!(is_quoted, markdown.contains("estimates are not followed"), "{run}: {markdown}");
         }
     }
 }

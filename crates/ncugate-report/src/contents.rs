@@ -37,7 +37,8 @@ impl RunReport {
         let used = in_use::in_use(inputs, &metrics);
         let sweep = run_charts::sweep(inputs);
         let said = deep_profile::findings(inputs);
-        let beside = |row: &DiagnosisRow| if said.is_empty() { row.clone() } else { row.clone().beside_ncu() };
+        let beside =
+            |row: &DiagnosisRow| if said.is_empty() { row.clone() } else { row.clone().with_estimates_of_ncu() };
         let diagnosis = inputs.diagnosis.iter().map(beside).collect();
         let found = findings(inputs, &used).into_iter().chain(said).collect();
         let mut report = Self {

@@ -75,12 +75,12 @@ impl DiagnosisRow {
         let untimed = launch.duration.is_none().then_some("the report has no duration of this launch");
         let place = ((&launch.kernel).into(), format!("launch {}", launch.id).into());
         let row = Self::new(place, has_cause, &launch.unasked, untimed, &Collection::Report);
-        if quoted(launch).is_empty() { row } else { row.beside_ncu() }
+        if quoted(launch).is_empty() { row } else { row.with_estimates_of_ncu() }
     }
 
-    /// Says of a clean outcome why the estimates of ncu's rules beside it are not followed.
+    /// Says of a clean outcome why the estimates of ncu's rules are not followed.
     #[must_use]
-    pub fn beside_ncu(mut self) -> Self {
+    pub fn with_estimates_of_ncu(mut self) -> Self {
         if self.outcome == DiagnosisOutcome::Clean {
             let why = "Nsight Compute's estimates are not followed: no counter that these rules read confirms them.";
             self.sentence = CleanText::whole(&format!("{} {why}", self.sentence));

@@ -244,7 +244,7 @@ fn notes(report: &ProfiledReport) -> Vec<CleanText> {
     });
     let list = (!lacks.is_empty()).then(|| {
         let list = lacks.join(", ");
-        CleanText::whole(&format!("{} holds no {list}: `ncu --set full` collects all of it", report.name))
+        CleanText::whole(&format!("The report holds no {list}: `ncu --set full` collects all of it"))
     });
     outside.into_iter().chain(list).collect()
 }
