@@ -312,7 +312,7 @@ fn a_page_shows_the_kernels_of_any_report_and_asks_the_network_for_nothing() {
     assert!(deep.contains("Source and instructions: <bdi>sdpa_scalar.cu"), "the file that the report holds");
     assert!(deep.contains("<code>+0x") && deep.contains("could save"), "instructions and bounds");
     assert!(full.contains("id=\"chart-roofline\"") && full.contains("<dd>16.7"), "roofline and memory chart");
-    assert!(ranges.contains("No roofline: ") && ranges.contains("not collected</span>"));
+    assert!(ranges.contains("No roofline: ") && !ranges.contains("not collected</span>"), "no chart of nothing");
     for report in ["range", "graph_whole", "graph_nodes", "processes", "cluster", "g12"] {
         assert!(page(&[&format!("{report}.ncu-rep.zst")]).contains("<h2>Kernels</h2>"), "{report}");
     }
@@ -339,6 +339,19 @@ fn launches_of_unlike_shapes_are_groups_of_their_own() {
         "six shapes, launched 200 times each"
     );
     assert!(page.contains("findings are about launch "), "{page}");
+    // the longest kernel, its cause, the next step and what the rules lack are above the table
+    let (first, _) = page.split_once("<section id=\"kernels\">").unwrap();
+    for part in [
+        "34.3 % of it in attn, grid 8×8, block 128, 40 registers",
+        "<a href=\"#kernel-1\"><b><bdi>Fewer blocks than SMs</bdi></b></a>",
+        "68 SMs (51.5 %) are idle",
+        "at most 52 % of the time",
+        "<b>Next</b> <bdi>Use smaller tiles",
+        " rules lack counters; <code>ncu --set full",
+    ] {
+        assert!(first.contains(part), "{part}: {first}");
+    }
+    assert!(!page.contains("`ncu"), "code is marked as code");
 }
 
 /// Only common launches of both reports are compared; the others are listed.

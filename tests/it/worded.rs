@@ -134,7 +134,7 @@ fn the_first_screen_names_the_limit_that_no_variant_can_reach_and_one_latency() 
     let variant = "REGCAP=96,THREADS=256,TILE_M=32,K_TILE=64";
     for text in [&unwrapped(&failed.stdout), &markdown, &page] {
         for part in
-            [reason, variant, times[0], times[1], "No variant passes.", "use mma, wmma or wgmma", "medium confidence"]
+            [reason, variant, times[0], times[1], "No variant passes.", "Use mma, wmma or wgmma", "medium confidence"]
         {
             assert!(text.contains(part), "{part}: {text}");
         }

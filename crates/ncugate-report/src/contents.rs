@@ -1,5 +1,6 @@
 //! Assembles a report from its inputs. Decides nothing: it orders the parts, which build their own rows.
 
+use super::diagnosis_row::DiagnosisRow;
 use super::finding_row::FindingRow;
 use super::first_screen::FirstScreen;
 use super::in_use::InUse;
@@ -35,7 +36,11 @@ impl RunReport {
         let out_of_reach = unreachable_gates(inputs);
         let used = in_use::in_use(inputs, &metrics);
         let sweep = run_charts::sweep(inputs);
-        let found = findings(inputs, &used).into_iter().chain(deep_profile::findings(inputs)).collect();
+        let said = deep_profile::findings(inputs);
+        let beside =
+            |row: &DiagnosisRow| if said.is_empty() { row.clone() } else { row.clone().with_estimates_of_ncu() };
+        let diagnosis = inputs.diagnosis.iter().map(beside).collect();
+        let found = findings(inputs, &used).into_iter().chain(said).collect();
         let mut report = Self {
             title: (&inputs.phase.title).into(),
             phase: (&inputs.phase.name).into(),
@@ -65,7 +70,7 @@ impl RunReport {
             objective_shape,
             search: search::row(&inputs.run.search),
             speed_of_light: speed_of_light::rows(inputs),
-            diagnosis: inputs.diagnosis.to_vec(),
+            diagnosis,
             findings: found,
             deep_profile: deep_profile::row(inputs, &rows),
             variants: rows,

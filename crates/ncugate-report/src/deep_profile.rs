@@ -1,18 +1,15 @@
 //! The deep profile of the selected variant as rows, and its additions to the findings.
 
-use super::finding_row::{FindingRow, SavingRow};
+use super::finding_row::FindingRow;
 use super::inputs::ReportInputs;
 use super::line_pairs::{PairedLines, SampledVariant, pair};
 use super::model::Measure;
-use super::ncu_advice::{NcuAdvice, advice};
+use super::ncu_advice::{NcuAdvice, advice, estimates};
 use super::number;
-use super::text;
 use super::variant_row::VariantRow;
-use crate::explain::{EstimateSource, NcuRuleMessage, Severity};
-use ncu_rep::SpeedupScope;
 use ncugate_model::metric::Catalogue;
 use ncugate_model::{CleanText, DeepProfile, ProfileOutcome, VariantId};
-use ncugate_phase::config::{Confidence, DeepProfileTarget, RuleKind};
+use ncugate_phase::config::DeepProfileTarget;
 use ncugate_phase::plan::{Method, Variant};
 use serde::Serialize;
 
@@ -73,14 +70,8 @@ impl DeepProfileRow {
 /// Prefix of the names of warp states.
 const STATE: &str = "stall_";
 
-/// Most rules of ncu among the findings.
-const RULES: usize = 2;
-/// Smallest estimate, in percent, that is worth a finding.
-const WORTH: f64 = 5.0;
 /// Longest id in a column head, in characters.
 const HEAD: usize = 24;
-/// Longest text of a rule among the findings, in characters.
-const LONGEST: usize = 260;
 
 /// Profiles with results, the selected variant's first, each with its displayed id.
 fn profiles<'a>(inputs: &'a ReportInputs<'_>) -> Vec<(&'a VariantId, &'a DeepProfile)> {
@@ -204,68 +195,5 @@ pub fn findings(inputs: &ReportInputs<'_>) -> Vec<FindingRow> {
     else {
         return Vec::new();
     };
-    let mut rules: Vec<(&NcuRuleMessage, bool, f64)> = said
-        .rules
-        .iter()
-        .filter_map(|rule| rule.speedup.map(|(scope, percent)| (rule, scope == SpeedupScope::Global, percent)))
-        .filter(|(_, _, percent)| percent.is_finite() && *percent >= WORTH)
-        .collect();
-    rules.sort_by(|a, b| b.1.cmp(&a.1).then(b.2.total_cmp(&a.2)));
-    let finding = |(rule, whole, percent): (&NcuRuleMessage, bool, f64)| {
-        let of = if whole { "of the time" } else { "of the unit's potential" };
-        FindingRow {
-            title: format!("Nsight Compute: {}", rule.title).into(),
-            sentence: format!("{} It estimates at most {percent:.1} % {of}.", beginning(&rule.text)).into(),
-            severity: Severity::Advice,
-            kind: RuleKind::Defect,
-            confidence: Confidence::Low,
-            advice: CleanText::default(),
-            further: Vec::new(),
-            variant: id.0.clone(),
-            shape: profile.shape.0.clone(),
-            launches: None,
-            id: format!("ncu/{}:{id}@{}", rule.rule, profile.shape).into(),
-            rule: "ncu".into(),
-            saving: Some(SavingRow {
-                percent,
-                modelled: percent,
-                expected: if whole { 0.4 * percent } else { 0.0 },
-                source: EstimateSource::NcuRule,
-                pair: None,
-                words: format!("at most {percent:.1} % {of}, by Nsight Compute's rule").into(),
-            }),
-            evidence: Vec::new(),
-            launch: Some(format!("deep profile, {id}@{}", profile.shape).into()),
-            lines: Vec::new(),
-            symptom_of: None,
-            leading: false,
-        }
-    };
-    rules.into_iter().take(RULES).map(finding).collect()
-}
-
-/// The first sentences of a text within the length limit; at least one.
-fn beginning(text: &str) -> String {
-    let mut end = 0;
-    for (at, _) in text.match_indices(". ").chain([(text.len(), "")]) {
-        let next = (at + 1).min(text.len());
-        if end > 0 && text[..next].chars().count() > LONGEST {
-            break;
-        }
-        end = next;
-    }
-    let kept = text::clip(text[..end].trim(), 2 * LONGEST);
-    if kept.ends_with(['.', '!', '…']) { kept } else { format!("{kept}.") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_rules_text_is_cut_between_sentences() {
-        let long = format!("One is 0.5 of it. {} end. Three.", "two ".repeat(80));
-        assert_eq!(beginning(&long), "One is 0.5 of it.");
-        assert_eq!(beginning("One. Two"), "One. Two.");
-    }
+    estimates(&said.rules, (&id.0, &profile.shape.0), &format!("deep profile, {id}@{}", profile.shape))
 }

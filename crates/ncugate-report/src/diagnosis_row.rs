@@ -2,6 +2,7 @@
 
 use super::number;
 use crate::explain::{DiagnosedLaunch, Finding, UnaskedRules};
+use crate::explanation::quoted;
 use ncugate_model::CleanText;
 use ncugate_model::metric::{MetricError, outside_full_set};
 use schemars::JsonSchema;
@@ -73,7 +74,18 @@ impl DiagnosisRow {
         let has_cause = launch.findings.iter().any(Finding::is_cause);
         let untimed = launch.duration.is_none().then_some("the report has no duration of this launch");
         let place = ((&launch.kernel).into(), format!("launch {}", launch.id).into());
-        Self::new(place, has_cause, &launch.unasked, untimed, &Collection::Report)
+        let row = Self::new(place, has_cause, &launch.unasked, untimed, &Collection::Report);
+        if quoted(launch).is_empty() { row } else { row.with_estimates_of_ncu() }
+    }
+
+    /// Says of a clean outcome why the estimates of ncu's rules are not followed.
+    #[must_use]
+    pub fn with_estimates_of_ncu(mut self) -> Self {
+        if self.outcome == DiagnosisOutcome::Clean {
+            let why = "Nsight Compute's estimates are not followed: no counter that these rules read confirms them.";
+            self.sentence = CleanText::whole(&format!("{} {why}", self.sentence));
+        }
+        self
     }
 
     /// Outcome of the rules for a variant at a shape. `untimed` says why neither a latency nor a duration is known.

@@ -58,7 +58,7 @@ pub struct SavingRow {
     pub percent: f64,
     /// The estimate of the rule, from which the bound is made.
     pub modelled: f64,
-    /// The estimate weighted by confidence: findings are ranked by this.
+    /// Findings are ranked by this: the estimate, or 0 if it is not of the whole time.
     pub expected: f64,
     /// Where it comes from.
     pub source: EstimateSource,

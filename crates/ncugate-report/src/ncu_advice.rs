@@ -1,10 +1,12 @@
 //! Observations of Nsight Compute on a variant: its rules, and sampled locations of warps.
 
+use super::finding_row::{FindingRow, SavingRow};
 use super::number::Number;
 use super::text;
-use crate::explain::NcuObservations;
+use crate::explain::{EstimateSource, NcuObservations, NcuRuleMessage, Severity};
 use ncu_rep::SpeedupScope;
 use ncugate_model::{CleanText, Line};
+use ncugate_phase::config::{Confidence, RuleKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -72,6 +74,12 @@ pub struct HotLineRow {
 
 /// Most source lines shown.
 const HOTTEST: usize = 12;
+/// Most rules of ncu among the findings.
+const RULES: usize = 2;
+/// Smallest estimate, in percent, that is worth a finding.
+const WORTH: f64 = 5.0;
+/// Longest text of a rule among the findings, in characters.
+const LONGEST: usize = 260;
 /// Longest instruction and source line shown, in characters.
 const INSTRUCTION: usize = 160;
 
@@ -109,6 +117,70 @@ pub fn advice(said: &NcuObservations) -> NcuAdvice {
     }
 }
 
+/// The largest estimates of ncu's rules for a variant at a shape, or a launch; those relative to the whole time precede those of
+/// a unit. `launch` names the report.
+pub fn estimates(
+    rules: &[NcuRuleMessage],
+    (variant, shape): (&CleanText, &CleanText),
+    launch: &str,
+) -> Vec<FindingRow> {
+    let mut rules: Vec<(&NcuRuleMessage, bool, f64)> = rules
+        .iter()
+        .filter_map(|rule| rule.speedup.map(|(scope, percent)| (rule, scope == SpeedupScope::Global, percent)))
+        .filter(|(_, _, percent)| percent.is_finite() && *percent >= WORTH)
+        .collect();
+    rules.sort_by(|a, b| b.1.cmp(&a.1).then(b.2.total_cmp(&a.2)));
+    let finding = |(rule, whole, percent): (&NcuRuleMessage, bool, f64)| {
+        let of = if whole { "of the time" } else { "of the unit's potential" };
+        FindingRow {
+            title: format!("Nsight Compute: {}", rule.title).into(),
+            sentence: format!(
+                "{} It estimates at most {percent:.1} % {of}, as if nothing else limited the kernel.",
+                beginning(&rule.text)
+            )
+            .into(),
+            severity: Severity::Advice,
+            kind: RuleKind::Defect,
+            confidence: Confidence::Low,
+            advice: CleanText::default(),
+            further: Vec::new(),
+            variant: variant.clone(),
+            shape: shape.clone(),
+            launches: None,
+            id: format!("ncu/{}:{variant}@{shape}", rule.rule).into(),
+            rule: "ncu".into(),
+            saving: Some(SavingRow {
+                percent,
+                modelled: percent,
+                expected: if whole { percent } else { 0.0 },
+                source: EstimateSource::NcuRule,
+                pair: None,
+                words: format!("at most {percent:.1} % {of}, by Nsight Compute's rule").into(),
+            }),
+            evidence: Vec::new(),
+            launch: Some(launch.into()),
+            lines: Vec::new(),
+            symptom_of: None,
+            leading: false,
+        }
+    };
+    rules.into_iter().take(RULES).map(finding).collect()
+}
+
+/// The first sentences of a text within the length limit; at least one.
+fn beginning(text: &str) -> String {
+    let mut end = 0;
+    for (at, _) in text.match_indices(". ").chain([(text.len(), "")]) {
+        let next = (at + 1).min(text.len());
+        if end > 0 && text[..next].chars().count() > LONGEST {
+            break;
+        }
+        end = next;
+    }
+    let kept = text::clip(text[..end].trim(), 2 * LONGEST);
+    if kept.ends_with(['.', '!', '…']) { kept } else { format!("{kept}.") }
+}
+
 fn estimate(scope: &SpeedupScope, percent: f64) -> String {
     match scope {
         SpeedupScope::Global => format!("at most {percent:.1} %"),
@@ -127,4 +199,16 @@ fn words(stall: &str) -> CleanText {
 
 fn place(line: &Line) -> CleanText {
     format!("{}:{}", line.file, line.line).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rules_text_is_cut_between_sentences() {
+        let long = format!("One is 0.5 of it. {} end. Three.", "two ".repeat(80));
+        assert_eq!(beginning(&long), "One is 0.5 of it.");
+        assert_eq!(beginning("One. Two"), "One. Two.");
+    }
 }

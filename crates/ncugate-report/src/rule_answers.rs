@@ -28,8 +28,11 @@ pub fn shape_facts(phase: &Phase) -> Vec<ShapeFacts> {
             bytes: number(&phase.workload.bytes),
             buffer_bytes: buffers.iter().map(|buffer| phase.workload.bytes_of(shape, &buffer.name)).sum(),
             has_f64_buffers: Some(buffers.iter().any(|buffer| buffer.dtype.at(shape) == Ok(Dtype::F64))),
+            copied_bytes: None,
         };
-        ShapeFacts { name: shape.name.clone(), dims: shape.dims.clone(), work }
+        let size = |name: &String| Some((name.clone(), phase.workload.bytes_of(shape, name)?));
+        let buffers = buffers.iter().filter_map(|buffer| size(&buffer.name)).collect();
+        ShapeFacts { name: shape.name.clone(), dims: shape.dims.clone(), work, buffers }
     };
     let measured =
         |shape: &&Shape| phase.bench.shapes.contains(&shape.name) || phase.profile.shapes.contains(&shape.name);

@@ -145,20 +145,18 @@ const fn given(name: &'static str, doc: &'static str, input: &'static str) -> Ru
 
 /// What the busiest unit leaves.
 pub const HEADROOM: &str = "headroom";
-/// What DRAM leaves.
-pub const DRAM_HEADROOM: &str = "dram_headroom";
-/// Facts that count idle multiprocessors, empty warp slots, or time without a kernel. A fix uses what they count, and
-/// hardly anything else gets faster with it.
-pub const IDLE: [&str; 8] = [
+/// Facts that count idle multiprocessors or empty warp slots. A fix uses what they count, and nothing else gets faster with it.
+pub const IDLE: [&str; 7] = [
     "idle_sms_pct",
+    "idle_lanes_pct",
     "measured_tail_pct",
     "last_wave_idle_pct",
     "sm_imbalance_pct",
     "fill_pct",
-    "gap_pct",
-    "launch_overhead_pct",
-    "outside_pct",
+    "lonely_pct",
 ];
+/// Facts that count time in which no kernel works.
+pub const OUTSIDE: [&str; 4] = ["gap_pct", "launch_overhead_pct", "outside_pct", "copied_pct"];
 
 /// Facts of a launch or an evaluation. In addition there is `share_NAME` for each warp state `stall_NAME`: percent of a
 /// warp's time between two instructions. `share_barrier` is without `waits_for_products_pct`, and `share_long_scoreboard`
@@ -168,15 +166,15 @@ pub const FACTS: &[RuleFact] = &[
     given("cc", "compute capability, 9.0", "the chip"),
     derived("warp_cycles", "cycles between two instructions of a warp: counted, or active warps over issue rate (Little's law)", &["warp_latency"]),
     derived("idle_issue", "percent of cycles in which a scheduler issues nothing", &["issue_slot_utilisation"]),
-    derived("dram_busy", "percent of DRAM's peak: counted, or bytes over duration over the peak of clock and bus width", &["dram_pct"]),
+    derived("dram_busy", "percent of DRAM's peak: counted, or bytes over duration over the peak of clock and bus width; a bound is at most the rest, unless the rule explains `memory_bound` or a second estimate in `saves` reads it", &["dram_pct"]),
     derived("roofline_pct", "percent of the time that the declared `bytes` and `flops` need at the rate of DRAM (or of L2, if they fit in it) and at the highest peak of the pipes in use, and at least 1 µs; it caps bounds of defects", &["minimum_flops", "minimum_bytes", "duration"]).of_evaluation(),
     derived("tensor_roofline_pct", "the same with the `flops` at the dense FP16 peak of the tensor pipe; it caps redesigns", &["minimum_flops", "minimum_bytes", "duration"]).of_evaluation(),
     derived("busiest", "the highest known utilisation of issue slots, pipes, L1, L2 and DRAM, in percent", &["issue_slot_utilisation"]),
     derived(HEADROOM, "100 minus `busiest`; as a separate estimate in `saves` it says that the fix saves neither matrix products nor traffic, so that the bound is at most what the tensor pipe, DRAM and L2 leave", &["issue_slot_utilisation"]),
-    derived(DRAM_HEADROOM, "100 minus `dram_busy`; in `saves` it says that the fix moves no fewer bytes through DRAM, so that the bound is at most that", &["dram_pct"]),
     derived("tensor_rate_pct", "percent of the time that the declared `flops` need at the dense FP16 peak of the tensor pipe, at the highest clock of the run's deep profiles", &["minimum_flops", "tensor_peak_fp16", "duration"]).of_evaluation(),
     derived("idle_sms_pct", "percent of the multiprocessors without a block of the grid", &["grid_blocks", "sms"]),
-    derived("last_wave_idle_pct", "percent of the time lost in a partial last wave, if all blocks take equally long", &["waves"]),
+    derived("idle_lanes_pct", "percent of the lanes of a block's warps without a thread", &["block_threads"]),
+    derived("last_wave_idle_pct", "percent of the time lost in a partial last wave, if all blocks take equally long, and those that are left alone on an SM run faster by what its busiest unit leaves them", &["waves"]),
     derived("freed_pct", "percent of the time saved at most by the warps that fit if the limiting resource no longer limits, until issue slots are full", &["registers", "block_threads", "grid_blocks", "sms", "issue_slot_utilisation"]),
     derived("fill_pct", "percent of the time saved at most if achieved occupancy reached theoretical occupancy", &["theoretical_occupancy", "achieved_occupancy", "issue_slot_utilisation"]),
     derived("barrier_cycles", "cycles that a warp waits at a barrier: those of `share_barrier` over the share of barriers in the executed instructions", &["stall_barrier", "barrier_pct"]),
@@ -200,7 +198,8 @@ pub const FACTS: &[RuleFact] = &[
     given("work_growth", "`flops` (or else the product of the dimensions) over the same at the compared shape", "a shape that is smaller in one dimension").of_evaluation(),
     given("grid_growth", "blocks over the blocks at the compared shape", "a shape that is smaller in one dimension").of_evaluation(),
     given("serial_growth", "work of a block over the work of a block at the compared shape, if the shapes differ in several dimensions", "a shape that is smaller in several dimensions").of_evaluation(),
-    derived("outside_pct", "percent of the latency outside the kernel: launch and gaps", &["latency_p50", "duration"]).of_evaluation(),
+    given("copied_pct", "percent of the latency that the plan's fills and copies need for their bytes at the rate of DRAM", "fills and copies of the plan").of_evaluation(),
+    derived("outside_pct", "percent of the latency outside kernels, fills and copies: launch and gaps", &["latency_p50", "duration"]).of_evaluation(),
     given("launches", "launches of an evaluation", "the number of launches").of_evaluation(),
     derived("launch_duration", "mean duration of its launches in nanoseconds", &["duration", "launches"]).of_evaluation(),
     derived("gap_pct", "percent of the latency outside the durations of several launches; 0 for one launch", &["latency_p50", "duration", "launches"]).of_evaluation(),
@@ -253,6 +252,7 @@ pub const FACTS: &[RuleFact] = &[
     code("integer_division_time_pct", "percent of the samples that wait for their results, or are at them and wait for no other"),
     code("exact_function_pct", "percent of executed instructions that are part of an exact division, root, sine, power or logarithm of floats"),
     code("exact_function_time_pct", "percent of the samples that wait for their results, or are at them and wait for no other"),
+    code("loaded_product_pct", "percent of executed fused multiply-adds whose two factors are both loaded: terms of matrix products and convolutions"),
     code("unfused_pct", "percent of executed instructions that add a product which nothing else uses"),
     code("unfused_time_pct", "percent of the samples that wait for their results, or are at them and wait for no other"),
     code("local_access_pct", "percent of executed instructions that access local memory"),
@@ -295,9 +295,9 @@ pub const FACT_TEXTS: [&str; 11] = [
     "load_advice",
     "short_waits",
     "blocks",
+    "threads",
     "resident_blocks",
     "idle_sms",
-    "empty_slots",
 ];
 
 /// Prefix of the shares of warp states.

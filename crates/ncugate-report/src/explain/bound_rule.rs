@@ -3,8 +3,11 @@
 
 use super::facts::{CaseFacts, scope_of};
 use ncugate_model::expr::{Expr, Node, NodeKind, Value};
-use ncugate_phase::config::rule::{DRAM_HEADROOM, HEADROOM, IDLE, RuleScope};
+use ncugate_phase::config::rule::{HEADROOM, IDLE, OUTSIDE, RuleScope};
 use ncugate_phase::config::{Rule, RuleCase};
+
+/// The rule of kernels at the bandwidth of DRAM: what explains it lowers the bytes of DRAM.
+const DRAM_LIMIT: &str = "memory_bound";
 
 /// Names that rules read, without duplicates.
 #[derive(Debug, Clone, Default)]
@@ -28,8 +31,10 @@ struct BoundCase {
     saves: Vec<Node<usize>>,
     /// Whether `headroom` is one of the estimates.
     has_headroom: bool,
-    /// Estimates that read `dram_headroom`.
+    /// Estimates behind the first that say what DRAM leaves after the fix: they read `dram_busy`.
     of_dram: Vec<usize>,
+    /// Whether the fix may lower the bytes of DRAM by an unknown amount, or saves time without any: then DRAM limits nothing.
+    is_free_of_dram: bool,
     /// What the first estimate counts.
     counts: CountedTime,
 }
@@ -37,7 +42,7 @@ struct BoundCase {
 /// What an estimate counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CountedTime {
-    /// Time in which multiprocessors, warp slots or the GPU are idle.
+    /// Time in which multiprocessors or warp slots are idle, or in which the GPU runs no kernel.
     Idle,
     /// Time in which warps wait or execute.
     Busy,
@@ -49,8 +54,8 @@ pub struct HeldCase {
     pub case: usize,
     /// Largest saving of a fix, in percent of the time, if known.
     pub percent: Option<f64>,
-    /// What the tensor pipe, DRAM and L2 leave if `headroom` is one of the estimates, what DRAM leaves if `dram_headroom`
-    /// is, else 100: the fix saves instructions, but neither products nor traffic, or no bytes of DRAM.
+    /// What DRAM leaves, unless the fix lowers its bytes, and what the tensor pipe and L2 leave if `headroom` is one of the
+    /// estimates: the fix saves neither products nor traffic.
     pub most: f64,
     pub counts: CountedTime,
 }
@@ -77,7 +82,7 @@ impl RuleNames {
 impl BoundRule {
     /// The rule with its names looked up in `names`; new names are added.
     pub fn new(rule: &Rule, names: &mut RuleNames) -> Self {
-        let cases: Vec<BoundCase> = rule.cases.iter().map(|case| BoundCase::new(case, names)).collect();
+        let cases: Vec<BoundCase> = rule.cases.iter().map(|case| BoundCase::new(rule, case, names)).collect();
         let of_evaluation =
             |place: usize| names.all().get(place).is_some_and(|name| scope_of(name) == RuleScope::Evaluation);
         let scope = match cases.iter().all(|case| case.all_reads().any(of_evaluation)) {
@@ -94,8 +99,10 @@ impl BoundRule {
         let percents = case.saves.iter().filter_map(|saves| percent_of(saves, facts));
         let percent = percents.reduce(f64::min).map(|least| least.clamp(0.0, 100.0));
         let most = if case.has_headroom { facts.traffic_headroom() } else { 100.0 };
-        let of_dram = case.of_dram.iter().filter_map(|at| percent_of(case.saves.get(*at)?, facts));
-        Some(HeldCase { case: at, percent, most: of_dram.fold(most, f64::min), counts: case.counts })
+        let after_fix = case.of_dram.iter().filter_map(|at| percent_of(case.saves.get(*at)?, facts));
+        let as_before = facts.number("dram_busy").filter(|_| !case.is_free_of_dram).map(|busy| (100.0 - busy).max(0.0));
+        let most = after_fix.chain(as_before).fold(most, f64::min);
+        Some(HeldCase { case: at, percent, most, counts: case.counts })
     }
 
     /// Whether it holds; none if a deciding input is unknown.
@@ -124,7 +131,7 @@ impl BoundRule {
 }
 
 impl BoundCase {
-    fn new(case: &RuleCase, names: &mut RuleNames) -> Self {
+    fn new(rule: &Rule, case: &RuleCase, names: &mut RuleNames) -> Self {
         let mut bound = |expr: &Expr| expr.bound(&mut |name| names.place(name));
         let when = bound(&case.when);
         let saves: Vec<Node<usize>> = case.saves.iter().map(bound).collect();
@@ -135,12 +142,13 @@ impl BoundCase {
         let reads_any = |saves: &Node<usize>, wanted: &[&str]| {
             saves.reads().any(|(place, _)| names.name(*place).is_some_and(|name| wanted.contains(&name)))
         };
-        let of_dram = (0..saves.len()).filter(|at| reads_any(&saves[*at], &[DRAM_HEADROOM])).collect();
-        let counts = match saves.first().is_some_and(|first| reads_any(first, &IDLE)) {
-            true => CountedTime::Idle,
-            false => CountedTime::Busy,
-        };
-        Self { when, reads, saves, has_headroom, of_dram, counts }
+        let of_dram: Vec<usize> = (1..saves.len()).filter(|at| reads_any(&saves[*at], &["dram_busy"])).collect();
+        let first_reads = |wanted: &[&str]| saves.first().is_some_and(|first| reads_any(first, wanted));
+        let is_outside = first_reads(&OUTSIDE);
+        let counts = if is_outside || first_reads(&IDLE) { CountedTime::Idle } else { CountedTime::Busy };
+        let lowers_bytes = rule.explains.iter().any(|symptom| symptom == DRAM_LIMIT);
+        let is_free_of_dram = is_outside || lowers_bytes || !of_dram.is_empty();
+        Self { when, reads, saves, has_headroom, of_dram, is_free_of_dram, counts }
     }
 
     /// Indices of the names that its condition and estimates read.

@@ -188,13 +188,17 @@ impl Diagnosis<'_> {
             self.rules.bound().flat_map(|(rule, bound)| facts.held(bound).into_iter().map(move |held| (rule, held)));
         let mut found: Vec<Finding> = held
             .filter_map(|(rule, mut held)| {
-                let most = most(rule.kind, &facts.whole).min(held.held.most);
-                held.held.percent = held.held.percent.map(|percent| percent.min(most));
-                let counts = held.held.counts;
+                let limit = limit(rule.kind, &facts.whole).lower(Limit(held.held.most, "DRAM or a pipe leaves"));
+                let (estimate, counts) = (held.held.percent, held.held.counts);
+                held.held.percent = estimate.map(|percent| percent.min(limit.0));
                 let mut finding = self.finding(rule, held, variant, &shape.name)?;
                 if let Some(saving) = &mut finding.saving {
                     let share = finding.launches.as_ref().map_or(100.0, |launches| launches.percent);
-                    saving.percent = bound(saving.modelled, share, counts).min(most);
+                    saving.percent = bound(saving.modelled, share, counts).min(limit.0);
+                }
+                if estimate.is_some_and(|percent| percent > limit.0) && finding.launches.is_none() {
+                    let told = finding.sentence.trim_end_matches('.');
+                    finding.sentence = format!("{told}; {} {} %.", limit.1, number::short(limit.0));
                 }
                 let is_worth = finding.saving.as_ref().is_none_or(|saving| saving.percent >= LEAST_BOUND);
                 is_worth.then_some(finding)
@@ -219,7 +223,7 @@ impl Diagnosis<'_> {
             baseline: asked.common.baseline.and_then(|id| table.row(id, &shape.name)),
             chip: self.chip,
             compilation: asked.common.compiled.get(variant).copied().unwrap_or(self.compilation),
-            work: shape.work,
+            work: DeclaredWork { copied_bytes: copied_bytes(asked.common.methods.get(variant), shape), ..shape.work },
             growth,
             launches: self.launches(asked.common.methods.get(variant), variant, &shape.name),
             known: table.cached(row),
@@ -380,7 +384,9 @@ impl Diagnosis<'_> {
         }
         found.sort_by(|a, b| {
             let key = |f: &Finding| (f.symptom_of.is_some(), place(f));
-            key(a).cmp(&key(b)).then(b.expected().total_cmp(&a.expected()))
+            let tens = |f: &Finding| (f.expected() / TIE).floor();
+            let by_gain = key(a).cmp(&key(b)).then(tens(b).total_cmp(&tens(a)));
+            by_gain.then(b.confidence.cmp(&a.confidence)).then(b.expected().total_cmp(&a.expected()))
         });
     }
 
@@ -432,8 +438,10 @@ impl Diagnosis<'_> {
     }
 }
 
+/// Gains in the same ten points are a tie, which confidence breaks: no estimate is more exact.
+const TIE: f64 = 10.0;
 /// How many times more than its cause a symptom costs at most.
-const MOST_TIMES: f64 = 2.0;
+const MOST_TIMES: f64 = 3.0;
 /// Most defects of a variant that are compared with other variants.
 const MOST_COMPARED: usize = 3;
 
@@ -473,26 +481,38 @@ const LINES: usize = 3;
 const NEARLY_ALL: f64 = 99.4;
 
 /// The bound of an estimate, both in percent of the time, of launches that take `share` percent of it: mending a defect
-/// also saves instructions and conflicts that no counter books to it, so that the rest of the time shrinks too. Idle
-/// multiprocessors are counted as they are, and the rest shrinks little. With these powers most gains of measured pairs
-/// lie inside (docs/diagnosis.md).
+/// also saves instructions and conflicts that no counter books to it, so that the rest of the time shrinks too. With this
+/// power most gains of measured pairs lie inside (docs/diagnosis.md). Idle time is counted as it is.
 fn bound(estimate: f64, share: f64, counts: CountedTime) -> f64 {
-    let power = match counts {
-        CountedTime::Idle => 1.1,
-        CountedTime::Busy => 1.6,
-    };
-    share * (1.0 - (1.0 - (estimate / share).clamp(0.0, 1.0)).powf(power))
+    match counts {
+        CountedTime::Idle => estimate.min(share),
+        CountedTime::Busy => share * (1.0 - (1.0 - (estimate / share).clamp(0.0, 1.0)).powf(1.6)),
+    }
+}
+
+/// The most that a fix saves, in percent of the time, and what leaves that much, in words.
+#[derive(Debug, Clone, Copy)]
+struct Limit(f64, &'static str);
+
+impl Limit {
+    fn lower(self, other: Self) -> Self {
+        if other.0 < self.0 { other } else { self }
+    }
 }
 
 /// The most that any fix saves of an evaluation: what the declared work leaves at the roofline and, without a redesign,
 /// what the tensor pipe leaves. Mending a defect changes other instructions than matrix products.
-fn most(kind: RuleKind, whole: &CaseFacts<'_>) -> f64 {
-    let needs: &[&str] = match kind {
-        RuleKind::Redesign => &["tensor_roofline_pct"],
-        RuleKind::Defect | RuleKind::Doubt | RuleKind::Remark => &["roofline_pct", "tensor_pct"],
+fn limit(kind: RuleKind, whole: &CaseFacts<'_>) -> Limit {
+    let is_declared = whole.work.flops.or(whole.work.bytes).is_some();
+    let roofline = if is_declared { "the declared work leaves" } else { "an empty launch of 1 µs leaves" };
+    let needs: &[(&str, &str)] = match kind {
+        RuleKind::Redesign => &[("tensor_roofline_pct", roofline)],
+        RuleKind::Defect | RuleKind::Doubt | RuleKind::Remark => {
+            &[("roofline_pct", roofline), ("tensor_pct", "the tensor pipe leaves")]
+        }
     };
-    let needed = needs.iter().filter_map(|name| whole.number(name)).fold(0.0, f64::max);
-    (100.0 - needed).clamp(0.0, NEARLY_ALL)
+    let limits = needs.iter().filter_map(|(name, words)| Some(Limit((100.0 - whole.number(name)?).max(0.0), words)));
+    limits.fold(Limit(NEARLY_ALL, "no fix saves more than"), Limit::lower)
 }
 
 /// Order: the defect that another variant of the run was measured without, other causes worth trying, doubts about the
@@ -517,6 +537,13 @@ fn severity(finding: &Finding) -> Severity {
         expected if expected >= WORTH_TRYING => Severity::Advice,
         _ => Severity::Note,
     }
+}
+
+/// Bytes that the fills and copies of a variant move at a shape; none without a plan of its steps.
+fn copied_bytes(method: Option<&&Method>, shape: &ShapeFacts) -> Option<f64> {
+    let Some(Method::Kernel(kernel)) = method else { return None };
+    let size = |name: &str| shape.buffers.iter().find(|(buffer, _)| buffer == name).map(|(_, bytes)| *bytes);
+    kernel.program(&shape.name)?.step_traffic(size).map_or(Some(0.0), |traffic| traffic.moved())
 }
 
 fn compiled(plan: &Plan) -> HashMap<&VariantId, Compilation> {

@@ -6,13 +6,10 @@ use ncugate_model::ComputeCapability;
 use ncugate_model::metric::{Catalogue, MetricSource, SIGNALS, id, signal_counter};
 use ncugate_model::number;
 use ncugate_model::occupancy::{Chip, Demand, Limiter, Occupancy, theoretical};
-use ncugate_phase::config::rule::{DRAM_HEADROOM, HEADROOM, RuleScope, SHARE, fact_named};
+use ncugate_phase::config::rule::{HEADROOM, RuleScope, SHARE, fact_named};
 
 /// Why loads take long if the grid is small.
 const SMALL_GRID: &str = "the grid gives each SM few warps";
-
-/// Least percentage of the time that more warps save for them to be mentioned.
-const LEAST_FILL: f64 = 1.0;
 
 /// Facts about the chip.
 #[derive(Debug, Clone, Default)]
@@ -154,6 +151,7 @@ impl CaseFacts<'_> {
             "load_advice" => Some(self.load_advice().to_owned()),
             "short_waits" => Some(self.short_waits()),
             "blocks" => Some(number::counted(self.count("grid_blocks")?, "block")),
+            "threads" => Some(number::counted(self.count("block_threads")?, "thread")),
             "resident_blocks" => Some(number::counted(self.count("blocks_per_sm")?, "block")),
             "idle_sms" => {
                 let idle = self.count("sms")?.checked_sub(self.count("grid_blocks")?)?;
@@ -161,7 +159,6 @@ impl CaseFacts<'_> {
                 let share = number::short(self.number("idle_sms_pct")?);
                 Some(format!("{} ({share} %) {verb} idle", number::counted(idle, "SM")))
             }
-            "empty_slots" => Some(self.empty_slots()),
             _ => None,
         }
     }
@@ -199,18 +196,6 @@ impl CaseFacts<'_> {
         Some(value as usize)
     }
 
-    /// `, and more warps on the others save at most 53 % of the rest`; nothing if they would save little.
-    fn empty_slots(&self) -> String {
-        let saved = self.number("fill_pct").filter(|saved| *saved >= LEAST_FILL).filter(|_| {
-            // fewer idle multiprocessors are not a cause beside which others are counted
-            self.number("idle_sms_pct").is_some_and(|idle| idle >= 10.0)
-        });
-        let words = |saved| {
-            format!(", and more warps on the others save at most {} % of the remaining time", number::short(saved))
-        };
-        saved.map_or_else(String::new, words)
-    }
-
     /// `shared memory 12.1 %, shuffles 3 %` of the samples.
     fn short_waits(&self) -> String {
         const PRODUCERS: [(&str, &str); 5] = [
@@ -246,7 +231,6 @@ impl CaseFacts<'_> {
                 Some(100.0 * self.work.flops? / (peak * self.seconds()?))
             }
             HEADROOM => Some((100.0 - self.busiest()?.0).max(0.0)),
-            DRAM_HEADROOM => Some((100.0 - self.number("dram_busy")?).max(0.0)),
             "wasted_lanes_pct" => Some(100.0 * (1.0 - self.number("threads_per_inst")? / 32.0)),
             "local_share_pct" => {
                 let of_counters = || Some(100.0 * self.number("local_instructions")? / self.number("instructions")?);
@@ -254,7 +238,12 @@ impl CaseFacts<'_> {
             }
             "outside_pct" => {
                 let (latency, duration) = (self.number("latency_p50")?, self.number("duration")? / 1e3);
-                Some((100.0 * (latency - duration) / latency).max(0.0))
+                let outside = 100.0 * (latency - duration) / latency - self.number("copied_pct").unwrap_or(0.0);
+                Some(outside.max(0.0))
+            }
+            "copied_pct" => {
+                let rate = ACHIEVABLE_DRAM * self.number("dram_peak").or(self.chip.dram_peak)?;
+                Some((100.0 * self.work.copied_bytes? / rate / (self.number("latency_p50")? * 1e-6)).min(100.0))
             }
             "launches" => Some(self.launches? as f64),
             "launch_duration" => Some(self.number("duration")? / self.launches? as f64),
@@ -270,6 +259,21 @@ impl CaseFacts<'_> {
             "device_optimisation" => self.compilation.optimisation.map(f64::from),
             _ => None,
         })
+    }
+
+    /// Percent of the time lost in a partial last wave. Where an SM holds several blocks, those of the last wave share it
+    /// with fewer others: a unit that is full the whole time gives them all that the others had, an idle one nothing.
+    fn last_wave_idle(&self) -> Option<f64> {
+        let waves = self.number("waves").filter(|waves| *waves > 0.0)?;
+        let part = waves - waves.floor();
+        if part == 0.0 {
+            return Some(0.0);
+        }
+        let fit = self.number("blocks_per_sm").filter(|fit| *fit >= 1.0).unwrap_or(1.0);
+        let busy = self.number("busiest").unwrap_or(0.0) / 100.0;
+        let left = (part * fit).ceil() / fit;
+        let time = waves.floor() + 1.0 - busy.clamp(0.0, 1.0) * (1.0 - left);
+        Some((100.0 * (1.0 - waves / time)).max(0.0))
     }
 
     fn launch_overhead(&self) -> Option<f64> {
@@ -309,7 +313,8 @@ impl CaseFacts<'_> {
             }
             "write_excess_pct" => {
                 let (loads, stores) = (signal("global_load_sectors")?, signal("global_store_sectors")?);
-                let needed = 32.0 * (stores - self.number("store_excess_pct")? / 100.0 * (loads + stores)).max(0.0);
+                let excess = self.number("store_excess_pct").or_else(|| self.number("global_excessive_pct"))?;
+                let needed = 32.0 * (stores - excess / 100.0 * (loads + stores)).max(0.0);
                 let written = self.number("dram_bytes")? - self.number("dram_read_bytes")?;
                 ratio(100.0 * (written - needed).max(0.0), written)
             }
@@ -382,10 +387,11 @@ impl CaseFacts<'_> {
             "sms" => sms(),
             "cc" => self.chip.capability.map(|cc| f64::from(cc.major) + f64::from(cc.minor) / 10.0),
             "idle_sms_pct" => Some(100.0 * (1.0 - self.number("grid_blocks")? / sms()?).max(0.0)),
-            "last_wave_idle_pct" => {
-                let waves = self.number("waves").filter(|waves| *waves > 0.0)?;
-                Some(100.0 * (waves.ceil() - waves) / waves.ceil())
+            "idle_lanes_pct" => {
+                let threads = self.number("block_threads").filter(|threads| *threads >= 1.0)?;
+                Some(100.0 * (1.0 - threads / (32.0 * (threads / 32.0).ceil())))
             }
+            "last_wave_idle_pct" => self.last_wave_idle(),
             "dram_busy" => self.number("dram_pct").or_else(|| {
                 let peak = self.number("dram_peak").or(self.chip.dram_peak)?;
                 Some(100.0 * self.number("dram_bytes")? / (self.number("duration")? * 1e-9) / peak)
@@ -576,6 +582,7 @@ mod tests {
                 bytes: Some(1e6),
                 buffer_bytes: Some(2e6),
                 has_f64_buffers: Some(false),
+                copied_bytes: Some(1e6),
             },
             growth: Some(&growth),
             launches: Some(3),
@@ -585,6 +592,17 @@ mod tests {
     }
 
     /// Every declared fact has a value if everything is counted: no fact is a name without a number.
+    /// ncu has no duration of a fill: its bytes say what it takes, and only the rest is launch and gaps.
+    #[test]
+    fn the_time_of_fills_and_copies_is_no_gap() {
+        // 1 MB at 94 % of 4.8 TB/s
+        let copied = 100.0 * 1e6 / (0.94 * 4.8e12) / 2e-6;
+        facts(&[("latency_p50", 2.0), ("duration", 1_000.0)], |facts| {
+            assert!((facts.number("copied_pct").unwrap() - copied).abs() < 1e-9);
+            assert!((facts.number("gap_pct").unwrap() - (50.0 - copied)).abs() < 1e-9);
+        });
+    }
+
     #[test]
     fn every_declared_fact_is_worked_out() {
         let mut values = vec![

@@ -5,7 +5,7 @@ use ncugate_phase::config::{Confidence, RuleKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Severity of a finding: its possible saving, weighted by confidence.
+/// Severity of a finding: its possible saving.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
@@ -152,14 +152,12 @@ impl Finding {
         format!("{}:{}@{}{launch}", self.rule, self.variant, self.shape)
     }
 
-    /// Expected saving in percent of the time: the estimate of the rule, weighted by confidence (1, 0.7, 0.4).
+    /// Expected saving in percent of the time: the estimate of the rule, and no more than what a variant without the cause
+    /// gains, if one was measured.
     pub fn expected(&self) -> f64 {
-        let weight = match self.confidence {
-            Confidence::High => 1.0,
-            Confidence::Medium => 0.7,
-            Confidence::Low => 0.4,
-        };
-        self.saving.as_ref().map_or(0.0, |saving| weight * saving.modelled)
+        let Some(saving) = &self.saving else { return 0.0 };
+        let measured = saving.pair.as_ref().map_or(f64::INFINITY, |pair| pair.percent.max(WORTH_TRYING));
+        saving.modelled.min(measured)
     }
 
     /// Whether it is a cause that is worth fixing, not a symptom of another finding.

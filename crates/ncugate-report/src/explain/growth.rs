@@ -14,6 +14,8 @@ pub struct DeclaredWork {
     pub buffer_bytes: Option<f64>,
     /// Whether a buffer is in double precision.
     pub has_f64_buffers: Option<bool>,
+    /// Bytes that fills and copies of the plan move.
+    pub copied_bytes: Option<f64>,
 }
 
 /// The facts of a shape that rules read.
@@ -23,6 +25,8 @@ pub struct ShapeFacts {
     pub dims: Vec<(String, i64)>,
     /// Operations and bytes declared by the workload.
     pub work: DeclaredWork,
+    /// Bytes of each buffer.
+    pub buffers: Vec<(String, f64)>,
 }
 
 /// Growth from a smaller shape.

@@ -12,7 +12,7 @@ use ncugate_judge::frame::{LaunchMetric, LaunchMetrics, Quantities};
 use ncugate_judge::witness::ChipFacts;
 use ncugate_model::metric::{Catalogue, id, signal_counters};
 use ncugate_model::{Cell, ComputeCapability, ShapeName, VariantId};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// A launch of a report with its findings.
@@ -84,9 +84,14 @@ pub fn diagnose_launch(
 }
 
 /// The main cause about all launches of a report together: their kernels, and their durations in nanoseconds. A report has
-/// no latency, so gaps between launches are unknown.
+/// no latency, so gaps between launches are unknown. None if every kernel is launched once: nothing says that they are
+/// neighbours.
 pub fn diagnose_together(name: &str, seen: Vec<(Arc<str>, f64)>, rules: &RuleBook) -> Option<Finding> {
     let launches = seen.len();
+    let distinct: HashSet<&str> = seen.iter().map(|(kernel, _)| &**kernel).collect();
+    if launches == distinct.len() {
+        return None;
+    }
     let (kernels, durations): (Vec<Arc<str>>, Vec<f64>) = seen.into_iter().unzip();
     let (variant, shape) = (VariantId(name.into()), ShapeName(format!("{launches} launches").into()));
     let mut quantities = Quantities::new([(variant.clone(), shape.clone())]);
@@ -98,7 +103,7 @@ pub fn diagnose_together(name: &str, seen: Vec<(Arc<str>, f64)>, rules: &RuleBoo
         quantities: &quantities,
         plan: None,
         compilation: Compilation::default(),
-        shapes: &[ShapeFacts { name: shape, dims: Vec::new(), work: DeclaredWork::default() }],
+        shapes: &[ShapeFacts { name: shape, dims: Vec::new(), work: DeclaredWork::default(), buffers: Vec::new() }],
         chip: &ChipKnowledge::default(),
         observations: &[],
         reports: &HashMap::new(),
@@ -133,7 +138,12 @@ fn with_diagnosis<T>(
         quantities: &quantities,
         plan: None,
         compilation: Compilation { debug: is_debug(report, launch)?, optimisation: None },
-        shapes: &[ShapeFacts { name: shape.clone(), dims: Vec::new(), work: DeclaredWork::default() }],
+        shapes: &[ShapeFacts {
+            name: shape.clone(),
+            dims: Vec::new(),
+            work: DeclaredWork::default(),
+            buffers: Vec::new(),
+        }],
         chip: &chip,
         observations: observations.as_slice(),
         reports: &HashMap::from([(key, name.to_owned())]),

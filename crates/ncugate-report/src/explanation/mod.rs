@@ -16,6 +16,7 @@ use super::finding_row::FindingRow;
 use super::in_use::subjects;
 use super::line_pairs::{PairedLines, SampledVariant, pair};
 use super::mutation_space::{MutationSpace, mutation_space};
+use super::ncu_advice::estimates;
 use super::number;
 use super::rule_answers::{answers, diagnose, diagnosis_row, with_diagnosis};
 use crate::explain::{DeepProfiles, DiagnosedLaunch, Finding, RuleAnswers, is_mostly_asked};
@@ -55,6 +56,9 @@ pub struct Explanation {
     pub next_experiment: Option<CleanText>,
     /// All other findings of the rules, most important first.
     pub insights: Vec<FindingRow>,
+    /// The largest estimates of Nsight Compute's own rules, if these rules found nothing or mostly lack counters.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ncu: Vec<FindingRow>,
     /// Findings at the other shapes, for the variants in use there.
     pub elsewhere: Vec<ShapeCause>,
 }
@@ -273,10 +277,20 @@ fn of_launch(report: &str, launch: &DiagnosedLaunch) -> Explanation {
     let row = DiagnosisRow::of_launch(launch);
     let rows = launch.findings.iter().map(|finding| FindingRow::of(finding, &shape)).collect();
     let microseconds = launch.duration.map(|ns| ns / 1e3);
+    let ncu = quoted(launch);
     Explanation {
         task: TaskContext { phase: report.into(), ..TaskContext::default() },
+        ncu,
         ..explanation(row, microseconds, rows, launch.busiest.clone())
     }
+}
+
+/// The largest estimates of ncu's rules for a launch in which these rules found nothing or mostly lack counters.
+pub fn quoted(launch: &DiagnosedLaunch) -> Vec<FindingRow> {
+    let is_answered = launch.findings.iter().any(Finding::is_cause) && launch.unasked.is_mostly_asked();
+    let said = launch.observations.as_ref().filter(|_| !is_answered);
+    let shape = CleanText::from(format!("launch {}", launch.id));
+    said.map_or_else(Vec::new, |said| estimates(&said.rules, (&(&launch.kernel).into(), &shape), shape.as_str()))
 }
 
 fn explanation(
@@ -304,6 +318,7 @@ fn explanation(
         says: row.sentence,
         not_asked: row.not_asked,
         insights: rows,
+        ncu: Vec::new(),
         elsewhere: Vec::new(),
     }
 }

@@ -85,6 +85,9 @@ fn block(at: usize, explanation: &Explanation, columns: usize) -> String {
         }
         None => inner(&mut out, &outcome(explanation)),
     }
+    if let Some(row) = explanation.ncu.first() {
+        inner(&mut out, &format!("{}: {}", row.title, row.sentence));
+    }
     let is_own = |row: &&FindingRow| row.variant == explanation.variant;
     let mut more = explanation.insights.iter().filter(is_own);
     if let Some(second) = more.find(|row| row.is_cause() && row.saving.is_some()) {

@@ -22,6 +22,9 @@ pub fn text(explanation: &Explanation, columns: usize) -> String {
         out += &whole(row, explanation, columns);
     }
     paragraph(&mut out, if explanation.bottleneck.is_some() { 2 } else { 0 }, &explanation.says, columns);
+    for row in &explanation.ncu {
+        paragraph(&mut out, 0, &format!("{}: {}", row.title, row.sentence), columns);
+    }
     let (symptoms, rest): (Vec<&FindingRow>, Vec<&FindingRow>) =
         explanation.insights.iter().partition(|row| row.symptom_of.is_some());
     if !rest.is_empty() {

@@ -6,6 +6,7 @@ use super::source::{self, SourceView};
 use crate::chart::{Chart, KernelPoint, kernel_roofline};
 use crate::diagnosis_row::DiagnosisRow;
 use crate::explain::{Ceiling, Finding, HotLine};
+use crate::explanation::quoted;
 use crate::finding_row::FindingRow;
 use crate::launch_shape::extent;
 use crate::ncu_advice::{NcuAdvice, advice};
@@ -122,6 +123,8 @@ pub struct KernelSection {
     pub findings: Vec<FindingRow>,
     /// Findings that are folded away.
     pub folded: Vec<FindingRow>,
+    /// Estimates of ncu's rules, if these rules found nothing or mostly lack counters.
+    pub quoted: Vec<FindingRow>,
     /// Throughputs.
     pub light: Vec<ShareBar>,
     /// States of warps, longest first.
@@ -241,7 +244,7 @@ fn notes(report: &ProfiledReport) -> Vec<CleanText> {
     });
     let list = (!lacks.is_empty()).then(|| {
         let list = lacks.join(", ");
-        CleanText::whole(&format!("{} holds no {list}: `ncu --set full` collects all of it", report.name))
+        CleanText::whole(&format!("The report holds no {list}: `ncu --set full` collects all of it"))
     });
     outside.into_iter().chain(list).collect()
 }
@@ -289,6 +292,7 @@ fn section<'f>(
         diagnosis: group.diagnosed.as_ref().map(DiagnosisRow::of_launch),
         findings,
         folded,
+        quoted: group.diagnosed.as_ref().map(quoted).unwrap_or_default(),
         light: light(group),
         states: states(group),
         memory: group.memory.clone(),

@@ -52,7 +52,8 @@ impl PanelLayout {
             words::wrapped(&panel.y.caption(), width - 2 * EDGE.0),
             words::wrapped(&panel.x.caption(), width - left - RIGHT),
         ];
-        let labels = limits(panel, LineAxis::X).into_iter().map(|limit| words::height(&wrapped(&limit, width)) + 2);
+        let limits = limits(panel, LineAxis::X).into_iter().chain(limits(panel, LineAxis::Y));
+        let labels = limits.map(|limit| words::height(&wrapped(&limit, width)) + 2);
         let top = words::height(&captions[0]) + 2 * GAP + labels.sum::<i32>();
         let plot = match &panel.y.scale {
             Scale::Names(names) => (y.labels().1 + 8).max(ROW) * names.len().max(1) as i32,
@@ -102,8 +103,8 @@ impl PanelLayout {
         self.limits(drawing, &mut plot, panel, at.0)
     }
 
-    /// Limit lines with labels that overlap neither each other nor the edge of the panel: those of vertical lines above
-    /// the plot, one row for each, those of horizontal lines at its right edge.
+    /// Limit lines with labels above the plot, one row for each, where they cover no point: from the highest horizontal line
+    /// down to the leftmost vertical one.
     fn limits(&self, drawing: &Area, plot: &mut Plot<'_>, panel: &Panel, left: i32) -> PlotResult {
         let (columns, rows) = plot.plotting_area().get_pixel_range();
         let (values, levels) = (plot.x_range(), plot.y_range());
@@ -125,15 +126,12 @@ impl PanelLayout {
             label(text, (x, bottom), side)?;
             bottom -= high + 2;
         }
-        let mut bottom = rows.end;
         for limit in limits(panel, LineAxis::Y) {
             limit_line(plot, &limit, vec![(values.start, limit.value), (values.end, limit.value)])?;
-            let text = words::wrapped(&limit.label, columns.end - columns.start - 2 * GAP);
-            let (line, high) = (plot.backend_coord(&(values.start, limit.value)).1, words::height(&text));
-            // Above the line, or below it at the top of the plot, where the caption is.
-            let y = bottom.min(if line - GAP - high < rows.start { line + GAP + high } else { line - GAP });
-            bottom = y - high;
-            label(text, (columns.end - GAP, y), HPos::Right)?;
+            let text = wrapped(&limit, self.width);
+            let high = words::height(&text);
+            label(text, (columns.end - GAP, bottom), HPos::Right)?;
+            bottom -= high + 2;
         }
         Ok(())
     }

@@ -4,8 +4,10 @@ use ncugate_model::number::text;
 
 /// Height of a line of small text in pixels.
 pub const LINE: i32 = 14;
+/// Characters after which a line ends first: between words and between parameters.
+const BETWEEN: &[char] = &[' ', ',', ';'];
 /// Characters after which a line can end.
-const BREAKS: [char; 9] = [' ', ',', '=', '_', '·', '/', ':', '-', ';'];
+const BREAKS: &[char] = &['=', '_', '·', '/', ':', '-'];
 
 /// Upper estimate of the width of a small text in pixels: of its longest line. No font is available to measure.
 pub fn width(words: &str) -> i32 {
@@ -39,7 +41,8 @@ pub fn wrapped(words: &str, room: i32) -> String {
         if width(&line) <= room || line.chars().nth(1).is_none() {
             continue;
         }
-        let whole = line.char_indices().rev().skip(1).find(|(_, c)| BREAKS.contains(c));
+        let after = |signs: &[char]| line.char_indices().rev().skip(1).find(|(_, c)| signs.contains(c));
+        let whole = after(BETWEEN).or_else(|| after(BREAKS));
         let last = line.len() - character.len_utf8();
         let rest = line.split_off(whole.map_or(last, |(at, c)| at + c.len_utf8()));
         lines.push(std::mem::replace(&mut line, rest));
@@ -60,6 +63,7 @@ mod tests {
         let kept: String = lines.chars().filter(|c| !c.is_whitespace()).collect();
         assert_eq!(kept, name.replace(' ', ""));
         assert!(lines.starts_with("REGCAP=64\n"), "{lines}");
+        assert_eq!(wrapped("THREADS=256,TILE_M=32", 160), "THREADS=256,\nTILE_M=32", "no parameter is cut");
         assert_eq!(wrapped("short", 120), "short");
         assert_eq!(wrapped("wide", 0), "w\ni\nd\ne", "a line has at least one character");
     }

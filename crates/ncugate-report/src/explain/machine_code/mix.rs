@@ -1,6 +1,6 @@
 //! Numbers about the executed instructions and their waits, which rules read.
 
-use super::instruction::{CodeInstruction, ConversionKind, FloatFormat, MemorySpace, Operation};
+use super::instruction::{CodeInstruction, ConversionKind, FloatFormat, FloatOperation, MemorySpace, Operation};
 use super::producer::DependencyState;
 use super::word::INSTRUCTION;
 use super::{MachineCode, MbarrierWait};
@@ -226,6 +226,11 @@ impl<'a> LaunchMix<'a> {
         add(&self.code.swap_loops(), None, Some("cas_time_pct"));
         add(&self.code.exact_functions(), Some("exact_function_pct"), Some("exact_function_time_pct"));
         add(&self.code.unfused_additions(), Some("unfused_pct"), Some("unfused_time_pct"));
+        let fused = self.executed(&self.marks(|i| matches!(i.operation, Operation::Float(FloatOperation::Fused, _))));
+        if fused > 0.0 {
+            let loaded = self.executed(&self.code.loaded_products());
+            facts.push(("loaded_product_pct", 100.0 * loaded / fused));
+        }
         facts.extend(self.copying_warps().map(|percent| ("copying_warps_pct", percent)));
         let accesses = self.executed(&self.marks(|i| is_global_access(i) && i.bytes.is_some()));
         if accesses > 0.0 {

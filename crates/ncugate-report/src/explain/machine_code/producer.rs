@@ -1,6 +1,7 @@
 //! The instruction that a stalled one waits for.
 
-use super::instruction::{CodeInstruction, MemorySpace, Operation};
+use super::instruction::FloatFormat::{self, Half};
+use super::instruction::{CodeInstruction, FloatOperation, MemorySpace, Operation};
 use super::word::INSTRUCTION;
 use super::{MachineCode, MbarrierWait};
 
@@ -153,6 +154,37 @@ impl MachineCode {
             }
             if is_computed {
                 open.extend(earlier.operands());
+            }
+        }
+        false
+    }
+
+    /// For each instruction, whether it is a fused multiply-add whose two factors are both loaded: a term of a matrix product,
+    /// a convolution or an inner product. A factor of a polynomial or a distance is computed.
+    pub(super) fn loaded_products(&self) -> Vec<bool> {
+        let is_term = |(at, instruction): (usize, &CodeInstruction)| {
+            let is_fused =
+                matches!(instruction.operation, Operation::Float(FloatOperation::Fused, Half | FloatFormat::Single));
+            match instruction.reads.as_slice() {
+                [a, b, _, ..] if is_fused => self.is_loaded(at, a.start) && self.is_loaded(at, b.start),
+                _ => false,
+            }
+        };
+        self.instructions.iter().enumerate().map(is_term).collect()
+    }
+
+    /// Whether the value of a register is a loaded one, perhaps in another format or place.
+    fn is_loaded(&self, at: usize, register: u16) -> bool {
+        let mut wanted = register;
+        for index in self.backward(at) {
+            let Some(earlier) = self.instructions.get(index).filter(|earlier| earlier.writes(wanted)) else { continue };
+            let mut operands = earlier.operands();
+            match (earlier.operation, operands.next(), operands.next()) {
+                (Operation::Load(MemorySpace::Global | MemorySpace::Shared), ..) => return true,
+                (Operation::Integer | Operation::Conversion(_), Some(source), _) => wanted = source,
+                // `HADD2.F32 R2, -RZ, R3.H0_H0` converts a half
+                (Operation::Float(FloatOperation::Add, Half), Some(source), None) => wanted = source,
+                _ => return false,
             }
         }
         false

@@ -201,6 +201,23 @@ fn an_addition_of_a_product_that_nothing_else_reads_is_unfused() {
     assert_eq!(apart.unfused_additions(), [false; 3]);
 }
 
+/// Terms of a matrix product multiply what was loaded; a polynomial and a distance multiply what was computed.
+#[test]
+fn a_product_of_two_loaded_values_is_told_from_other_arithmetic() {
+    let code = |texts: &[&str]| MachineCode {
+        instructions: texts.iter().zip(0u64..).map(|(text, at)| text::parse(text, 16 * at)).collect(),
+        has_targets: true,
+        ..MachineCode::default()
+    };
+    let matrix = code(&["LDS R2, [R9]", "LDG.E R3, desc[UR4][R10.64]", "PRMT R3, R3, 0x10, RZ", "FFMA R4, R2, R3, R4"]);
+    assert_eq!(matrix.loaded_products(), [false, false, false, true]);
+    let polynomial =
+        code(&["LDG.E R2, desc[UR4][R10.64]", "LDS R5, [R9]", "FFMA R4, R4, R2, R5", "FFMA R4, R4, R2, 1"]);
+    assert_eq!(polynomial.loaded_products(), [false; 4]);
+    let distance = code(&["LDS R2, [R9]", "FADD R3, R2, -R8", "FFMA R4, R3, R3, R4"]);
+    assert_eq!(distance.loaded_products(), [false; 3]);
+}
+
 /// The unsigned division `n / d` of compute capability 9.0.
 #[test]
 fn an_integer_division_is_recognised_by_its_reciprocal() {
