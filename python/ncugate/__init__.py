@@ -1,10 +1,10 @@
 """ncugate for Python: the program in the wheel, and its results as types and Arrow tables."""
 
-from ._binary import NcugateError, binary
+from ._binary import NcugateError, __version__, binary
 from ._kernel import Buffer, Phase, kernel
-from ._profile import LaunchTable, annotate, profile
+from ._profile import annotate, profile
 from ._result import Gate, RunResult, Verdict, judge, run
-from ._table import ArrowTable, load_launches, load_run, read_report
+from ._table import ArrowTable, LaunchTable, Table, load_launches, load_run, read_report
 
 __all__ = [
     "ArrowTable",
@@ -14,7 +14,9 @@ __all__ = [
     "NcugateError",
     "Phase",
     "RunResult",
+    "Table",
     "Verdict",
+    "__version__",
     "annotate",
     "binary",
     "judge",
