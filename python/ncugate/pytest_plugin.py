@@ -93,13 +93,12 @@ class GateItem(_PhaseItem):
         gates = [gate for gate in result.gates if gate.name == self.name]
         if not gates:
             pytest.fail(f"{result.phase}: gate `{self.name}` was not judged: {result.reason}", pytrace=False)
-        # Gates of a recording that is shown without a GPU may pass, but nothing was measured.
-        is_measured = result.status != 4 or result.verdict is not Verdict.INCONCLUSIVE or not result.has_no_gpu
         failed = [gate for gate in gates if gate.verdict is not Verdict.PASS]
-        if not failed and is_measured:
+        # Gates of a recording that is shown without a GPU may pass, but nothing was measured.
+        if not failed and not result.has_no_gpu:
             return
-        text = "\n".join([result.phase, *(f"  {gate.explanation()}" for gate in failed or gates), f"  {result.cause}"])
-        if failed and is_measured and all(gate.level == "advisory" for gate in failed):
+        text = "\n".join([*(f"{result.phase}: {gate.explanation()}" for gate in failed or gates), f"  {result.cause}"])
+        if all(gate.level == "advisory" for gate in failed or gates):
             pytest.xfail(text)
         pytest.fail(text, pytrace=False)
 
@@ -116,7 +115,7 @@ def _judged(config: pytest.Config, phase: pathlib.Path, options: Dict[str, Any])
         except NcugateError as error:
             outcomes[key] = None, error
     result, error = outcomes[key]
-    has_no_gpu = NO_GPU in str(error) if result is None else result.has_no_gpu and result.status == 4
+    has_no_gpu = NO_GPU in str(error) if result is None else result.has_no_gpu
     if has_no_gpu and config.getini("ncugate_without_gpu") == "skip":
         pytest.skip(str(error) if result is None else result.cause)
     if result is None:
@@ -144,10 +143,14 @@ def ncugate_gate(request: pytest.FixtureRequest) -> Callable[..., RunResult]:
         for name in ("profile", "profiles", "reports"):
             if options.get(name) is not None:
                 options[name] = folder / options[name]
+        text = ""
         try:
             result = _judged(request.config, folder / config, options)
         except NcugateError as error:
-            pytest.fail(f"{os.fsdecode(config)}: {error} (status {error.status})", pytrace=False)
+            text = f"{os.fsdecode(config)}: status {error.status}\n{error}"
+        if text:
+            # outside of the handler, so that pytest does not print the error twice
+            pytest.fail(text, pytrace=False)
         _require_pass(result)
         return result
 

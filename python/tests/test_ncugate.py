@@ -1,9 +1,11 @@
 """The package over the program that is installed with it, on the repository's recordings."""
 
 import ast
+import concurrent.futures
 import dataclasses
 import os
 import pathlib
+import pickle
 import shutil
 import subprocess
 import sys
@@ -12,7 +14,6 @@ import pytest
 
 import ncugate
 
-pytest_plugins = ["pytester"]
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -94,9 +95,52 @@ def test_a_result_finds_its_measurements(tmp_path):
     pytest.importorskip("polars")
     result = judged("configs/softmax.toml", tmp_path)
     shutil.copytree("profiles/softmax/h200", tmp_path / "profiles" / result.phase / result.run)
-    here = dataclasses.replace(result, profiles=str(tmp_path / "profiles"))
+    here = dataclasses.replace(result, profiles=str(tmp_path / "profiles"), config=None)
+    assert here.folder == str(tmp_path / "profiles" / result.phase / result.run)
     assert here.table().to_polars().height > 13
     assert "duration" in here.launches(["duration"]).to_polars().columns
+
+
+@pytest.mark.parametrize("kind", ["recorded", "shown", "judged"])
+def test_a_recording_has_its_tables_from_any_folder(kind, tmp_path, monkeypatch):
+    if kind == "judged":
+        result = ncugate.judge("configs/softmax.toml", "profiles/softmax/h200", reports=tmp_path)
+    else:
+        result = ncugate.run("configs/softmax.toml", source="recorded" if kind == "recorded" else "auto", reports=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert result.folder == str(ROOT / "profiles/softmax/h200")
+    assert len(result.table()) == 39 and result.table(units="columns").units["duration_ns"] == "ns"
+    assert result.launches("duration").columns[:3] == ["variant", "shape", "repeat"]
+
+
+def test_a_judged_report_has_its_tables(tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT / "examples/foreign_report")
+    result = ncugate.judge("softmax.toml", "torch.ncu-rep.zst", reports=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    rows = {row["variant"]: row for row in result.table()}
+    assert set(rows) == {"softmax", "attention"} and rows["softmax"]["registers"] == 24
+    assert result.table().units["duration"] == "ns"
+    launches = [(row["launch"], row["variant"], row["repeat"]) for row in result.launches("duration")]
+    assert (2, "softmax", 0) in launches and (4, "softmax", 1) in launches and (0, None, None) in launches
+    assert "duration_ns" in result.launches("duration", units="columns").columns
+    with pytest.raises(ncugate.NcugateError, match="no folder of run"):
+        result.folder
+
+
+def test_a_run_that_takes_too_long_is_ended(tmp_path, monkeypatch):
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\necho stage 1 >&2\nexec sleep 60\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("NCUGATE_BINARY", str(program))
+    with pytest.raises(ncugate.NcugateError, match="ncugate run: not done after 0.2 s"):
+        ncugate.run("x.toml", timeout=0.2)
+
+
+def test_progress_of_a_run_is_printed_if_asked(tmp_path, capsys):
+    ncugate.run("configs/softmax.toml", reports=tmp_path, progress=True)
+    shown = capsys.readouterr().err
+    ncugate.run("configs/softmax.toml", reports=tmp_path)
+    assert "not measuring" in shown and capsys.readouterr().err == ""
 
 
 def test_the_examples_of_the_page_use_what_the_package_has():
@@ -109,6 +153,86 @@ def test_the_examples_of_the_page_use_what_the_package_has():
                 assert hasattr(ncugate, node.attr), node.attr
     for name in ("table", "launches"):
         assert hasattr(ncugate.RunResult, name)
+
+
+def test_an_error_survives_a_process_pool(tmp_path):
+    error = pickle.loads(pickle.dumps(ncugate.NcugateError(3, "x")))
+    assert (error.status, str(error), str(ncugate.NcugateError(4))) == (3, "x", "ncugate ended with status 4")
+    report = "tests/data/full1.ncu-rep.zst"
+    with concurrent.futures.ProcessPoolExecutor(2) as pool:
+        read = [pool.submit(ncugate.read_report, path) for path in (report, "absent.ncu-rep", report)]
+    with pytest.raises(ncugate.NcugateError, match="absent.ncu-rep"):
+        read[1].result()
+    assert len(read[0].result()) == len(read[2].result()) > 1000
+
+
+def test_a_text_is_one_metric():
+    for table in (ncugate.read_report("tests/data/full1.ncu-rep.zst", "duration"), ncugate.load_launches("profiles/softmax/h200", "duration")):
+        assert len(table) >= 1
+    assert "duration" in ncugate.load_launches("profiles/softmax/h200", "duration").columns
+
+
+def test_a_table_of_another_kind_is_an_error():
+    report, run = "tests/data/full1.ncu-rep.zst", "profiles/softmax/h200"
+    for load in (ncugate.load_run, ncugate.load_launches):
+        with pytest.raises(ncugate.NcugateError, match="read_report reads it"):
+            load(report)
+    for wide in (False, True):
+        with pytest.raises(ncugate.NcugateError, match="load_run and load_launches"):
+            ncugate.read_report(run, wide=wide)
+
+
+def test_every_time_of_a_table_has_one_unit():
+    pyarrow = pytest.importorskip("pyarrow")
+    table = ncugate.load_run("profiles/softmax/h200")
+    units = {name: unit for name, unit in table.units.items() if "latency" in name or "duration" in name}
+    assert set(units.values()) == {"ns"} and {"latency_p50", "duration"} <= set(units)
+    row = table.to_pyarrow().to_pylist()[0]
+    # the profiler's launch is slower, but not by a factor of 1000
+    assert 0.1 < row["latency_p50"] / row["duration"] < 1
+    for read in (table.to_pyarrow(), pyarrow.table(table)):
+        assert read.schema.field("latency_p50").metadata == {b"unit": b"ns"}
+    assert "latency_p50 (ns)" in table._repr_html_() and repr(table) == "<ncugate.ArrowTable of 39 rows and 50 columns>"
+    wide = ncugate.read_report("tests/data/full1.ncu-rep.zst", wide=True).units
+    assert (wide["duration"], wide["gpu__time_duration.sum"], wide["dram__bytes.sum.per_second"]) == ("ns", "ns", "byte/s")
+
+
+def test_units_are_in_the_names_of_columns_if_asked():
+    polars = pytest.importorskip("polars")
+    table = ncugate.load_run("profiles/softmax/h200", units="columns")
+    assert {"latency_p50_ns", "duration_ns", "achieved_occupancy_pct", "dram_bytes", "bank_conflict_pct", "registers"} <= set(table.columns)
+    assert table.to_polars().columns == table.columns == polars.DataFrame(table).columns == table.to_pyarrow().column_names
+    assert table.units["duration_ns"] == "ns" and "duration_ns (ns)" not in table.columns
+    with pytest.raises(ValueError, match="units is None or"):
+        ncugate.load_run("profiles/softmax/h200", units="names")
+
+
+def test_the_schema_read_here_is_that_of_pyarrow():
+    pytest.importorskip("pyarrow")
+    for table in (ncugate.load_run("profiles/phase_d/h200"), ncugate.read_report("tests/data/g12.ncu-rep.zst", wide=True)):
+        read = table.to_pyarrow()
+        assert (table.columns, len(table)) == (read.column_names, read.num_rows)
+        assert table.units == {field.name: field.metadata[b"unit"].decode() for field in read.schema if field.metadata}
+    for damaged in (b"", b"ARROW1", table.ipc[:-1], table.ipc[:-20] + table.ipc[-10:]):
+        with pytest.raises(ValueError, match="not an Arrow IPC file"):
+            ncugate.ArrowTable(damaged).columns
+
+
+def test_launches_of_a_run_have_variant_shape_and_repeat():
+    polars = pytest.importorskip("polars")
+    frame = ncugate.load_launches("profiles/softmax/h200", "duration").to_polars()
+    assert frame.columns[:3] == ["variant", "shape", "repeat"]
+    assert (frame["variant"] + "@" + frame["shape"]).to_list() == frame["nvtx"].to_list()
+    cases = frame.group_by("variant", "shape", "kernel").agg("repeat")
+    assert all(sorted(repeats) == list(range(len(repeats))) for repeats in cases["repeat"]) and cases["repeat"].list.len().max() > 1
+
+
+def test_an_empty_table_is_read_by_every_library():
+    empty = ncugate.LaunchTable([])
+    for name, read in (("polars", empty.to_polars), ("pyarrow", empty.to_pyarrow), ("pandas", empty.to_pandas)):
+        pytest.importorskip(name)
+        assert len(read()) == 0
+    assert "0 rows" in empty._repr_html_()
 
 
 def test_a_path_is_never_an_option(tmp_path, monkeypatch):
@@ -169,19 +293,6 @@ def test_what_cannot_be_judged_is_an_error_and_never_a_pass(tmp_path):
     # shown because this machine has no GPU: the recording's gates may pass, but nothing was measured
     shown = ncugate.run("configs/cheats.toml", source="auto", reports=tmp_path)
     assert not shown.passed and shown.verdict is not ncugate.Verdict.PASS
-
-
-def test_the_fixture_fails_a_test_with_the_reason(pytester, tmp_path):
-    pytester.makepyfile(
-        f"""
-        def test_fails(ncugate_gate, monkeypatch):
-            monkeypatch.chdir({str(ROOT)!r})
-            ncugate_gate("configs/softmax.toml", source="recorded", reports={str(tmp_path)!r})
-        """
-    )
-    ran = pytester.runpytest_subprocess()
-    ran.assert_outcomes(failed=1)
-    ran.stdout.fnmatch_lines(["softmax: fail: *Required gate*"])
 
 
 KERNEL = '''
