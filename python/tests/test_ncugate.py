@@ -227,12 +227,15 @@ def test_launches_of_a_run_have_variant_shape_and_repeat():
     assert all(sorted(repeats) == list(range(len(repeats))) for repeats in cases["repeat"]) and cases["repeat"].list.len().max() > 1
 
 
-def test_an_empty_table_is_read_by_every_library():
-    empty = ncugate.LaunchTable([])
-    for name, read in (("polars", empty.to_polars), ("pyarrow", empty.to_pyarrow), ("pandas", empty.to_pandas)):
-        pytest.importorskip(name)
-        assert len(read()) == 0
-    assert "0 rows" in empty._repr_html_()
+def test_an_empty_table_is_read_by_every_library(tmp_path):
+    head = next(line for line in open("tests/data/direct.csv") if line.startswith('"ID"'))
+    (tmp_path / "empty.csv").write_text(head)
+    report = [ncugate.read_report(tmp_path / "empty.csv", wide=wide) for wide in (False, True)]
+    for empty in (ncugate.LaunchTable([]), *report):
+        for name, read in (("polars", empty.to_polars), ("pyarrow", empty.to_pyarrow), ("pandas", empty.to_pandas)):
+            pytest.importorskip(name)
+            assert len(read()) == len(empty) == 0
+        assert "0 rows" in empty._repr_html_()
 
 
 def test_a_path_is_never_an_option(tmp_path, monkeypatch):
