@@ -4,7 +4,7 @@ from ._binary import NcugateError, __version__, binary
 from ._kernel import Buffer, Phase, kernel
 from ._profile import annotate, profile
 from ._result import Gate, RunResult, Verdict, judge, run
-from ._table import ArrowTable, LaunchTable, Table, load_launches, load_run, read_report
+from ._table import ArrowTable, LaunchTable, Table, load_launches, load_run, read_detail, read_report, read_rules
 
 __all__ = [
     "ArrowTable",
@@ -24,6 +24,8 @@ __all__ = [
     "load_launches",
     "load_run",
     "profile",
+    "read_detail",
     "read_report",
+    "read_rules",
     "run",
 ]

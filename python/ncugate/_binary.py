@@ -57,7 +57,8 @@ def binary() -> pathlib.Path:
     for path in _candidates(name):
         version = _version(path)
         # A checkout has no version to compare with: only the environment's own program is taken.
-        if version == __version__ or (__version__ == UNKNOWN and path.parent == pathlib.Path(sysconfig.get_path("scripts"))):
+        is_of_environment = path.parent == pathlib.Path(sysconfig.get_path("scripts"))
+        if version == __version__ or (__version__ == UNKNOWN and is_of_environment):
             return path
         others.append(f"; {path} is version {version}")
     raise FileNotFoundError(
@@ -73,11 +74,11 @@ def _candidates(name: str) -> Iterator[pathlib.Path]:
     if isinstance(loader, zipimport.zipimporter):
         yield from _unpacked(loader, name)
     # `pip install --target FOLDER` and shiv have FOLDER/ncugate and FOLDER/bin.
-    folders = [package.parent / "bin", sysconfig.get_path("scripts"), os.path.dirname(sys.executable), os.path.join(sys.prefix, "bin")]
+    folders: List[Optional[PathLike]] = [package.parent / "bin", sysconfig.get_path("scripts"), os.path.dirname(sys.executable), os.path.join(sys.prefix, "bin")]
     if sys.version_info >= (3, 10):
         folders.append(sysconfig.get_path("scripts", sysconfig.get_preferred_scheme("user")))
     for folder in [*folders, *os.environ.get("PATH", "").split(os.pathsep)]:
-        path = pathlib.Path(folder, name)
+        path = pathlib.Path(folder or "", name)
         if folder and path.is_file() and os.access(path, os.X_OK):
             yield path
 
@@ -105,7 +106,8 @@ def _unpacked(archive: zipimport.zipimporter, name: str) -> Iterator[pathlib.Pat
 def _version(path: pathlib.Path) -> str:
     """The version that a program prints."""
     try:
-        ended = subprocess.run([str(path), "--version"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=30)
+        null = subprocess.DEVNULL
+        ended = subprocess.run([str(path), "--version"], stdin=null, stdout=subprocess.PIPE, stderr=null, timeout=30)
     except (OSError, subprocess.TimeoutExpired):
         return "unknown"
     words = ended.stdout.decode("utf-8", "replace").split()
@@ -198,9 +200,9 @@ def _stop(process: "subprocess.Popen[bytes]") -> None:
         process.wait()
 
 
-def output(arguments: Sequence[PathLike], *, timeout: Optional[float] = None, progress: bool = False, watched: Optional[pathlib.Path] = None) -> bytes:
+def output(arguments: Sequence[PathLike], *, progress: bool = False, watched: Optional[pathlib.Path] = None) -> bytes:
     """Standard output of the program. Raises NcugateError if its status is not 0."""
-    ended = call(arguments, timeout=timeout, progress=progress, watched=watched)
+    ended = call(arguments, progress=progress, watched=watched)
     if ended.returncode != 0:
         raise NcugateError(ended.returncode, ended.stderr.decode("utf-8", "replace").strip())
     return ended.stdout

@@ -89,7 +89,7 @@ class ProfiledFunction(Generic[Function]):
         self.progress = progress
         taken = [name for name in inspect.signature(function).parameters if name in {*OWN_COLUMNS, *self.metrics, "configs"}]
         if taken:
-            raise ValueError(f"{self.__name__}: the parameter `{taken[0]}` has the name of a column of the table; rename it")
+            raise ValueError(f"{_travel.plain(function).__name__}: the parameter `{taken[0]}` has the name of a column of the table; rename it")
 
     def __call__(self, *config: Any, configs: Optional[Iterable[Any]] = None, **named: Any) -> LaunchTable:
         """Profiles one configuration (`benchmark(1024)`, `benchmark(n=1024)`), those in `configs`, or those of the decorator.
@@ -121,7 +121,8 @@ class ProfiledFunction(Generic[Function]):
             exported = ["export", str(report), "--wide", *metrics, "--to"]
             rows = json.loads(output([*exported, "json"]))
             units = ArrowTable(output([*exported, "arrow"])).units
-        return LaunchTable(self._placed(rows, [dict(one.arguments) for one in bound]), units)
+        placed = self._placed(rows, [dict(one.arguments) for one in bound])
+        return LaunchTable(placed, units, groups=["annotation", *bound[0].arguments, "kernel"])
 
     def _placed(self, rows: List[Dict[str, Any]], configs: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
         """The rows with their annotation, run and configuration."""

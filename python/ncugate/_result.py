@@ -130,7 +130,7 @@ class RunResult:
                 for shape in variant["shapes"]:
                     matched[os.path.basename(found["report"]) if found else "", int(launch)] = (variant["id"], shape)
         options = ["--wide", *metric_options(metrics)]
-        counts: Dict[Tuple[str, str, str], int] = {}
+        counts: Dict[Tuple[Optional[str], Optional[str], str], int] = {}
         rows = []
         for row in json.loads(output(["export", positional(report), "--to", "json", *options])):
             variant, shape = matched.get((os.path.basename(row["report"]), row["launch"]), (None, None))

@@ -6,10 +6,11 @@ import functools
 import html
 import importlib
 import io
+import json
 import os
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
-from . import _arrow
+from . import _arrow, _statistics
 from ._binary import NcugateError, PathLike, output, positional
 
 if TYPE_CHECKING:
@@ -90,6 +91,59 @@ class Table:
     def to_pandas(self) -> "pandas.DataFrame":
         """A pandas data frame."""
         raise NotImplementedError
+
+    def summary(self, metrics: Metrics = (), by: Optional[Sequence[str]] = None) -> "LaunchTable":
+        """Repeats combined: a row for each group and metric, with `unit`, `count`, `mean`, `median`, `std`, `min`, `max`, and `low` and
+        `high`, the 95 % confidence interval of the mean by Student's t.
+
+        Groups are rows with equal values in the columns `by`: by default annotation, configuration, variant, shape and kernel.
+        """
+        by = list(by if by is not None else self._groups())
+        names = _statistics.metrics_of(self, [metrics] if isinstance(metrics, str) else list(metrics), by)
+        rows = []
+        for key, members in _statistics.groups(self.rows, by):
+            for name in names:
+                values = [row[name] for row in members if _statistics.is_number(row.get(name))]
+                rows.append({**key, "metric": name, "unit": self.units.get(name, ""), **_statistics.summarize(values)})
+        return LaunchTable(rows)
+
+    def derive(self, name: str, function: Callable[[Mapping[str, Any]], Any], unit: str = "") -> "LaunchTable":
+        """The table with another column: `derive("bandwidth", lambda row: row["dram_bytes"] / row["duration"], "byte/ns")`.
+
+        The value is `None` where the function reads a missing value or divides by zero.
+        """
+        if name in self.columns:
+            raise ValueError(f"the table has a column {name!r}; name the new one differently")
+        rows = [{**row, name: _statistics.derived(row, function)} for row in self.rows]
+        return LaunchTable(rows, {**self.units, name: unit}, [*self.columns, name], self._groups())
+
+    def normalize_against(self, metrics: Metrics = (), **reference: Any) -> "LaunchTable":
+        """The table with a column `METRIC_ratio` for each metric: its value over the reference's mean in the same group.
+
+        `normalize_against("duration", annotation="torch")`: 0.5 takes half the time of the launches under `torch` with the same
+        configuration. Without a reference in its group, a ratio is `None`. Raises ValueError if no row is a reference.
+        """
+        by = [name for name in self._groups() if name not in reference and (name != "kernel" or "annotation" not in reference)]
+        names = _statistics.metrics_of(self, [metrics] if isinstance(metrics, str) else list(metrics), [*by, *reference])
+        rows = []
+        matches = [row for row in self.rows if all(row[name] == value for name, value in reference.items())]
+        if not matches:
+            raise ValueError(f"no row has {', '.join(f'{name}={value!r}' for name, value in reference.items())}")
+        references = {repr(key): members for key, members in _statistics.groups(matches, by)}
+        for row in self.rows:
+            members = references.get(repr({name: row.get(name) for name in by}), [])
+            pairs = {name: {"value": row.get(name), "mean": _statistics.mean(members, name)} for name in names}
+            ratio = {f"{name}_ratio": _statistics.derived(pair, lambda pair: pair["value"] / pair["mean"]) for name, pair in pairs.items()}
+            rows.append({**row, **ratio})
+        return LaunchTable(rows, self.units, [*self.columns, *(f"{name}_ratio" for name in names)], self._groups())
+
+    def plot(self, y: str = "duration", *, x: str, by: Optional[str] = None, axes: Any = None) -> Any:
+        """Means of a metric over a column, with confidence intervals, a line for each value of `by`; returns the axes of matplotlib."""
+        return _statistics.plot(self.summary(y, [x, *([by] if by else [])]), x, y, by, axes, library)
+
+    def _groups(self) -> List[str]:
+        """Columns whose values make a launch a repeat of another."""
+        return [name for name in _statistics.GROUPS if name in self.columns]
 
     def _head(self) -> List[Dict[str, Any]]:
         return self.rows[:SHOWN_ROWS]
@@ -180,7 +234,8 @@ class ArrowTable(Table):
 
     def to_polars(self) -> "polars.DataFrame":
         """A polars data frame."""
-        return library("polars").read_ipc(io.BytesIO(self.ipc)).rename(self._names)
+        frame: polars.DataFrame = library("polars").read_ipc(io.BytesIO(self.ipc))
+        return frame.rename(self._names)
 
     def to_pandas(self) -> "pandas.DataFrame":
         """A pandas data frame; needs pyarrow or polars too."""
@@ -199,16 +254,26 @@ class ArrowTable(Table):
 class LaunchTable(Table):
     """Rows in memory: launches with their metrics, or variants of a judged report."""
 
-    def __init__(self, rows: List[Dict[str, Any]], units: Optional[Mapping[str, str]] = None, columns: Optional[Sequence[str]] = None) -> None:
+    def __init__(
+        self,
+        rows: List[Dict[str, Any]],
+        units: Optional[Mapping[str, str]] = None,
+        columns: Optional[Sequence[str]] = None,
+        groups: Optional[Sequence[str]] = None,
+    ) -> None:
         self._contents = rows
         self._columns = list(columns) if columns is not None else list(dict.fromkeys(name for row in rows for name in row))
         self._units = {name: unit for name, unit in (units or {}).items() if unit and name in self._columns}
+        self._keys = groups
+
+    def _groups(self) -> List[str]:
+        return list(self._keys) if self._keys is not None else super()._groups()
 
     def with_unit_names(self) -> "LaunchTable":
         """The same table; a column that has a unit ends with it."""
         new = unit_names({name: self._units.get(name, "") for name in self._columns})
         rows = [{new[name]: value for name, value in row.items()} for row in self._contents]
-        return LaunchTable(rows, {new[name]: unit for name, unit in self._units.items()}, list(new.values()))
+        return LaunchTable(rows, {new[name]: unit for name, unit in self._units.items()}, list(new.values()), self._keys)
 
     @property
     def columns(self) -> List[str]:
@@ -241,7 +306,8 @@ class LaunchTable(Table):
         return arrow.Table.from_arrays(list(arrays.values()), schema=arrow.schema(fields))
 
     def to_polars(self) -> "polars.DataFrame":
-        return library("polars").DataFrame(self._series(), strict=False)
+        frame: polars.DataFrame = library("polars").DataFrame(self._series(), strict=False)
+        return frame
 
     def to_pandas(self) -> "pandas.DataFrame":
         return library("pandas").DataFrame(self._contents, columns=self._columns)
@@ -275,6 +341,22 @@ def read_report(path: PathLike, metrics: Metrics = (), *, wide: bool = False, un
     """
     options = [*metric_options(metrics), *(["--wide"] if wide else [])]
     return _exported(path, options, ["report", "launch"], units, "is a run; hint: load_run and load_launches read runs")
+
+
+def read_detail(path: PathLike, detail: str, metrics: Metrics = ()) -> LaunchTable:
+    """A detail of the launches of an ncu report: `sources`, `source-metrics`, `warp-stalls` or `disasm` (SASS; needs nvdisasm).
+
+    A row is a source file, a source line, a warp state or an instruction, after the report, the launch and its kernel.
+    Raises NcugateError if the report does not have it.
+    """
+    given = ["show", positional(path), f"--detail={detail}", "--format", "json", *metric_options(metrics)]
+    sheets = json.loads(output(given))
+    return LaunchTable([{**sheet, **row} for sheet in sheets for row in sheet.pop("rows")])
+
+
+def read_rules(path: PathLike) -> str:
+    """The messages of ncu's rules in a report, by launch."""
+    return output(["show", positional(path), "--detail=rules"]).decode("utf-8")
 
 
 def load_launches(folder: PathLike, metrics: Metrics = (), *, units: Optional[str] = None) -> ArrowTable:

@@ -25,11 +25,12 @@ MAIN = "__main__"
 
 def plain(value: Any) -> Any:
     """The function in a decorated one: of functools, Triton or Numba."""
-    for _ in range(20):
-        inner = next((getattr(value, name) for name in ("__wrapped__", "fn", "py_func") if isinstance(getattr(value, name, None), Callable)), None)  # type: ignore[arg-type]
-        if inner is None or isinstance(value, type):
+    while not isinstance(value, type):
+        inner = (getattr(value, name, None) for name in ("__wrapped__", "fn", "py_func"))
+        found = next(filter(callable, inner), None)
+        if found is None:
             break
-        value = inner
+        value = found
     return value
 
 
@@ -46,7 +47,8 @@ def packed(function: Any, calls: List[Tuple[Tuple[Any, ...], Dict[str, Any]]]) -
     is_interactive = function.__module__ == MAIN and not hasattr(main, "__file__")
     if os.path.isfile(code.co_filename) and function.__qualname__.isidentifier() and not is_interactive:
         spec = getattr(sys.modules.get(function.__module__), "__spec__", None)
-        origin = {"module": spec.name if spec is not None else "", "file": os.path.abspath(code.co_filename), "is_main": function.__module__ == MAIN}
+        name = spec.name if spec is not None else ""
+        origin = {"module": name, "file": os.path.abspath(code.co_filename), "is_main": function.__module__ == MAIN}
         return {"origin": origin, "function": function.__name__, "calls": _Pickler.text(None, calls, "the arguments")}
     closure = inspect.getclosurevars(function).nonlocals
     sources = _Sources({**function.__globals__, **closure, function.__name__: function}, function.__module__)

@@ -17,7 +17,7 @@ from . import _toml
 from ._binary import NcugateError, PathLike
 from ._result import NO_GPU, RunResult, Verdict, judge, run
 
-SETTINGS = (
+SETTINGS: Tuple[Tuple[str, str, Any, str], ...] = (
     ("ncugate_phases", "args", [], "globs of phase files whose gates are tests, relative to the ini file"),
     ("ncugate_source", "string", "auto", "where measurements of these phases come from: auto, gpu or recorded"),
     ("ncugate_without_gpu", "string", "fail", "what a phase is without a GPU: fail or skip"),
@@ -114,12 +114,12 @@ def _judged(config: pytest.Config, phase: pathlib.Path, options: Dict[str, Any])
             outcomes[key] = (run(phase, **given) if profile is None else judge(phase, profile, **given)), None
         except NcugateError as error:
             outcomes[key] = None, error
-    result, error = outcomes[key]
-    has_no_gpu = NO_GPU in str(error) if result is None else result.has_no_gpu
+    result, failure = outcomes[key]
+    has_no_gpu = NO_GPU in str(failure) if result is None else result.has_no_gpu
     if has_no_gpu and config.getini("ncugate_without_gpu") == "skip":
-        pytest.skip(str(error) if result is None else result.cause)
+        pytest.skip(str(failure) if result is None else result.cause)
     if result is None:
-        raise error or NcugateError(3)
+        raise failure or NcugateError(3)
     return result
 
 
