@@ -153,7 +153,7 @@ class RunResult:
 
     @property
     def cause(self) -> str:
-        """What the program said beside its results, such as why nothing was measured; else the reason of the verdict."""
+        """Messages of the program, such as why nothing was measured; without one, the reason of the verdict."""
         said = [line for line in self.warnings.splitlines() if line and not STAGE.search(line)]
         return "; ".join(said) or self.reason
 

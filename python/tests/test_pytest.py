@@ -1,4 +1,4 @@
-"""The pytest plugin, in pytest processes of their own."""
+"""The pytest plugin, in separate pytest processes."""
 
 import pathlib
 
