@@ -198,6 +198,7 @@ def test_a_function_in_a_function_goes_with_what_it_uses(profiled):
 CELLS = [
     """import dataclasses, os
 import ncugate
+from decorators import Jit
 
 @dataclasses.dataclass
 class Config:
@@ -213,8 +214,13 @@ n = open(os.devnull)  # a global that only has the name of a local
     """class Twice(Base):
     pass
 
+@Jit
+def kernel_of_cell(x):
+    return Twice().double(x)
+
 def helper(n):
-    return Twice().double(n)
+    assert "return Twice().double(x)" in kernel_of_cell.text()
+    return kernel_of_cell.fn(n)
 
 @ncugate.profile(metrics="duration")
 def bench(config):
@@ -238,6 +244,11 @@ for number, cell in enumerate({cells!r}):
 
 
 def test_a_cell_of_a_notebook_is_profiled(profiled, tmp_path):
+    # as triton.jit, which reads the source of its function
+    (tmp_path / "decorators.py").write_text(
+        "import inspect\n\nclass Jit:\n    def __init__(self, fn):\n        self.fn = fn\n        self.source = inspect.getsource(fn)\n\n"
+        "    def text(self):\n        return self.source\n"
+    )
     (tmp_path / "notebook.py").write_text(NOTEBOOK.format(cells=CELLS))
     ran = subprocess.run([sys.executable, str(tmp_path / "notebook.py")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert "rows [1, 4]" in ran.stdout, ran.stdout
