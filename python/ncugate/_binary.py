@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 import zipimport
-from typing import IO, Iterator, List, Optional, Sequence, Union
+from typing import IO, Callable, Iterator, List, Optional, Sequence, Union
 
 PathLike = Union[str, "os.PathLike[str]"]
 UNKNOWN = "0+unknown"
@@ -170,8 +170,13 @@ def call(
                 break
             except subprocess.TimeoutExpired:
                 position = _shown(watched, position) if progress and watched else position
+    except KeyboardInterrupt:
+        # Ctrl-C reaches the program too, and a second signal would end it before its records are kept.
+        _stop(process, [process.terminate, process.kill])
+        raise
     except BaseException:
-        _stop(process)
+        process.terminate()
+        _stop(process, [process.kill])
         raise
     for reader in readers:
         reader.join()
@@ -190,14 +195,15 @@ def _shown(path: pathlib.Path, position: int) -> int:
     return position
 
 
-def _stop(process: "subprocess.Popen[bytes]") -> None:
-    """Ends the program; it ends its compilers and workers first."""
-    process.terminate()
-    try:
-        process.wait(PATIENCE)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+def _stop(process: "subprocess.Popen[bytes]", remedies: Sequence[Callable[[], None]]) -> None:
+    """Waits until the program has ended its compilers and workers and itself; the remedies are for one that does not."""
+    for remedy in remedies:
+        try:
+            process.wait(PATIENCE)
+            return
+        except subprocess.TimeoutExpired:
+            remedy()
+    process.wait()
 
 
 def output(arguments: Sequence[PathLike], *, progress: bool = False, watched: Optional[pathlib.Path] = None) -> bytes:

@@ -8,8 +8,10 @@ import os
 import pathlib
 import pickle
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -135,6 +137,22 @@ def test_a_run_that_takes_too_long_is_ended(tmp_path, monkeypatch):
     monkeypatch.setenv("NCUGATE_BINARY", str(program))
     with pytest.raises(ncugate.NcugateError, match="ncugate run: not done after 0.2 s"):
         ncugate.run("x.toml", timeout=0.2)
+
+
+def test_an_interrupt_signals_the_program_once(tmp_path):
+    program, seen = tmp_path / "program", tmp_path / "seen"
+    handler = "def note(number, frame):\n    open(%r, 'a').write('signal\\n')\n    time.sleep(0.5)\n    sys.exit(3)\n" % str(seen)
+    body = f"import signal, sys, time\n{handler}signal.signal(signal.SIGINT, note)\nsignal.signal(signal.SIGTERM, note)\n"
+    program.write_text(f"#!{sys.executable}\n{body}open({str(tmp_path / 'started')!r}, 'w').close()\ntime.sleep(60)\n")
+    program.chmod(0o755)
+    script = "import ncugate\ntry:\n    ncugate.run('x.toml')\nexcept KeyboardInterrupt:\n    print('interrupted')\n"
+    environment = {**os.environ, "NCUGATE_BINARY": str(program)}
+    child = subprocess.Popen([sys.executable, "-c", script], env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    while child.poll() is None and not (tmp_path / "started").exists():
+        time.sleep(0.02)
+    os.killpg(child.pid, signal.SIGINT)
+    assert child.communicate(timeout=30)[0] == "interrupted\n"
+    assert seen.read_text() == "signal\n"
 
 
 def test_progress_of_a_run_is_printed_if_asked(tmp_path, capsys):
