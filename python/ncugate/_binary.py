@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-import importlib.metadata
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -22,10 +22,25 @@ UNKNOWN = "0+unknown"
 PATIENCE = 10.0
 """Seconds that a stopped program has to end its own processes."""
 
-try:
-    __version__ = importlib.metadata.version("ncugate")
-except importlib.metadata.PackageNotFoundError:
-    __version__ = UNKNOWN
+
+@functools.lru_cache(maxsize=None)
+def version() -> str:
+    """The version of this package."""
+    # The name of the folder is enough; importlib.metadata takes longer than all other imports of this package.
+    beside = [path.name[len("ncugate-") : -len(".dist-info")] for path in pathlib.Path(__file__).parents[1].glob("ncugate-*.dist-info")]
+    if len(beside) == 1:
+        return beside[0]
+    import importlib.metadata
+
+    try:
+        return importlib.metadata.version("ncugate")
+    except importlib.metadata.PackageNotFoundError:
+        return UNKNOWN
+
+
+def comparable(text: str) -> str:
+    """A version of Cargo as one of Python: `0.2.0-rc.1` is `0.2.0rc1`."""
+    return re.sub(r"[-.]?(a|b|rc)[a-z]*[-.]?(?=\d)", r"\1", text)
 
 
 class NcugateError(RuntimeError):
@@ -55,14 +70,14 @@ def binary() -> pathlib.Path:
     name = "ncugate" + (sysconfig.get_config_var("EXE") or "")
     others = []
     for path in _candidates(name):
-        version = _version(path)
+        found = _version(path)
         # A checkout has no version to compare with: only the environment's own program is taken.
         is_of_environment = path.parent == pathlib.Path(sysconfig.get_path("scripts"))
-        if version == __version__ or (__version__ == UNKNOWN and is_of_environment):
+        if comparable(found) == comparable(version()) or (version() == UNKNOWN and is_of_environment):
             return path
-        others.append(f"; {path} is version {version}")
+        others.append(f"; {path} is version {found}")
     raise FileNotFoundError(
-        f"the program of ncugate {__version__} is neither installed with this package nor on PATH{''.join(others)}"
+        f"the program of ncugate {version()} is neither installed with this package nor on PATH{''.join(others)}"
         "; hint: pip install --force-reinstall ncugate, or name a program by NCUGATE_BINARY"
     )
 

@@ -11,6 +11,7 @@ import zipfile
 import pytest
 
 import ncugate
+from ncugate._binary import comparable
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 REPORT = ROOT / "tests/data/full1.ncu-rep.zst"
@@ -35,6 +36,11 @@ def printed(program, path, **environment):
 def test_the_version_is_that_of_the_program():
     said = subprocess.run([str(ncugate.binary()), "--version"], check=True, stdout=subprocess.PIPE, text=True).stdout
     assert said == f"ncugate {ncugate.__version__}\n"
+
+
+def test_a_version_of_cargo_is_compared_as_one_of_python():
+    pairs = [("0.2.0-rc.1", "0.2.0rc1"), ("1.0.0-alpha.2", "1.0.0a2"), ("1.0.0-beta3", "1.0.0b3"), ("0.1.0", "0.1.0")]
+    assert all(comparable(cargo) == comparable(python) == python for cargo, python in pairs)
 
 
 def test_licences_and_metadata_are_in_the_wheel(wheel):
