@@ -101,7 +101,14 @@ fn diagnosed() {
     let shape = ShapeFacts {
         name: phase.workload.shapes[0].name.clone(),
         dims: Vec::new(),
-        work: DeclaredWork { flops: Some(1e9), bytes: Some(1e6), buffer_bytes: None, has_f64_buffers: Some(false) },
+        buffers: Default::default(),
+        work: DeclaredWork {
+            flops: Some(1e9),
+            bytes: Some(1e6),
+            buffer_bytes: None,
+            has_f64_buffers: Some(false),
+            copied_bytes: None,
+        },
     };
     let ids: Vec<VariantId> = plan.variants.iter().map(|variant| variant.id.clone()).collect();
     let mut quantities = Quantities::new(ids.iter().map(|id| (id.clone(), shape.name.clone())));

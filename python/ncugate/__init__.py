@@ -2,9 +2,20 @@
 
 from ._binary import NcugateError, binary
 from ._kernel import Buffer, Phase, kernel
-from ._profile import LaunchTable, annotate, profile
+from ._profile import annotate, profile
 from ._result import Gate, RunResult, Verdict, judge, run
-from ._table import ArrowTable, load_launches, load_run, read_report
+from ._table import ArrowTable, LaunchTable, Table, load_launches, load_run, read_detail, read_report, read_rules
+
+__version__: str
+
+
+def __getattr__(name: str) -> str:
+    if name == "__version__":
+        from ._binary import version
+
+        return version()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "ArrowTable",
@@ -14,7 +25,9 @@ __all__ = [
     "NcugateError",
     "Phase",
     "RunResult",
+    "Table",
     "Verdict",
+    "__version__",
     "annotate",
     "binary",
     "judge",
@@ -22,6 +35,8 @@ __all__ = [
     "load_launches",
     "load_run",
     "profile",
+    "read_detail",
     "read_report",
+    "read_rules",
     "run",
 ]

@@ -48,11 +48,14 @@ class Phase:
         """The path of the last write."""
 
     def text(self, path: PathLike) -> str:
-        """The text of the file for a phase at this path. The path of the function's file is relative to the project's folder."""
+        """The text of the file for a phase at this path. Paths in the project's folder are relative to it."""
         root = project_root(pathlib.Path(path).resolve().parent)
         tables = json.loads(json.dumps(self.tables))
         file, function = tables["kernel"]["python"]
         tables["kernel"]["python"] = f"{os.path.relpath(file, root)}:{function}"
+        python = pathlib.Path(tables["build"]["python"])
+        if root in python.parents:
+            tables["build"]["python"] = str(python.relative_to(root))
         return written(tables)
 
     def write(self, path: Optional[PathLike] = None) -> pathlib.Path:
@@ -97,7 +100,11 @@ class KernelFunction:
         return self.function(*given, **named)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.__dict__["function"], name)
+        # absent while a copy is made
+        function = self.__dict__.get("function")
+        if function is None:
+            raise AttributeError(name)
+        return getattr(function, name)
 
 
 def kernel(

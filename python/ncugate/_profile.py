@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import functools
-import html
 import inspect
 import json
 import os
 import pathlib
+import pickle
 import re
 import sys
 import tempfile
 from contextlib import ContextDecorator
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, overload
+from typing import Any, Callable, Dict, Generic, Iterable, List, Optional, Sequence, Tuple, TypeVar, overload
 
-from ._binary import NcugateError, output
-from ._table import library
+from . import _travel
+from ._binary import NcugateError, is_shown, output
+from ._table import ArrowTable, LaunchTable, Metrics, metric_options
 
-if TYPE_CHECKING:
-    import pandas
-    import polars
-
+Function = TypeVar("Function", bound=Callable[..., Any])
 RANGE = "ncugate"
 """The NVTX range directly around annotated launches, by which they are selected."""
 PLACE = re.compile(r"(?:^|> )(?P<annotation>[^>]*):(?P<config>\d+):(?P<run>\d+) > " + RANGE + "$")
 """An annotation in the NVTX ranges of a launch."""
-SHOWN_ROWS, SHOWN_COLUMNS = 20, 16
+OWN_COLUMNS = "annotation run report launch kernel grid_x grid_y grid_z block_x block_y block_z nvtx".split()
+"""Columns of every table of launches."""
 
 _measured: Optional[Tuple[int, int]] = None
 """Index of the configuration and number of the run in a process under ncu; `None` elsewhere."""
@@ -66,104 +65,64 @@ def _nvtx() -> Tuple[Callable[[str], Any], Callable[[], Any]]:
     return nvtx.push_range, nvtx.pop_range
 
 
-class LaunchTable:
-    """Launches with their metrics, a dictionary each."""
-
-    def __init__(self, rows: List[Dict[str, Any]]) -> None:
-        self.rows = rows
-        """A row a launch; a missing value is `None`."""
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __iter__(self) -> Iterator[Dict[str, Any]]:
-        return iter(self.rows)
-
-    @property
-    def columns(self) -> List[str]:
-        """The names of all columns."""
-        return list(dict.fromkeys(name for row in self.rows for name in row))
-
-    def to_pandas(self) -> "pandas.DataFrame":
-        """A pandas data frame."""
-        return library("pandas").DataFrame(self.rows, columns=self.columns)
-
-    def to_polars(self) -> "polars.DataFrame":
-        """A polars data frame."""
-        return library("polars").DataFrame(self.rows, infer_schema_length=None)
-
-    def _repr_html_(self) -> str:
-        shown = self.columns[:SHOWN_COLUMNS]
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in shown)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(str(row.get(name, '')))}</td>" for name in shown) + "</tr>"
-            for row in self.rows[:SHOWN_ROWS]
-        )
-        size = f"{len(self.rows)} launches, {len(self.columns)} columns"
-        return f"<p>{size}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-    def __repr__(self) -> str:
-        return f"<ncugate.LaunchTable of {len(self.rows)} launches>"
-
-
-class ProfiledFunction:
+class ProfiledFunction(Generic[Function]):
     """A function that is called under ncu, once per configuration and run; the call returns the annotated launches."""
 
     def __init__(
         self,
-        function: Callable[..., Any],
+        function: Function,
         configs: Optional[Sequence[Any]],
-        metrics: Sequence[str],
+        metrics: Metrics,
         runs: int,
         timeout: int,
+        progress: Optional[bool],
     ) -> None:
         if runs < 1:
             raise ValueError("runs is at least 1")
+        functools.update_wrapper(self, function)
         self.function = function
         """The function itself, for calls without a profiler."""
         self.configs = configs
-        self.metrics = list(metrics)
+        self.metrics = [metrics] if isinstance(metrics, str) else list(metrics)
         self.runs = runs
         self.timeout = timeout
-        functools.update_wrapper(self, function)
+        self.progress = progress
+        taken = [name for name in inspect.signature(function).parameters if name in {*OWN_COLUMNS, *self.metrics, "configs"}]
+        if taken:
+            raise ValueError(f"{_travel.plain(function).__name__}: the parameter `{taken[0]}` has the name of a column of the table; rename it")
 
-    def __call__(self, *config: Any, configs: Optional[Iterable[Any]] = None) -> LaunchTable:
-        """Profiles one configuration (`benchmark(1024)`), those in `configs`, or those of the decorator.
+    def __call__(self, *config: Any, configs: Optional[Iterable[Any]] = None, **named: Any) -> LaunchTable:
+        """Profiles one configuration (`benchmark(1024)`, `benchmark(n=1024)`), those in `configs`, or those of the decorator.
 
-        Raises NcugateError if ncu fails, the function raises, or a configuration has no annotated launch.
+        Raises NcugateError if ncu fails, the function raises, or a configuration has no annotated launch; ValueError if the function
+        uses something that cannot be pickled.
         """
-        if config and configs is not None:
+        if (config or named) and configs is not None:
             raise TypeError("give the arguments of one configuration, or configs")
-        chosen = [config] if config else configs if configs is not None else self.configs
-        tuples = [one if isinstance(one, (tuple, list)) else (one,) for one in (chosen if chosen is not None else [()])]
-        if not tuples:
+        bind = inspect.signature(self.function).bind
+        if config or named:
+            bound = [bind(*config, **named)]
+        else:
+            chosen = configs if configs is not None else self.configs if self.configs is not None else [()]
+            bound = [bind(*(one if isinstance(one, (tuple, list)) else (one,))) for one in chosen]
+        if not bound:
             raise ValueError("there is no configuration")
-        names = [self._named(one) for one in tuples]
-        file = inspect.getsourcefile(self.function)
-        if file is None or not os.path.isfile(file) or "." in self.function.__qualname__:
-            raise ValueError("the function must be at the top of a file, because another process imports it from there")
-        request = {
-            "file": os.path.abspath(file),
-            "function": self.function.__name__,
-            "configs": tuples,
-            "runs": self.runs,
-            "path": [os.path.abspath(entry) for entry in sys.path],
-        }
+        request = _travel.packed(self.function, [(one.args, one.kwargs) for one in bound])
+        for one in bound:
+            one.apply_defaults()
         with tempfile.TemporaryDirectory(prefix="ncugate-") as folder:
-            asked, report = pathlib.Path(folder, "request.json"), pathlib.Path(folder, "launches.ncu-rep")
-            asked.write_text(json.dumps(request), encoding="utf-8")
-            metrics = [f"--metric={metric}" for metric in self.metrics]
+            asked, report, said = (pathlib.Path(folder, name) for name in ("request", "launches.ncu-rep", "progress"))
+            request.update(runs=self.runs, path=[os.path.abspath(entry) for entry in sys.path], progress=str(said))
+            asked.write_bytes(pickle.dumps(request))
+            metrics = metric_options(self.metrics)
             program = [sys.executable, "-m", "ncugate._profiled", str(asked)]
             options = ["--range", RANGE, "--timeout", str(self.timeout), "--output", str(report)]
-            output(["tools", "profile", *options, *metrics, "--", *program])
-            rows = json.loads(output(["export", str(report), "--to", "json", "--wide", *metrics]))
-        return LaunchTable(self._placed(rows, names))
-
-    def _named(self, config: Sequence[Any]) -> Dict[str, Any]:
-        """The arguments of a configuration by name."""
-        bound = inspect.signature(self.function).bind(*config)
-        bound.apply_defaults()
-        return dict(bound.arguments)
+            output(["tools", "profile", *options, *metrics, "--", *program], progress=is_shown(self.progress), watched=said)
+            exported = ["export", str(report), "--wide", *metrics, "--to"]
+            rows = json.loads(output([*exported, "json"]))
+            units = ArrowTable(output([*exported, "arrow"])).units
+        placed = self._placed(rows, [dict(one.arguments) for one in bound])
+        return LaunchTable(placed, units, groups=["annotation", *bound[0].arguments, "kernel"])
 
     def _placed(self, rows: List[Dict[str, Any]], configs: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
         """The rows with their annotation, run and configuration."""
@@ -176,6 +135,9 @@ class ProfiledFunction:
             row.pop("report")
             number, run = int(place["config"]), int(place["run"])
             seen.add((number, run))
+            taken = row.keys() & configs[number].keys()
+            if taken:
+                raise NcugateError(2, f"the parameter `{min(taken)}` has the name of a metric; rename it")
             placed.append({"annotation": place["annotation"], **configs[number], "run": run, **row})
         for number, config in enumerate(configs):
             if any((number, run) not in seen for run in range(self.runs)):
@@ -185,32 +147,37 @@ class ProfiledFunction:
 
 
 @overload
-def profile(function: Callable[..., Any]) -> ProfiledFunction: ...
+def profile(function: Function) -> ProfiledFunction[Function]: ...
 
 
 @overload
 def profile(
     *,
     configs: Optional[Sequence[Any]] = None,
-    metrics: Sequence[str] = ("duration",),
+    metrics: Metrics = ("duration",),
     runs: int = 1,
     timeout: int = 600,
-) -> Callable[[Callable[..., Any]], ProfiledFunction]: ...
+    progress: Optional[bool] = None,
+) -> Callable[[Function], ProfiledFunction[Function]]: ...
 
 
 def profile(
     function: Optional[Callable[..., Any]] = None,
     *,
     configs: Optional[Sequence[Any]] = None,
-    metrics: Sequence[str] = ("duration",),
+    metrics: Metrics = ("duration",),
     runs: int = 1,
     timeout: int = 600,
+    progress: Optional[bool] = None,
 ) -> Any:
     """Decorates a function whose launches in `ncugate.annotate` are counted under ncu when it is called.
 
-    `configs` are arguments, a tuple for each call; JSON must be able to hold them. `metrics` are names of ncugate or of
-    ncu. `timeout` is the limit of all calls together, in seconds. The function's own result is ignored.
+    `configs` are arguments, a tuple for each call; each is anything that pickle can hold. `metrics` are names of ncugate or of
+    ncu. `timeout` is the limit of all calls together, in seconds. `progress` prints each call to standard error, by default on a
+    terminal and in a notebook. The function's own result is ignored. Another process imports the function's file; a function of a
+    notebook or in another function goes there with its source and the globals that it uses.
+    Raises ValueError if a parameter has the name of a column, such as `kernel`, `run` or a metric.
     """
     if function is not None:
-        return ProfiledFunction(function, configs, metrics, runs, timeout)
-    return lambda given: ProfiledFunction(given, configs, metrics, runs, timeout)
+        return ProfiledFunction(function, configs, metrics, runs, timeout, progress)
+    return lambda given: ProfiledFunction(given, configs, metrics, runs, timeout, progress)

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import importlib.util
-import json
 import pathlib
+import pickle
 import sys
 
-from . import _profile
+from . import _profile, _travel
 
 
 def main(path: str) -> None:
     """Calls the function of the request for each configuration and run."""
-    request = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+    request = pickle.loads(pathlib.Path(path).read_bytes())
     sys.path[:] = request["path"]
-    name = pathlib.Path(request["file"]).stem
-    spec = importlib.util.spec_from_file_location(name, request["file"])
-    if spec is None or spec.loader is None:
-        sys.exit(f"{request['file']} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    profiled = getattr(module, request["function"])
-    for run in range(request["runs"]):
-        for number, config in enumerate(request["configs"]):
-            _profile._measured = (number, run)
-            profiled.function(*config)
+    function, calls = _travel.unpacked(request)
+    decorated = function
+    while hasattr(decorated, "__wrapped__") and not isinstance(decorated, _profile.ProfiledFunction):
+        decorated = decorated.__wrapped__
+    if isinstance(decorated, _profile.ProfiledFunction):
+        function = decorated.function
+    total = len(calls) * request["runs"]
+    with open(request["progress"], "w", encoding="utf-8") as progress:
+        for run in range(request["runs"]):
+            for number, (positional, named) in enumerate(calls):
+                print(f"{request['function']}: call {run * len(calls) + number + 1} of {total}", file=progress, flush=True)
+                _profile._measured = (number, run)
+                function(*positional, **named)
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available():
         torch.cuda.synchronize()

@@ -1,18 +1,22 @@
 """The package over the program that is installed with it, on the repository's recordings."""
 
 import ast
+import concurrent.futures
+import copy
 import dataclasses
 import os
 import pathlib
+import pickle
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
 import ncugate
 
-pytest_plugins = ["pytester"]
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -86,7 +90,7 @@ def test_a_missing_library_is_named_with_its_installation(monkeypatch):
         monkeypatch.setitem(sys.modules, name, None)
     table = ncugate.ArrowTable(b"")
     for read, package in ((table.to_polars, "polars"), (table.to_pyarrow, "pyarrow"), (table.to_pandas, "pandas")):
-        with pytest.raises(ModuleNotFoundError, match=f"hint: pip install {package}"):
+        with pytest.raises(ModuleNotFoundError, match=rf"hint: pip install 'ncugate\[{package}\]'"):
             read()
 
 
@@ -94,118 +98,151 @@ def test_a_result_finds_its_measurements(tmp_path):
     pytest.importorskip("polars")
     result = judged("configs/softmax.toml", tmp_path)
     shutil.copytree("profiles/softmax/h200", tmp_path / "profiles" / result.phase / result.run)
-    here = dataclasses.replace(result, profiles=str(tmp_path / "profiles"))
+    here = dataclasses.replace(result, profiles=str(tmp_path / "profiles"), config=None)
+    assert here.folder == str(tmp_path / "profiles" / result.phase / result.run)
     assert here.table().to_polars().height > 13
     assert "duration" in here.launches(["duration"]).to_polars().columns
 
 
-PROFILED = """
-import ncugate
-
-def helper():
-    raise AssertionError("only the profiled function is called")
-
-@ncugate.profile(configs=[(1,), (2,)], metrics=["duration"], runs=2)
-def bench(n, scale=3):
-    with ncugate.annotate("first"):
-        pass
-    if n == 1:
-        second()
-
-@ncugate.annotate("second")
-def second():
-    pass
-
-@ncugate.profile
-def nothing():
-    pass
-"""
-
-NVTX = """
-import os
-
-def push_range(name):
-    with open(os.environ["NVTX_SEEN"], "a") as file:
-        print("push", name, file=file)
-
-def pop_range():
-    with open(os.environ["NVTX_SEEN"], "a") as file:
-        print("pop", file=file)
-"""
-
-PROGRAM = """#!{python}
-import json, os, subprocess, sys
-
-arguments = sys.argv[1:]
-if arguments[:2] == ["tools", "profile"]:
-    assert arguments[arguments.index("--range") + 1] == "ncugate" and "--metric=duration" in arguments
-    sys.exit(subprocess.run(arguments[arguments.index("--") + 1:]).returncode and 3)
-open_ranges, rows = [], []
-for line in open(os.environ["NVTX_SEEN"]):
-    if line.startswith("push "):
-        open_ranges.append(line[5:-1])
-        if open_ranges[-1] == "ncugate":
-            rows.append({{"report": "r", "launch": len(rows), "kernel": "k", "grid_x": 1, "nvtx": " > ".join(open_ranges), "duration": 5.0}})
+@pytest.mark.parametrize("kind", ["recorded", "shown", "judged"])
+def test_a_recording_has_its_tables_from_any_folder(kind, tmp_path, monkeypatch):
+    if kind == "judged":
+        result = ncugate.judge("configs/softmax.toml", "profiles/softmax/h200", reports=tmp_path)
     else:
-        open_ranges.pop()
-print(json.dumps(rows))
-"""
+        result = ncugate.run("configs/softmax.toml", source="recorded" if kind == "recorded" else "auto", reports=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert result.folder == str(ROOT / "profiles/softmax/h200")
+    assert len(result.table()) == 39 and result.table(units="columns").units["duration_ns"] == "ns"
+    assert result.launches("duration").columns[:3] == ["variant", "shape", "repeat"]
 
 
-@pytest.fixture
-def profiled(tmp_path, monkeypatch):
-    (tmp_path / "profiled_functions.py").write_text(PROFILED)
-    (tmp_path / "nvtx.py").write_text(NVTX)
+def test_a_judged_report_has_its_tables(tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT / "examples/foreign_report")
+    result = ncugate.judge("softmax.toml", "torch.ncu-rep.zst", reports=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    rows = {row["variant"]: row for row in result.table()}
+    assert set(rows) == {"softmax", "attention"} and rows["softmax"]["registers"] == 24
+    assert result.table().units["duration"] == "ns"
+    launches = [(row["launch"], row["variant"], row["repeat"]) for row in result.launches("duration")]
+    assert (2, "softmax", 0) in launches and (4, "softmax", 1) in launches and (0, None, None) in launches
+    assert "duration_ns" in result.launches("duration", units="columns").columns
+    with pytest.raises(ncugate.NcugateError, match="no folder of run"):
+        result.folder
+
+
+def test_a_run_that_takes_too_long_is_ended(tmp_path, monkeypatch):
     program = tmp_path / "program"
-    program.write_text(PROGRAM.format(python=sys.executable))
+    program.write_text("#!/bin/sh\necho stage 1 >&2\nexec sleep 60\n")
     program.chmod(0o755)
     monkeypatch.setenv("NCUGATE_BINARY", str(program))
-    monkeypatch.setenv("NVTX_SEEN", str(tmp_path / "seen"))
-    (tmp_path / "seen").write_text("")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "profiled_functions", raising=False)
-    import profiled_functions
-
-    return profiled_functions
+    with pytest.raises(ncugate.NcugateError, match="ncugate run: not done after 0.2 s"):
+        ncugate.run("x.toml", timeout=0.2)
 
 
-def test_a_profiled_function_gives_a_row_a_launch_with_its_configuration(profiled):
-    table = profiled.bench()
-    found = [(row["annotation"], row["n"], row["scale"], row["run"]) for row in table]
-    each = [("first", 1, 3), ("second", 1, 3), ("first", 2, 3)]
-    assert found == [(*one, run) for run in (0, 1) for one in each]
-    assert table.columns[:5] == ["annotation", "n", "scale", "run", "launch"] and len(table) == 6
-    assert "<th>annotation</th>" in table._repr_html_() and "6 launches" in table._repr_html_()
-    for name, read in (("polars", table.to_polars), ("pandas", table.to_pandas)):
-        pytest.importorskip(name)
-        assert list(read()["duration"]) == [5.0] * 6
+def test_an_interrupt_signals_the_program_once(tmp_path):
+    program, seen = tmp_path / "program", tmp_path / "seen"
+    handler = "def note(number, frame):\n    open(%r, 'a').write('signal\\n')\n    time.sleep(0.5)\n    sys.exit(3)\n" % str(seen)
+    body = f"import signal, sys, time\n{handler}signal.signal(signal.SIGINT, note)\nsignal.signal(signal.SIGTERM, note)\n"
+    program.write_text(f"#!{sys.executable}\n{body}open({str(tmp_path / 'started')!r}, 'w').close()\ntime.sleep(60)\n")
+    program.chmod(0o755)
+    script = "import ncugate\ntry:\n    ncugate.run('x.toml')\nexcept KeyboardInterrupt:\n    print('interrupted')\n"
+    environment = {**os.environ, "NCUGATE_BINARY": str(program)}
+    child = subprocess.Popen([sys.executable, "-c", script], env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    while child.poll() is None and not (tmp_path / "started").exists():
+        time.sleep(0.02)
+    os.killpg(child.pid, signal.SIGINT)
+    assert child.communicate(timeout=30)[0] == "interrupted\n"
+    assert seen.read_text() == "signal\n"
 
 
-def test_a_configuration_without_an_annotated_launch_is_an_error(profiled):
-    with pytest.raises(ncugate.NcugateError, match="the function: no launch in"):
-        profiled.nothing()
-    with pytest.raises(TypeError, match="missing a required argument"):
-        profiled.bench(configs=[()])
-    with pytest.raises(ValueError, match="no configuration"):
-        profiled.bench(configs=[])
-    with pytest.raises(ValueError, match="another process imports it"):
-        ncugate.profile(lambda: None)()
-    assert profiled.bench.function(1) is None, "without a profiler, annotations do nothing"
-    for name in ("", "a:b", "a > b"):
-        with pytest.raises(ValueError, match="annotation"):
-            ncugate.annotate(name)
+def test_progress_of_a_run_is_printed_if_asked(tmp_path, capsys):
+    ncugate.run("configs/softmax.toml", reports=tmp_path, progress=True)
+    shown = capsys.readouterr().err
+    ncugate.run("configs/softmax.toml", reports=tmp_path)
+    assert "not measuring" in shown and capsys.readouterr().err == ""
 
 
-def test_the_examples_of_the_page_use_what_the_package_has():
-    page = (ROOT / "docs/how-to/use-from-python.md").read_text()
-    blocks = [block.split("```")[0] for block in page.split("```python\n")[1:]]
-    assert len(blocks) == 3
-    for block in blocks:
-        for node in ast.walk(ast.parse(block)):
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "ncugate":
-                assert hasattr(ncugate, node.attr), node.attr
-    for name in ("table", "launches"):
-        assert hasattr(ncugate.RunResult, name)
+def test_an_error_survives_a_process_pool(tmp_path):
+    error = pickle.loads(pickle.dumps(ncugate.NcugateError(3, "x")))
+    assert (error.status, str(error), str(ncugate.NcugateError(4))) == (3, "x", "ncugate ended with status 4")
+    report = "tests/data/full1.ncu-rep.zst"
+    with concurrent.futures.ProcessPoolExecutor(2) as pool:
+        read = [pool.submit(ncugate.read_report, path) for path in (report, "absent.ncu-rep", report)]
+    with pytest.raises(ncugate.NcugateError, match="absent.ncu-rep"):
+        read[1].result()
+    assert len(read[0].result()) == len(read[2].result()) > 1000
+
+
+def test_a_text_is_one_metric():
+    for table in (ncugate.read_report("tests/data/full1.ncu-rep.zst", "duration"), ncugate.load_launches("profiles/softmax/h200", "duration")):
+        assert len(table) >= 1
+    assert "duration" in ncugate.load_launches("profiles/softmax/h200", "duration").columns
+
+
+def test_a_table_of_another_kind_is_an_error():
+    report, run = "tests/data/full1.ncu-rep.zst", "profiles/softmax/h200"
+    for load in (ncugate.load_run, ncugate.load_launches):
+        with pytest.raises(ncugate.NcugateError, match="read_report reads it"):
+            load(report)
+    for wide in (False, True):
+        with pytest.raises(ncugate.NcugateError, match="load_run and load_launches"):
+            ncugate.read_report(run, wide=wide)
+
+
+def test_every_time_of_a_table_has_one_unit():
+    pyarrow = pytest.importorskip("pyarrow")
+    table = ncugate.load_run("profiles/softmax/h200")
+    units = {name: unit for name, unit in table.units.items() if "latency" in name or "duration" in name}
+    assert set(units.values()) == {"ns"} and {"latency_p50", "duration"} <= set(units)
+    row = table.to_pyarrow().to_pylist()[0]
+    # the profiler's launch is slower, but not by a factor of 1000
+    assert 0.1 < row["latency_p50"] / row["duration"] < 1
+    for read in (table.to_pyarrow(), pyarrow.table(table)):
+        assert read.schema.field("latency_p50").metadata == {b"unit": b"ns"}
+    assert "latency_p50 (ns)" in table._repr_html_() and repr(table) == "<ncugate.ArrowTable of 39 rows and 50 columns>"
+    wide = ncugate.read_report("tests/data/full1.ncu-rep.zst", wide=True).units
+    assert (wide["duration"], wide["gpu__time_duration.sum"], wide["dram__bytes.sum.per_second"]) == ("ns", "ns", "byte/s")
+
+
+def test_units_are_in_the_names_of_columns_if_asked():
+    polars = pytest.importorskip("polars")
+    table = ncugate.load_run("profiles/softmax/h200", units="columns")
+    assert {"latency_p50_ns", "duration_ns", "achieved_occupancy_pct", "dram_bytes", "bank_conflict_pct", "registers"} <= set(table.columns)
+    assert table.to_polars().columns == table.columns == polars.DataFrame(table).columns == table.to_pyarrow().column_names
+    assert table.units["duration_ns"] == "ns" and "duration_ns (ns)" not in table.columns
+    with pytest.raises(ValueError, match="units is None or"):
+        ncugate.load_run("profiles/softmax/h200", units="names")
+
+
+def test_the_schema_read_here_is_that_of_pyarrow():
+    pytest.importorskip("pyarrow")
+    for table in (ncugate.load_run("profiles/phase_d/h200"), ncugate.read_report("tests/data/g12.ncu-rep.zst", wide=True)):
+        read = table.to_pyarrow()
+        assert (table.columns, len(table)) == (read.column_names, read.num_rows)
+        assert table.units == {field.name: field.metadata[b"unit"].decode() for field in read.schema if field.metadata}
+    for damaged in (b"", b"ARROW1", table.ipc[:-1], table.ipc[:-20] + table.ipc[-10:]):
+        with pytest.raises(ValueError, match="not an Arrow IPC file"):
+            ncugate.ArrowTable(damaged).columns
+
+
+def test_launches_of_a_run_have_variant_shape_and_repeat():
+    polars = pytest.importorskip("polars")
+    frame = ncugate.load_launches("profiles/softmax/h200", "duration").to_polars()
+    assert frame.columns[:3] == ["variant", "shape", "repeat"]
+    assert (frame["variant"] + "@" + frame["shape"]).to_list() == frame["nvtx"].to_list()
+    cases = frame.group_by("variant", "shape", "kernel").agg("repeat")
+    assert all(sorted(repeats) == list(range(len(repeats))) for repeats in cases["repeat"]) and cases["repeat"].list.len().max() > 1
+
+
+def test_an_empty_table_is_read_by_every_library(tmp_path):
+    head = next(line for line in open("tests/data/direct.csv") if line.startswith('"ID"'))
+    (tmp_path / "empty.csv").write_text(head)
+    report = [ncugate.read_report(tmp_path / "empty.csv", wide=wide) for wide in (False, True)]
+    for empty in (ncugate.LaunchTable([]), *report):
+        for name, read in (("polars", empty.to_polars), ("pyarrow", empty.to_pyarrow), ("pandas", empty.to_pandas)):
+            pytest.importorskip(name)
+            assert len(read()) == len(empty) == 0
+        assert "0 rows" in empty._repr_html_()
 
 
 def test_a_path_is_never_an_option(tmp_path, monkeypatch):
@@ -268,19 +305,6 @@ def test_what_cannot_be_judged_is_an_error_and_never_a_pass(tmp_path):
     assert not shown.passed and shown.verdict is not ncugate.Verdict.PASS
 
 
-def test_the_fixture_fails_a_test_with_the_reason(pytester, tmp_path):
-    pytester.makepyfile(
-        f"""
-        def test_fails(ncugate_gate, monkeypatch):
-            monkeypatch.chdir({str(ROOT)!r})
-            ncugate_gate("configs/softmax.toml", source="recorded", reports={str(tmp_path)!r})
-        """
-    )
-    ran = pytester.runpytest_subprocess()
-    ran.assert_outcomes(failed=1)
-    ran.stdout.fnmatch_lines(["softmax: fail: *Required gate*"])
-
-
 KERNEL = '''
 import ncugate
 
@@ -321,6 +345,10 @@ def test_a_decorated_function_writes_a_phase_that_the_program_reads(tmp_path, mo
     assert softmax.softmax_row[(4,)] == ("launched", (4,))
     path = softmax.softmax_row.phase.write(tmp_path / "phases" / "softmax.toml")
     text = path.read_text()
+    assert copy.copy(softmax.softmax_row).phase is softmax.softmax_row.phase
+    softmax.softmax_row.phase.tables["build"]["python"] = str(tmp_path / ".venv/bin/python3")
+    assert 'python = ".venv/bin/python3"' in softmax.softmax_row.phase.text(path)
+    softmax.softmax_row.phase.tables["build"]["python"] = sys.executable
     assert 'python = "kernels/softmax.py:softmax_row"' in text and "num_warps = [4, 8]" in text
     assert "2 candidates" in softmax.softmax_row.phase.check("--no-build")
     softmax.softmax_row.phase.tables["workload"]["tolerance"] = {"max_abs": "near"}

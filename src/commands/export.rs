@@ -10,8 +10,8 @@ use jiff::civil::Date;
 use ncugate_judge::frame::export::{ExportError, ExportLayout};
 use ncugate_judge::frame::{TableFormat, run_table, write_table};
 use ncugate_judge::{JudgedRun, PhaseRun};
-use ncugate_model::Verdict;
 use ncugate_model::disk::{Durability, replace_with};
+use ncugate_model::{VariantId, Verdict};
 use ncugate_report::dispatch::{DispatchFormat, dispatch};
 use ncugate_report::show::{self, ShowContent};
 use ncugate_report::write::replace;
@@ -37,9 +37,12 @@ pub fn export(args: &ExportArgs, today: Date, out: &mut Output) -> Result<Outcom
     let is_shown = args.output.is_none() && is_binary && stdout().is_terminal();
     refuse(is_shown, "this format is not for a terminal; name a file with --output")?;
     match run {
-        Some(folder) if args.wide => metrics(&reports_of(&folder), args, format, out)?,
+        Some(folder) if args.wide => {
+            let variants = PhaseRun::load(&folder)?.plan.variants.into_iter().map(|variant| variant.id).collect();
+            metrics(&reports_of(&folder), args, format, Some(variants), out)?;
+        }
         Some(folder) => table(&folder, args, format, today, out)?,
-        None => metrics(&args.paths, args, format, out)?,
+        None => metrics(&args.paths, args, format, None, out)?,
     }
     Ok(Outcome::Passed)
 }
@@ -78,11 +81,18 @@ fn reports_of(run: &Path) -> [String; 1] {
 }
 
 /// Writes the metrics of reports.
-fn metrics(paths: &[String], args: &ExportArgs, format: TableFormat, out: &mut Output) -> Result<(), CommandError> {
+fn metrics(
+    paths: &[String],
+    args: &ExportArgs,
+    format: TableFormat,
+    variants: Option<Vec<VariantId>>,
+    out: &mut Output,
+) -> Result<(), CommandError> {
     let shown = ShowContent::Export {
         format,
         layout: if args.wide { ExportLayout::Wide } else { ExportLayout::Long },
         output: args.output.clone().unwrap_or_else(|| PathBuf::from("-")),
+        variants,
     };
     let request = request(paths, &args.launches, &args.metrics, shown);
     Ok(show::show(&request, &mut out.machine())?)

@@ -64,6 +64,7 @@ fn reports(args: &ShowArgs, out: &mut Output) -> Result<Outcome, CommandError> {
             format: if format == RowFormat::Json { TableFormat::Json } else { TableFormat::Csv },
             layout: ExportLayout::Wide,
             output: PathBuf::from("-"),
+            variants: None,
         },
         None => ShowContent::Launches,
     };

@@ -58,6 +58,14 @@ fn commands_that_write_list_their_files_as_json() {
     assert!(slurm["scripts"][0]["text"].as_str().unwrap().contains("#SBATCH"), "{slurm}");
     let table = json(&place, &["export", run, "--to", "json"]);
     assert!(table[0]["variant"].is_string(), "{}", table[0]);
+    // both in ns
+    let time = |metric: &str| table[0][metric].as_f64().unwrap();
+    assert!((0.1..1.0).contains(&(time("latency_p50") / time("duration"))), "{}", table[0]);
+    let launches = json(&place, &["export", run, "--to", "json", "--wide", "--metric", "duration"]);
+    let case =
+        |launch: &Value| format!("{}@{}", launch["variant"].as_str().unwrap(), launch["shape"].as_str().unwrap());
+    assert!(launches.as_array().unwrap().iter().all(|launch| launch["nvtx"] == case(launch)), "{launches}");
+    assert!(launches.as_array().unwrap().iter().any(|launch| launch["repeat"] == 1), "{launches}");
 }
 
 #[test]

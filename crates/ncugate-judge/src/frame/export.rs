@@ -5,24 +5,28 @@
 //! written from the frame. Missing values are empty in CSV and null elsewhere; NaN is `NaN`. Missing values never
 //! become 0.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use indexmap::{IndexMap, IndexSet};
 use polars::prelude::{
-    CompatLevel, DataFrame, DataType, Float64Chunked, IntoColumn, NewChunkedArray, PolarsError, StringChunked,
-    UInt32Chunked,
+    ArrowSchema, Column, CompatLevel, DataFrame, DataType, Float64Chunked, IntoColumn, NewChunkedArray, PolarsError,
+    StringChunked, UInt32Chunked,
 };
-use polars_io::SerWriter;
-use polars_io::ipc::IpcWriter;
+use polars_arrow::io::ipc::write::{FileWriter, WriteOptions};
 use polars_io::prelude::{ParquetCompression, ParquetWriter};
 use serde_json::{Map, Value};
 
 use super::launch_metrics::LaunchMetrics;
 use super::launches::{Capture, FrameError, LaunchFrames};
+use super::nvtx::cases_of;
 use super::rows::{LaunchFilter, MetricColumns, Row, launches, metrics, visit};
-use super::schema::{launches as l, metrics as m};
+use super::schema::{launches as l, metrics as m, wide};
 use ncu_rep::{MetricSelection, MetricValue};
+use ncugate_model::metric::{Catalogue, LogicalMetric};
 use ncugate_model::number::text::{cell, escaped_json};
+use ncugate_model::{ComputeCapability, VariantId};
 
 /// Columns of the long form in CSV and JSON.
 pub const LONG: [&str; 6] = [m::REPORT, m::LAUNCH, m::KERNEL, m::METRIC, m::UNIT, m::VALUE];
@@ -70,6 +74,8 @@ pub struct Export<'a> {
     pub filter: &'a LaunchFilter,
     pub columns: MetricColumns<'a>,
     pub layout: ExportLayout,
+    /// The variants of the run whose reports these are. A row a launch then begins with variant, shape and repeat.
+    pub variants: Option<&'a [VariantId]>,
 }
 
 impl Export<'_> {
@@ -82,11 +88,14 @@ impl Export<'_> {
             (TableFormat::Csv, ExportLayout::Long) => self.long_csv(out),
             (TableFormat::Json, ExportLayout::Long) => self.long_json(out),
             (TableFormat::Parquet, ExportLayout::Long) => parquet(&mut self.long_frame()?, out),
-            (TableFormat::Arrow, ExportLayout::Long) => arrow(&mut self.long_frame()?, out),
+            (TableFormat::Arrow, ExportLayout::Long) => arrow(&mut self.long_frame()?, &Units::new(), out),
             (TableFormat::Csv, ExportLayout::Wide) => self.wide()?.csv(out),
             (TableFormat::Json, ExportLayout::Wide) => self.wide()?.json(out),
             (TableFormat::Parquet, ExportLayout::Wide) => parquet(&mut self.wide()?.frame()?, out),
-            (TableFormat::Arrow, ExportLayout::Wide) => arrow(&mut self.wide()?.frame()?, out),
+            (TableFormat::Arrow, ExportLayout::Wide) => {
+                let wide = self.wide()?;
+                arrow(&mut wide.frame()?, &wide.units, out)
+            }
         }
     }
 
@@ -148,7 +157,9 @@ impl Export<'_> {
 
     /// Every selected launch; without chosen metrics, those of the catalogue come before those of the report.
     fn wide(&self) -> Result<WideTable, ExportError> {
-        let mut wide = WideTable::default();
+        let of_run = if self.variants.is_some() { OF_RUN.as_slice() } else { &[] };
+        let mut wide = WideTable { head: [of_run, &HEAD].concat(), ..WideTable::default() };
+        let mut repeats = HashMap::new();
         for capture in self.captures {
             for launch in launches(capture) {
                 if !self.filter.accepts(capture.name, &launch)? {
@@ -162,10 +173,15 @@ impl Export<'_> {
                 let mut values = IndexMap::new();
                 if let (MetricSelection::All, []) = (self.columns.counters, self.columns.logical) {
                     for (name, value) in LaunchMetrics::of_any(capture, &launch)?.values() {
+                        let unit = Catalogue::embedded().get(name).map_or_else(String::new, |known| known.unit.clone());
+                        wide.units.insert(name.to_owned(), unit);
                         values.insert(name.to_owned(), MetricValue::Double(value));
                     }
                 }
                 for row in rows {
+                    if !wide.units.contains_key(row.metric) {
+                        wide.units.insert(row.metric.to_owned(), row.unit.to_owned());
+                    }
                     let value = values.entry(row.metric.to_owned()).or_insert(MetricValue::Missing);
                     if value.is_missing() {
                         *value = row.value.into_owned();
@@ -173,6 +189,15 @@ impl Export<'_> {
                 }
                 let text = |text: String| MetricValue::String(text.into());
                 let nvtx = Some(launch.nvtx(capture.name)?).filter(|nvtx| !nvtx.is_empty());
+                let case = self.variants.map(|variants| {
+                    let named = cases_of(nvtx.as_deref().unwrap_or_default()).find(|case| variants.contains(&case.0));
+                    let Some((variant, shape)) = named else { return OF_RUN.map(|_| MetricValue::Missing) };
+                    let case = [text(variant.0.to_string()), text(shape.0.to_string())];
+                    let repeat = repeats.entry((variant, shape, launch.kernel().into_owned())).or_insert(0);
+                    *repeat += 1;
+                    let [variant, shape] = case;
+                    [variant, shape, MetricValue::U32(*repeat - 1)]
+                });
                 let extent = |size: Option<[u32; 3]>, axis: usize| {
                     size.map_or(MetricValue::Missing, |size| MetricValue::U32(size[axis]))
                 };
@@ -180,6 +205,7 @@ impl Export<'_> {
                 let extents = extents.flat_map(|size| [0, 1, 2].map(|axis| extent(size, axis)));
                 let id = [text(capture.name.to_owned()), MetricValue::U32(launch.id())].into_iter();
                 let head = id.chain([text(launch.kernel().into_owned())]).chain(extents);
+                let head = case.into_iter().flatten().chain(head);
                 wide.push(head.chain([nvtx.map_or(MetricValue::Missing, text)]).collect(), values);
             }
         }
@@ -234,17 +260,23 @@ const HEAD: [&str; 10] = {
     [m::REPORT, m::LAUNCH, m::KERNEL, grid_x, grid_y, grid_z, block_x, block_y, block_z, l::NVTX]
 };
 
-/// One row per launch: [`HEAD`], then the metrics. Cells behind the last value of a row are missing.
+/// Columns of a launch of a run before [`HEAD`]: its case, and its number among the launches of a kernel in the case.
+const OF_RUN: [&str; 3] = [wide::VARIANT, wide::SHAPE, REPEAT];
+const REPEAT: &str = "repeat";
+
+/// One row per launch: the head, then the metrics. Cells behind the last value of a row are missing.
 #[derive(Default)]
 struct WideTable {
+    head: Vec<&'static str>,
     metrics: IndexSet<String>,
+    units: Units,
     rows: Vec<Vec<MetricValue<'static>>>,
 }
 
 impl WideTable {
     fn push(&mut self, mut row: Vec<MetricValue<'static>>, values: IndexMap<String, MetricValue<'static>>) {
         for (name, value) in values {
-            let column = HEAD.len() + self.metrics.insert_full(name).0;
+            let column = self.head.len() + self.metrics.insert_full(name).0;
             row.resize(row.len().max(column + 1), MetricValue::Missing);
             row[column] = value;
         }
@@ -252,11 +284,11 @@ impl WideTable {
     }
 
     fn names(&self) -> impl Iterator<Item = &str> {
-        HEAD.into_iter().chain(self.metrics.iter().map(String::as_str))
+        self.head.iter().copied().chain(self.metrics.iter().map(String::as_str))
     }
 
     fn cells<'w>(&self, row: &'w [MetricValue<'static>]) -> impl Iterator<Item = &'w MetricValue<'static>> {
-        row.iter().chain(std::iter::repeat(&MetricValue::Missing)).take(HEAD.len() + self.metrics.len())
+        row.iter().chain(std::iter::repeat(&MetricValue::Missing)).take(self.head.len() + self.metrics.len())
     }
 
     fn csv(&self, out: &mut dyn Write) -> Result<(), ExportError> {
@@ -281,11 +313,12 @@ impl WideTable {
     fn frame(&self) -> Result<DataFrame, ExportError> {
         let column = |(at, name): (usize, &str)| {
             let cells = || self.rows.iter().map(|row| row.get(at).unwrap_or(&MetricValue::Missing));
-            let of_launch = l::COLUMNS.iter().find(|(known, _)| at < HEAD.len() && *known == name);
-            let dtype = match of_launch {
-                Some((_, dtype)) => dtype.clone(),
-                None if cells().all(|value| super::decode::cell(value).1.is_none()) => DataType::Float64,
-                None => DataType::String,
+            let of_launch = || l::COLUMNS.into_iter().find(|(known, _)| *known == name).map(|(_, dtype)| dtype);
+            let dtype = match at < self.head.len() {
+                true if name == REPEAT => DataType::UInt32,
+                true => of_launch().unwrap_or(DataType::String),
+                false if cells().all(|value| super::decode::cell(value).1.is_none()) => DataType::Float64,
+                false => DataType::String,
             };
             let number =
                 |value: &MetricValue<'_>| if let MetricValue::U32(number) = value { Some(*number) } else { None };
@@ -304,9 +337,29 @@ impl WideTable {
     }
 }
 
-/// An Arrow IPC file that older readers accept: texts use the classic string layout.
-pub(super) fn arrow(frame: &mut DataFrame, out: &mut dyn Write) -> Result<(), ExportError> {
-    Ok(IpcWriter::new(out).with_compat_level(CompatLevel::oldest()).finish(frame)?)
+/// Units by column; a column without one is absent.
+pub(super) type Units = HashMap<String, String>;
+
+/// The key of a column's unit in the metadata of its Arrow field.
+const UNIT: &str = "unit";
+
+/// An Arrow IPC file that older readers accept: texts use the classic string layout. The writer of polars drops
+/// metadata of fields, so this uses the one below it.
+pub(super) fn arrow(frame: &mut DataFrame, units: &Units, out: &mut dyn Write) -> Result<(), ExportError> {
+    let level = CompatLevel::oldest();
+    let field = |column: &Column| {
+        let field = column.field().to_arrow(level);
+        let unit = units.get(column.name().as_str()).filter(|unit| !unit.is_empty());
+        let metadata = unit.map(|unit| (UNIT.into(), unit.as_str().into())).into_iter().collect();
+        (field.name.clone(), field.with_metadata(metadata))
+    };
+    let schema: ArrowSchema = frame.columns().iter().map(field).collect();
+    let mut writer = FileWriter::try_new(out, Arc::new(schema), None, WriteOptions { compression: None })?;
+    frame.align_chunks();
+    for batch in frame.iter_chunks(level, true) {
+        writer.write(&batch, None)?;
+    }
+    Ok(writer.finish()?)
 }
 
 pub(super) fn parquet(frame: &mut DataFrame, out: &mut dyn Write) -> Result<(), ExportError> {
@@ -346,7 +399,13 @@ mod tests {
     #[test]
     fn an_export_of_nothing_is_valid() {
         let filter = LaunchFilter::default();
-        let export = Export { captures: &[], filter: &filter, columns: MetricColumns::ALL, layout: ExportLayout::Long };
+        let export = Export {
+            captures: &[],
+            filter: &filter,
+            columns: MetricColumns::ALL,
+            layout: ExportLayout::Long,
+            variants: None,
+        };
         let mut json = Vec::new();
         export.write(TableFormat::Json, &mut json).unwrap();
         assert_eq!(json, b"[]\n");

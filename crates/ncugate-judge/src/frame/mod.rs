@@ -32,6 +32,6 @@ pub use launch_metrics::{LaunchMetric, LaunchMetrics};
 pub use nvtx::{cases_of, nvtx_text};
 pub use profile_counters::{Ownership, ProfileCounters, ProfiledCases};
 pub use quantities::{Bounds, FreshSamples, MetricCells, Program, Quantities, Sampling};
-pub use run_table::{run_table, write_table};
+pub use run_table::{RunTable, run_table, write_table};
 pub use steps::ExpectedKernel;
 pub use traced_launches::{TracedCase, traced_cases, traced_launches};

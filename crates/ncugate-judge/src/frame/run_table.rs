@@ -8,12 +8,13 @@ use polars::prelude::{
     PolarsError, StringChunked,
 };
 
-use super::export::{ExportError, JsonList, TableFormat, arrow, json_value, parquet};
+use super::export::{ExportError, JsonList, TableFormat, Units, arrow, json_value, parquet};
 use super::quantities::{MetricCells, Quantities};
 use super::schema::wide;
-use ncu_rep::MetricValue;
+use ncu_rep::{MetricValue, unit_of};
+use ncugate_model::VariantId;
 use ncugate_model::expr::Value;
-use ncugate_model::{Cell, VariantId};
+use ncugate_model::metric::Catalogue;
 use ncugate_phase::plan::{Plan, Variant, VariantRole};
 
 /// The table of a run: the columns of [`wide`], with the plan's facts of each variant after variant and shape.
@@ -24,13 +25,13 @@ use ncugate_phase::plan::{Plan, Variant, VariantRole};
 /// | a parameter, by its name | Int64, Float64, Boolean or String | null where the variant has no such parameter |
 /// | `standing` | String | `candidate` or `baseline` |
 /// | `correct` | Boolean | whether every seed at the shape is within tolerance; null where that is not known |
-/// | a metric, `<metric>.reason` | Float64, String | as in [`wide`] |
+/// | a metric, `<metric>.reason` | Float64, String | as in [`wide`], in the [`base_unit`] |
 ///
 /// A parameter with the name of another column gets the prefix `param.`.
 ///
 /// # Errors
 /// Two columns still have the same name.
-pub fn run_table(plan: &Plan, quantities: &Quantities) -> Result<DataFrame, PolarsError> {
+pub fn run_table(plan: &Plan, quantities: &Quantities) -> Result<RunTable, PolarsError> {
     let by_id: HashMap<&VariantId, &Variant> = plan.variants.iter().map(|variant| (&variant.id, variant)).collect();
     let variants: Vec<Option<&Variant>> = quantities.rows().map(|(variant, _)| by_id.get(variant).copied()).collect();
     let text = |name: &str, texts: Vec<&str>| StringChunked::from_slice(name.into(), &texts).into_column();
@@ -48,19 +49,34 @@ pub fn run_table(plan: &Plan, quantities: &Quantities) -> Result<DataFrame, Pola
         parameter(&column, &variants.iter().map(|variant| value(variant.as_ref()?, name)).collect::<Vec<_>>())
     });
     let columns = keys.iter().cloned().chain(parameters).chain(own.clone()).chain(metrics.iter().cloned()).collect();
-    DataFrame::new(variants.len(), columns)
+    let units = quantities.metrics().map(|metric| (metric.to_owned(), base_unit(metric).1.to_owned())).collect();
+    Ok(RunTable { frame: DataFrame::new(variants.len(), columns)?, units })
+}
+
+/// A frame with the units of its columns.
+pub struct RunTable {
+    frame: DataFrame,
+    units: Units,
+}
+
+/// The unit of a metric in a table, after its size in the metric's own unit: latencies and ncu's times are all in ns.
+fn base_unit(metric: &str) -> (f64, &str) {
+    match Catalogue::embedded().get(metric).map_or_else(|| unit_of(metric), |metric| &metric.unit) {
+        "us" => (1e3, "ns"),
+        unit => (1.0, unit),
+    }
 }
 
 /// Writes a table.
 ///
 /// # Errors
 /// The output cannot be written.
-pub fn write_table(mut table: DataFrame, format: TableFormat, out: &mut dyn Write) -> Result<(), ExportError> {
+pub fn write_table(mut table: RunTable, format: TableFormat, out: &mut dyn Write) -> Result<(), ExportError> {
     match format {
-        TableFormat::Csv => csv(&table, out),
-        TableFormat::Parquet => parquet(&mut table, out),
-        TableFormat::Arrow => arrow(&mut table, out),
-        TableFormat::Json => json(&table, out),
+        TableFormat::Csv => csv(&table.frame, out),
+        TableFormat::Parquet => parquet(&mut table.frame, out),
+        TableFormat::Arrow => arrow(&mut table.frame, &table.units, out),
+        TableFormat::Json => json(&table.frame, out),
     }
 }
 
@@ -90,7 +106,8 @@ fn metric_columns(metric: &str, column: &MetricCells) -> Vec<Column> {
     let cells = column.cells();
     let mut columns = Vec::new();
     if metric != wide::CORRECT {
-        let numbers = cells.iter().map(Cell::value);
+        let size = base_unit(metric).0;
+        let numbers = cells.iter().map(|cell| cell.value().map(|value| value * size));
         columns.push(Float64Chunked::from_iter_options(metric.into(), numbers).into_column());
     }
     if cells.iter().any(|cell| cell.value().is_none()) {
@@ -175,7 +192,7 @@ fn text(value: &AnyValue<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncugate_model::ShapeName;
+    use ncugate_model::{Cell, ShapeName};
     use ncugate_phase::plan::{CommandPlan, Method};
     use polars::prelude::DataType;
 
@@ -189,7 +206,7 @@ mod tests {
     }
 
     /// Two candidates and a baseline at one shape.
-    fn table() -> DataFrame {
+    fn table() -> RunTable {
         let first = [
             ("N", Value::Int(1)),
             ("alpha", Value::Int(2)),
@@ -208,6 +225,7 @@ mod tests {
         let mut quantities =
             Quantities::new(plan.variants.iter().map(|variant| (variant.id.clone(), ShapeName("s".into()))));
         quantities.set_column("correct", vec![Cell::Value(1.0), Cell::Value(0.0), Cell::Missing("skipped".into())]);
+        quantities.set_column("latency_p50", vec![Cell::Value(2.5), Cell::Value(0.0), Cell::Value(1.0)]);
         quantities.set_column("ipc", vec![Cell::Value(0.1), Cell::Missing("was, not profiled".into())]);
         run_table(&plan, &quantities).unwrap()
     }
@@ -215,7 +233,7 @@ mod tests {
     #[test]
     fn parameters_have_the_narrowest_type_and_a_name_of_their_own() {
         let columns: Vec<(String, DataType)> =
-            table().columns().iter().map(|column| (column.name().to_string(), column.dtype().clone())).collect();
+            table().frame.columns().iter().map(|column| (column.name().to_string(), column.dtype().clone())).collect();
         let expected = [
             ("variant", DataType::String),
             ("shape", DataType::String),
@@ -227,10 +245,18 @@ mod tests {
             ("standing", DataType::String),
             ("correct", DataType::Boolean),
             ("correct.reason", DataType::String),
+            ("latency_p50", DataType::Float64),
             ("ipc", DataType::Float64),
             ("ipc.reason", DataType::String),
         ];
         assert_eq!(columns, expected.map(|(name, dtype)| (name.to_owned(), dtype)));
+    }
+
+    #[test]
+    fn a_time_has_the_unit_of_every_other_time() {
+        let units = table().units;
+        assert_eq!(units["latency_p50"], base_unit("duration").1);
+        assert_eq!((base_unit("duration"), base_unit("gpu__time_duration.sum")), ((1.0, "ns"), (1.0, "ns")));
     }
 
     #[test]
@@ -239,9 +265,9 @@ mod tests {
         write_table(table(), TableFormat::Csv, &mut out).unwrap();
         let lines = String::from_utf8(out).unwrap();
         let lines: Vec<&str> = lines.lines().collect();
-        assert_eq!(lines[1], "a,s,1,2,true,a,4,candidate,true,,0.1,");
-        assert_eq!(lines[2], "b,s,3,0.5,,7,,candidate,false,,,\"was, not profiled\"");
-        assert_eq!(lines[3], "c,s,,,,,,baseline,,skipped,,not measured");
+        assert_eq!(lines[1], "a,s,1,2,true,a,4,candidate,true,,2500,0.1,");
+        assert_eq!(lines[2], "b,s,3,0.5,,7,,candidate,false,,0,,\"was, not profiled\"");
+        assert_eq!(lines[3], "c,s,,,,,,baseline,,skipped,1000,,not measured");
     }
 
     #[test]

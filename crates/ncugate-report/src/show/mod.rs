@@ -27,9 +27,9 @@ use ncugate_judge::frame::TableFormat;
 use ncugate_judge::frame::export::{Export, ExportError, ExportLayout};
 use ncugate_judge::frame::launches::{Capture, FrameError};
 use ncugate_judge::frame::rows::{self, AnyLaunch, LaunchFilter};
-use ncugate_model::GlobError;
 use ncugate_model::disk::{self, Durability};
 use ncugate_model::metric::MetricError;
+use ncugate_model::{GlobError, VariantId};
 
 /// The view of the matching launches.
 #[derive(Debug, Clone)]
@@ -49,6 +49,8 @@ pub enum ShowContent {
         layout: ExportLayout,
         /// Destination; `-` is standard output.
         output: PathBuf,
+        /// The variants of the run that the reports are of.
+        variants: Option<Vec<VariantId>>,
     },
 }
 
@@ -271,8 +273,9 @@ fn show_all(request: &ShowRequest, out: &mut Pipe<'_>) -> Result<(), ShowError> 
                 false => list.chosen(&metrics, out),
             })
         }
-        ShowContent::Export { format, layout, output } => {
-            let export = Export { captures: &captures, filter: &filter, columns: metrics.columns(), layout: *layout };
+        ShowContent::Export { format, layout, output, variants } => {
+            let (columns, variants) = (metrics.columns(), variants.as_deref());
+            let export = Export { captures: &captures, filter: &filter, columns, layout: *layout, variants };
             if output == Path::new("-") {
                 return Ok(export.write(*format, out)?);
             }
