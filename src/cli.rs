@@ -20,7 +20,7 @@ pub use maintenance::{
 };
 pub use problem::{ExportCommand, ExportKernelBenchArgs, PackageArgs, ProblemCommand};
 pub use removed::replacement;
-pub use show::{LaunchArgs, RowFormat, ShowArgs, ShowDetail};
+pub use show::{LaunchArgs, RowFormat, ShowArgs, ShowView};
 pub use subset::SubsetArgs;
 pub use verbosity::{ColorChoice, VerbosityArgs};
 

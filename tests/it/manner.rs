@@ -141,8 +141,9 @@ fn a_removed_command_or_value_names_what_replaces_it() {
         (&["tools", "occupancy", "cc=9.0", "--cluster", "2"], "ncugate check CONFIG"),
         (&["tools", "occupancy", "--cc", "9.0", "--registers", "96"], "`cc=9.0 registers=96"),
         (&["record", "latest", "-o", "kept"], "`ncugate tools record RUN -o DIR`"),
-        (&["show", "latest", "--rules"], "`--detail`"),
-        (&["show", "a.ncu-rep", "--source-metrics", "--format", "csv"], "`--detail`"),
+        (&["show", "latest", "--rules"], "`--view`"),
+        (&["show", "a.ncu-rep", "--source-metrics", "--format", "csv"], "`--view`"),
+        (&["show", "a.ncu-rep", "--detail", "session"], "`--view`"),
         (&["gate", "phase.toml", "a.ncu-rep", "--assume-unedited"], "`--assume unedited`"),
         (&["explain", "latest", "--sweep", "--objectives", "latency_p50"], "`--metric METRIC,...`"),
     ] {

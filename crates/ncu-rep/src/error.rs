@@ -21,8 +21,8 @@ pub enum ReportError {
         found: String,
     },
     /// CSV of ncu that cannot be read.
-    #[error(transparent)]
-    Csv(#[from] crate::csv::CsvError),
+    #[error("{0}")]
+    Csv(crate::csv::CsvError),
     /// A container older than the known layout.
     #[error(
         "report container version {version} is too old (version 7 or newer is needed); profile again with a newer ncu"

@@ -107,7 +107,7 @@ impl Report {
             // The launches of CSV can have few metrics.
             Some(read) => {
                 let limits = Limits { entry_bytes: 1, ..limits };
-                let index = Index::read(ReportBytes::from_bytes(read?, limits)?, limits)?;
+                let index = Index::read(ReportBytes::from_bytes(read.map_err(ReportError::Csv)?, limits)?, limits)?;
                 Ok(Self { index, form: ReportForm::Csv })
             }
         }

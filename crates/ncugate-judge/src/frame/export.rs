@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 
 use super::launch_counters::LaunchCounters;
 use super::launches::{Capture, FrameError, LaunchFrames};
-use super::rows::{LaunchFilter, MetricColumns, Row, capability, launches, metrics, visit};
+use super::rows::{LaunchFilter, MetricColumns, Row, capability, metrics, ranges, visit};
 use super::schema::{launches as l, metrics as m};
 use ncu_rep::{MetricSelection, MetricValue};
 use ncugate_model::ComputeCapability;
@@ -152,7 +152,7 @@ impl Export<'_> {
     fn wide(&self) -> Result<WideTable, ExportError> {
         let mut wide = WideTable::default();
         for capture in self.captures {
-            for launch in launches(capture) {
+            for launch in capture.report.launches() {
                 if !self.filter.accepts(capture.name, &launch)? {
                     continue;
                 }
@@ -175,14 +175,14 @@ impl Export<'_> {
                     }
                 }
                 let text = |text: String| MetricValue::String(text.into());
-                let nvtx = Some(launch.nvtx(capture.name)?).filter(|nvtx| !nvtx.is_empty());
+                let nvtx = Some(ranges(capture.name, &launch)?).filter(|nvtx| !nvtx.is_empty());
                 let extent = |size: Option<[u32; 3]>, axis: usize| {
                     size.map_or(MetricValue::Missing, |size| MetricValue::U32(size[axis]))
                 };
                 let extents = [launch.grid(), launch.block()].into_iter();
                 let extents = extents.flat_map(|size| [0, 1, 2].map(|axis| extent(size, axis)));
                 let id = [text(capture.name.to_owned()), MetricValue::U32(launch.id())].into_iter();
-                let head = id.chain([text(launch.kernel().into_owned())]).chain(extents);
+                let head = id.chain([text(launch.kernel_name().into_owned())]).chain(extents);
                 wide.push(head.chain([nvtx.map_or(MetricValue::Missing, text)]).collect(), values);
             }
         }
