@@ -96,7 +96,7 @@ fn a_metric_is_explained_by_its_name() {
     assert!(ncu.status == Some(0) && ncu.stdout.contains("streaming multiprocessor"), "{ncu:?}");
     let near = place.run(&["explain", "achieved_ocupancy"]);
     assert!(
-        near.status == Some(2) && near.stderr.contains("did you mean the metric 'achieved_occupancy'?"),
+        near.status == Some(2) && near.stderr.contains("did you mean `achieved_occupancy`?"),
         "{near:?}"
     );
 }

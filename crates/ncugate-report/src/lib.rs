@@ -68,6 +68,7 @@ mod trust;
 mod variant_row;
 mod variants;
 mod waiver_row;
+pub mod word_entry;
 mod wrap;
 pub mod write;
 
