@@ -438,6 +438,9 @@ pub struct CompareArgs {
     /// Compare only these metrics, by name (`achieved_occupancy`), ncu's name or glob; repeatable
     #[arg(long = "metric", value_name = "METRIC|GLOB", value_delimiter = ',')]
     pub metrics: Vec<String>,
+    /// Launches of reports
+    #[command(flatten)]
+    pub launches: LaunchArgs,
     /// Format of standard output
     #[arg(long, value_enum, default_value_t = CompareFormat::Text)]
     pub format: CompareFormat,

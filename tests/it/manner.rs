@@ -95,10 +95,7 @@ fn a_metric_is_explained_by_its_name() {
     let ncu = place.run(&["explain", "sm__throughput.avg.pct_of_peak_sustained_elapsed"]);
     assert!(ncu.status == Some(0) && ncu.stdout.contains("streaming multiprocessor"), "{ncu:?}");
     let near = place.run(&["explain", "achieved_ocupancy"]);
-    assert!(
-        near.status == Some(2) && near.stderr.contains("did you mean `achieved_occupancy`?"),
-        "{near:?}"
-    );
+    assert!(near.status == Some(2) && near.stderr.contains("did you mean `achieved_occupancy`?"), "{near:?}");
 }
 
 #[test]

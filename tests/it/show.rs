@@ -658,6 +658,14 @@ fn csv_is_explained_compared_judged_and_a_page_like_a_report() {
     );
     let compared = place.run(&["compare", "a.csv", "b.csv"]);
     assert!(compared.status == Some(0) && compared.stdout.contains("-50.0 %"), "{compared:?}");
+    place.write("c.csv", &raw_page(24, 0.5).replace("scale<float>", "scale<half>"));
+    let renamed = place.run(&["compare", "a.csv", "c.csv", "--kernel", "scale"]);
+    let pairs =
+        renamed.stdout.contains("2 pairs compared") && renamed.stdout.contains("another kernel: `void scale<float>");
+    assert!(renamed.status == Some(0) && pairs && !renamed.stdout.contains("sum"), "{}", renamed.stdout);
+    place.write("one.csv", &raw_page(3, 1.0));
+    let one = place.run(&["compare", "one.csv", "one.csv"]);
+    assert!(one.stdout.contains("one launch each (3 kernels): no verdict"), "{}", one.stdout);
     let phase = "[phase]\nname = \"p\"\n[[variant]]\nname = \"s\"\nmatch = { kernel = \"scale*\" }\n[[gate]]\nrequire = \"registers <= 64\"\n";
     place.write("phase.toml", phase);
     let judged = place.run(&["gate", "phase.toml", "a.csv"]);

@@ -77,6 +77,8 @@ pub struct ComparedSubject {
 #[derive(Debug, Clone, PartialEq)]
 pub struct LaunchedKernel {
     pub shape: LaunchShape,
+    /// The launch that came first.
+    pub first: u32,
     pub launches: usize,
     /// Their total time in nanoseconds, if each one has a duration.
     pub nanos: Option<f64>,
@@ -136,7 +138,7 @@ impl ComparedSide {
             let subject = subjects.entry(key).or_insert_with(|| ComparedSubject {
                 name,
                 label,
-                launched: Some(LaunchedKernel { shape, launches: 0, nanos: None }),
+                launched: Some(LaunchedKernel { shape, first: launch.id(), launches: 0, nanos: None }),
                 ..ComparedSubject::default()
             });
             if let Some(launched) = &mut subject.launched {

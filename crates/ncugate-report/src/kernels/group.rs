@@ -110,6 +110,11 @@ pub struct KernelFilter {
 }
 
 impl KernelFilter {
+    /// Whether any launch is left out.
+    pub fn is_given(&self) -> bool {
+        self.kernel.is_some() || self.nvtx.is_some() || self.launch.is_some()
+    }
+
     pub(crate) fn accepts(&self, launch: &Launch<'_>, nvtx: &str) -> bool {
         let found = |regex: &Regex| regex.is_match(&launch.kernel_name()) || regex.is_match(&launch.demangled_name());
         self.launch.is_none_or(|id| id == launch.id())
