@@ -5,12 +5,11 @@ use ncugate_model::KernelName;
 use std::collections::HashMap;
 
 /// The properties that two launches of one pair share, the strictest first.
-const ALIKE: [fn(&ComparedSubject) -> Option<String>; 5] = [
+const ALIKE: [fn(&ComparedSubject) -> Option<String>; 4] = [
     |subject| Some(format!("{} {}", function(subject), extents(subject)?)),
     |subject| Some(function(subject)),
     |subject| Some(format!("{} {}", stem(&function(subject)), extents(subject)?)),
     |subject| Some(stem(&function(subject)).to_owned()),
-    extents,
 ];
 
 /// The unpaired kernels of each side, and the pairs.
@@ -18,7 +17,7 @@ type Renamed<'a> =
     (Vec<&'a ComparedSubject>, Vec<&'a ComparedSubject>, Vec<(&'a ComparedSubject, &'a ComparedSubject)>);
 
 /// Pairs kernels that are alike and equally many on both sides, in the order of their launches; at last the only one
-/// that is left on each side. Variants of runs are not paired.
+/// that is left on each side, if their names have a word in common. Variants of runs are not paired.
 pub fn pairs<'a>(a: Vec<&'a ComparedSubject>, b: Vec<&'a ComparedSubject>) -> Renamed<'a> {
     let is_launched = |subjects: &[&ComparedSubject]| subjects.iter().all(|subject| subject.launched.is_some());
     let (mut a, mut b, mut pairs) = (a, b, Vec::new());
@@ -28,8 +27,7 @@ pub fn pairs<'a>(a: Vec<&'a ComparedSubject>, b: Vec<&'a ComparedSubject>) -> Re
     let order = |subject: &&ComparedSubject| subject.launched.as_ref().map(|launched| launched.first);
     a.sort_by_key(order);
     b.sort_by_key(order);
-    let last: fn(&ComparedSubject) -> Option<String> = |_| Some(String::new());
-    for (alike, most) in ALIKE.into_iter().map(|alike| (alike, usize::MAX)).chain([(last, 1)]) {
+    for alike in ALIKE {
         let group = |subjects: &[&'a ComparedSubject]| {
             let mut groups: HashMap<String, Vec<&'a ComparedSubject>> = HashMap::new();
             for (subject, key) in subjects.iter().filter_map(|subject| Some((*subject, alike(subject)?))) {
@@ -41,7 +39,7 @@ pub fn pairs<'a>(a: Vec<&'a ComparedSubject>, b: Vec<&'a ComparedSubject>) -> Re
         let found: Vec<_> = group(&a)
             .into_iter()
             .filter_map(|(key, ours)| {
-                let theirs = theirs.get(&key).filter(|theirs| theirs.len() == ours.len() && ours.len() <= most)?;
+                let theirs = theirs.get(&key).filter(|theirs| theirs.len() == ours.len())?;
                 Some(ours.into_iter().zip(theirs.iter().copied()))
             })
             .flatten()
@@ -49,6 +47,13 @@ pub fn pairs<'a>(a: Vec<&'a ComparedSubject>, b: Vec<&'a ComparedSubject>) -> Re
         a.retain(|subject| !found.iter().any(|(ours, _)| std::ptr::eq(*ours, *subject)));
         b.retain(|subject| !found.iter().any(|(_, theirs)| std::ptr::eq(*theirs, *subject)));
         pairs.extend(found);
+    }
+    if let ([ours], [theirs]) = (a.as_slice(), b.as_slice())
+        && words(&function(ours)).any(|word| words(&function(theirs)).any(|other| other == word))
+    {
+        pairs.push((*ours, *theirs));
+        a.clear();
+        b.clear();
     }
     pairs.sort_by_key(|(ours, _)| order(ours));
     (a, b, pairs)
@@ -63,6 +68,11 @@ fn stem(function: &str) -> &str {
     let stem = function.trim_end_matches(|last: char| last.is_ascii_digit());
     let stem = if stem.len() < function.len() { stem.strip_suffix("_v").unwrap_or(stem) } else { stem };
     stem.trim_end_matches('_')
+}
+
+/// The words of a name that are no mere suffix.
+fn words(function: &str) -> impl Iterator<Item = &str> {
+    function.split('_').filter(|word| word.len() > 3 && *word != "kernel")
 }
 
 /// Grid and block.
@@ -113,5 +123,6 @@ mod tests {
     fn kernels_of_unequal_number_stay_unpaired() {
         assert_eq!(paired(&[("f<1>", 8), ("f<2>", 8)], &[("f<3>", 4)]), (vec![], 3));
         assert_eq!(paired(&[("a", 1), ("b", 2)], &[("c", 3), ("d", 4)]), (vec![], 4));
+        assert_eq!(paired(&[("gone_kernel", 1)], &[("new_kernel", 1)]), (vec![], 2), "other kernels");
     }
 }
