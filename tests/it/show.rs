@@ -296,7 +296,18 @@ fn page(reports: &[&str]) -> String {
 #[test]
 fn a_page_shows_the_kernels_of_any_report_and_asks_the_network_for_nothing() {
     let full = page(&["full1.ncu-rep.zst"]);
-    for part in ["attn", "539 µs", "Speed of light", "14.4 %", "Short scoreboard", "Low Utilization", "attn.cu:20"] {
+    for part in [
+        "chart-timeline-1",
+        "PM sampling of launch 0",
+        "clocks ",
+        "attn",
+        "539 µs",
+        "Speed of light",
+        "14.4 %",
+        "Short scoreboard",
+        "Low Utilization",
+        "attn.cu:20",
+    ] {
         assert!(full.contains(part), "{part}");
     }
     assert!(

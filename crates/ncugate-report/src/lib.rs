@@ -9,6 +9,7 @@ pub mod chart;
 pub mod explain;
 
 mod assemble;
+mod clock_control;
 pub mod code_diff;
 pub mod comment;
 pub mod compare;

@@ -13,12 +13,12 @@ const ALIKE: [fn(&ComparedSubject) -> Option<String>; 4] = [
 ];
 
 /// The unpaired kernels of each side, and the pairs.
-type Renamed<'a> =
+type KernelPairs<'a> =
     (Vec<&'a ComparedSubject>, Vec<&'a ComparedSubject>, Vec<(&'a ComparedSubject, &'a ComparedSubject)>);
 
 /// Pairs kernels that are alike and equally many on both sides, in the order of their launches; at last the only one
 /// that is left on each side, if their names have a word in common. Variants of runs are not paired.
-pub fn pairs<'a>(a: Vec<&'a ComparedSubject>, b: Vec<&'a ComparedSubject>) -> Renamed<'a> {
+pub fn pairs<'a>(a: Vec<&'a ComparedSubject>, b: Vec<&'a ComparedSubject>) -> KernelPairs<'a> {
     let is_launched = |subjects: &[&ComparedSubject]| subjects.iter().all(|subject| subject.launched.is_some());
     let (mut a, mut b, mut pairs) = (a, b, Vec::new());
     if !is_launched(&a) || !is_launched(&b) {

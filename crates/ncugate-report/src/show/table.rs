@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::CaptureLaunch;
 use super::input::Input;
+use crate::clock_control::clock_control;
 use crate::text_table::TextTable;
 use ncu_rep::{EstimatedSpeedup, Launch, MetricValue, ReportForm, Session, SpeedupScope, SystemInfo};
 use ncugate_judge::frame::launches::FrameError;
@@ -106,7 +107,6 @@ pub(super) fn session(inputs: &[Input], out: &mut String) -> Result<(), FrameErr
 }
 
 /// ncu's defaults for options that are not on its command line.
-const DEFAULT_CLOCKS: &str = "not on the command line; ncu's default is base: durations are at the base clock";
 const DEFAULT_REPLAY: &str = "not on the command line; ncu's default is kernel";
 
 fn session_facts(session: &Session, fact: &mut impl FnMut(&str, String)) {
@@ -123,7 +123,8 @@ fn session_facts(session: &Session, fact: &mut impl FnMut(&str, String)) {
             if session.command_line.is_empty() { "not known: the report has no command line" } else { default };
         option.unwrap_or(unknown).to_owned()
     };
-    fact("clock control", or_default(session.clock_control(), DEFAULT_CLOCKS));
+    let unknown = || "not known: the report has no command line".to_owned();
+    fact("clock control", clock_control(session).unwrap_or_else(unknown));
     fact("replay mode", or_default(session.replay_mode(), DEFAULT_REPLAY));
     fact("target", system(&session.target));
     if session.host != session.target {
