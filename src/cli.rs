@@ -20,7 +20,7 @@ pub use maintenance::{
 };
 pub use problem::{ExportCommand, ExportKernelBenchArgs, PackageArgs, ProblemCommand};
 pub use removed::replacement;
-pub use show::{LaunchArgs, RowFormat, ShowArgs, ShowDetail};
+pub use show::{LaunchArgs, RowFormat, ShowArgs, ShowView};
 pub use subset::SubsetArgs;
 pub use verbosity::{ColorChoice, VerbosityArgs};
 
@@ -438,6 +438,9 @@ pub struct CompareArgs {
     /// Compare only these metrics, by name (`achieved_occupancy`), ncu's name or glob; repeatable
     #[arg(long = "metric", value_name = "METRIC|GLOB", value_delimiter = ',')]
     pub metrics: Vec<String>,
+    /// Launches of reports
+    #[command(flatten)]
+    pub launches: LaunchArgs,
     /// Format of standard output
     #[arg(long, value_enum, default_value_t = CompareFormat::Text)]
     pub format: CompareFormat,

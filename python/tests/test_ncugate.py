@@ -256,7 +256,7 @@ def test_a_path_is_never_an_option(tmp_path, monkeypatch):
     with pytest.raises(ncugate.NcugateError):
         ncugate.judge("--help", "--version")
     with pytest.raises(ncugate.NcugateError):
-        ncugate.read_report("--help", ["--detail"])
+        ncugate.read_report("--help", ["--view"])
 
 
 def test_a_nul_is_an_error_of_the_program():

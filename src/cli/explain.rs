@@ -7,8 +7,9 @@ use std::path::PathBuf;
 /// `ncugate explain`
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// A run, an ncu report, or a metric by ncugate's or Nsight Compute's name
-    #[arg(value_name = "RUN|REPORT|METRIC", required_unless_present = "rules")]
+    /// A run, an ncu report, or a word: a metric by ncugate's or Nsight Compute's name, a rule (`few_warps`), a word of the
+    /// glossary (`witness`), an exit status (`4`)
+    #[arg(value_name = "RUN|REPORT|WORD", required_unless_present = "rules")]
     pub path: Option<PathBuf>,
     /// Variant of a run to explain, instead of the one in use
     #[arg(long, value_name = "VARIANT")]

@@ -26,8 +26,8 @@ const REMOVED: [(&str, &str, &str); 24] = [
     ("ncugate gate", "--assume-correct --assume-unedited", "`--assume correct` or `--assume unedited`"),
     (
         "ncugate show",
-        "--rules --session --sources --source-metrics --warp-stalls --disasm",
-        "`--detail` and the same word, such as `--detail session`",
+        "--rules --session --sources --source-metrics --warp-stalls --disasm --detail",
+        "`--view` with `rules`, `session`, `sources`, `metrics`, `stalls` or `disasm`",
     ),
     ("tools occupancy", "--barriers --cluster", "`ncugate check CONFIG`, which reads them from phase and kernel"),
     ("tools occupancy", "--sms", "`ncugate check CONFIG --sms N`"),

@@ -18,9 +18,12 @@ pub struct ShowArgs {
     /// Metrics of reports to show, by name (`achieved_occupancy`), ncu's name or glob; repeatable
     #[arg(long = "metric", value_name = "METRIC|GLOB", value_delimiter = ',')]
     pub metrics: Vec<String>,
-    /// Detail of reports to show, instead of launches
-    #[arg(long, value_enum, value_name = "WHAT")]
-    pub detail: Option<ShowDetail>,
+    /// List every launch of reports, in their order, instead of a row for each kernel and configuration
+    #[arg(long, conflicts_with = "view")]
+    pub all: bool,
+    /// View of reports, instead of launches
+    #[arg(long, value_enum, value_name = "VIEW")]
+    pub view: Option<ShowView>,
     /// Format of standard output; csv only of reports
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = RowFormat::Text)]
     pub format: RowFormat,
@@ -32,9 +35,9 @@ pub struct ShowArgs {
     pub profiles: PathBuf,
 }
 
-/// Details of ncu reports.
+/// Views of ncu reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ShowDetail {
+pub enum ShowView {
     /// Messages of ncu's rules, as text
     Rules,
     /// Session of the report, as text: command line, versions, system, devices
@@ -42,9 +45,9 @@ pub enum ShowDetail {
     /// Cubins and source files that the reports hold
     Sources,
     /// Counters by source line: samples, executions, wavefronts, sectors, or those of `--metric`
-    SourceMetrics,
+    Metrics,
     /// Warp states by launch and by source line
-    WarpStalls,
+    Stalls,
     /// SASS with addresses, source lines, executions and samples; needs `nvdisasm`
     Disasm,
 }

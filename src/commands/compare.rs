@@ -1,7 +1,8 @@
 //! `ncugate compare`: two runs, recordings or ncu reports side by side.
 
+use super::page::filter;
 use super::run_name::run_named;
-use super::{CommandError, print};
+use super::{CommandError, print, refuse};
 use crate::cli::{CompareArgs, CompareFormat};
 use crate::console::Output;
 use crate::exit::Outcome;
@@ -17,7 +18,7 @@ use std::path::Path;
 
 /// Compares and prints the changes; a change is not a failure.
 pub fn compare(args: &CompareArgs, today: Date, out: &mut Output) -> Result<Outcome, CommandError> {
-    let sides = ComparisonInput { profiles: &args.profiles, launches: &KernelFilter::default() };
+    let sides = ComparisonInput { profiles: &args.profiles, launches: &filter(&args.launches) };
     let mut comparison = sides.compare(&args.a, &args.b, today)?;
     if !args.metrics.is_empty() {
         comparison.keep_metrics(&args.metrics).map_err(|error| CommandError::Usage(error.to_string()))?;
@@ -50,6 +51,7 @@ impl ComparisonInput<'_> {
     fn side(&self, path: &Path, today: Date) -> Result<ComparedSide, CommandError> {
         let name = path.display().to_string();
         if let Some(folder) = run_named(path, self.profiles)? {
+            refuse(self.launches.is_given(), "--kernel, --nvtx and --launch are for ncu reports")?;
             let run = PhaseRun::load(&folder)?;
             let workload = Some(Box::new(run.phase.workload.clone()));
             return Ok(ComparedSide { workload, ..ComparedSide::of_run(&name, &report::stored(&run, today)?) });

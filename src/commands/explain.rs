@@ -1,7 +1,7 @@
 //! `ncugate explain`: why a kernel takes the time that it takes.
 
 use super::page::filter;
-use super::run_name::run_folder;
+use super::run_name::{is_path, run_folder, run_named};
 use super::{CommandError, print, refuse};
 use crate::cli::{ExplainArgs, OutputFormat, Reader};
 use crate::console::Output;
@@ -20,12 +20,17 @@ use ncugate_report::explanation::{Explainer, Explanation, ReportExplanation, bri
 use ncugate_report::metric_entry::{metric_entry, metric_text};
 use ncugate_report::show::ShowError;
 use ncugate_report::sweep::{analyse, words};
+use ncugate_report::word_entry::WordEntry;
 use ncugate_report::write::replace;
 use ncugate_report::{DiagnosisOutcome, RenderError, line_pairs};
 use std::io::Write;
 use std::path::Path;
 
-/// Explains a run, a report or a metric. Status 4 if no cause was found and most rules lack counters.
+/// Pages with the words and the exit statuses.
+const GLOSSARY: &str = include_str!("../../docs/glossary.md");
+const COMMANDS: &str = include_str!("../../docs/commands.md");
+
+/// Explains a run, a report or a word: a metric, a rule, a fact of rules, a word of the glossary, an exit status. Status 4 if no cause was found and most rules lack counters.
 pub fn explain(args: &ExplainArgs, today: Date, out: &mut Output) -> Result<Outcome, CommandError> {
     if args.rules {
         return match &args.path {
@@ -36,15 +41,24 @@ pub fn explain(args: &ExplainArgs, today: Date, out: &mut Output) -> Result<Outc
     let Some(path) = &args.path else {
         return Err(CommandError::Usage("name a run or a report to explain, or ask for --rules".to_owned()));
     };
-    if let Some(entry) = path.to_str().filter(|_| !path.exists()).and_then(metric_entry) {
+    let word = path.to_str().filter(|_| !path.exists());
+    if let Some(entry) = word.and_then(metric_entry) {
         print::value(&entry, || metric_text(&entry), args.format, out)?;
         return Ok(Outcome::Passed);
     }
-    let near = path.to_str().filter(|name| *name != "latest").and_then(|name| Catalogue::embedded().nearest(name));
+    // A phase can have the name of a word.
+    let is_run = || run_named(path, &args.profiles).is_ok_and(|run| run.is_some());
+    if let Some(entry) = word.and_then(|word| WordEntry::find(word, GLOSSARY, COMMANDS)).filter(|_| !is_run()) {
+        print::value(&entry, || entry.text(print::columns()), args.format, out)?;
+        return Ok(Outcome::Passed);
+    }
+    let rules = RuleBook::shipped().rules().iter().map(|rule| rule.id.as_str());
+    let near = word.filter(|name| *name != "latest" && !is_path(path));
+    let near = near.and_then(|name| nearest(name, Catalogue::embedded().names().chain(rules)));
     let path = &run_folder(path, &args.profiles).map_err(|error| match (error, near) {
         (CommandError::Usage(_), Some(near)) => {
             let name = path.display();
-            let message = format!("{name} is neither a run, a report nor a metric; did you mean the metric '{near}'?");
+            let message = format!("`{name}` is neither a run, a report, a metric nor a rule; did you mean `{near}`?");
             CommandError::Usage(message)
         }
         (error, _) => error,

@@ -3,13 +3,13 @@
 use super::conclude::{run_of_today, session};
 use super::run_name::run_named;
 use super::{CommandError, print, refuse};
-use crate::cli::{LaunchArgs, OutputFormat, RowFormat, ShowArgs, ShowDetail};
+use crate::cli::{LaunchArgs, OutputFormat, RowFormat, ShowArgs, ShowView};
 use crate::console::Output;
 use crate::exit::Outcome;
 use crate::invocation::Invocation;
 use ncugate_judge::frame::TableFormat;
 use ncugate_judge::frame::export::ExportLayout;
-use ncugate_report::show::{self, LaunchDetail, ShowContent, ShowRequest};
+use ncugate_report::show::{self, LaunchDetail, ListExtent, ShowContent, ShowRequest};
 use ncugate_report::{RunSource, assemble};
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ pub fn is_glob(path: &str) -> bool {
 }
 
 fn run(folder: &Path, args: &ShowArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
-    let asks_for_launches = args.launches.is_given() || args.detail.is_some() || !args.metrics.is_empty();
+    let asks_for_launches = args.launches.is_given() || args.view.is_some() || args.all || !args.metrics.is_empty();
     let why = "a run has no launches to show by itself: name one of its reports, or leave these options out";
     refuse(asks_for_launches, why)?;
     let format = match args.format {
@@ -49,16 +49,16 @@ fn reports(args: &ShowArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let is_of_run = args.against.against.is_some() || args.against.allow_mismatch;
     refuse(is_of_run, "--against and --allow-mismatch are for a run")?;
     let format = args.format;
-    let is_text = matches!(args.detail, Some(ShowDetail::Rules | ShowDetail::Session));
+    let is_text = matches!(args.view, Some(ShowView::Rules | ShowView::Session));
     refuse(is_text && format != RowFormat::Text, "rules and session are text; leave `--format` out")?;
     let inside = |inside| ShowContent::Inside { inside, format: format.into() };
-    let shown = match args.detail {
-        Some(ShowDetail::Rules) => ShowContent::Rules,
-        Some(ShowDetail::Session) => ShowContent::Session,
-        Some(ShowDetail::Sources) => inside(LaunchDetail::Sources),
-        Some(ShowDetail::SourceMetrics) => inside(LaunchDetail::SourceMetrics),
-        Some(ShowDetail::WarpStalls) => inside(LaunchDetail::WarpStalls),
-        Some(ShowDetail::Disasm) => inside(LaunchDetail::Disassembly),
+    let shown = match args.view {
+        Some(ShowView::Rules) => ShowContent::Rules,
+        Some(ShowView::Session) => ShowContent::Session,
+        Some(ShowView::Sources) => inside(LaunchDetail::Sources),
+        Some(ShowView::Metrics) => inside(LaunchDetail::SourceMetrics),
+        Some(ShowView::Stalls) => inside(LaunchDetail::WarpStalls),
+        Some(ShowView::Disasm) => inside(LaunchDetail::Disassembly),
         // All metrics of each launch, of which the text shows the usual ones.
         None if format != RowFormat::Text => ShowContent::Export {
             format: if format == RowFormat::Json { TableFormat::Json } else { TableFormat::Csv },
@@ -66,7 +66,7 @@ fn reports(args: &ShowArgs, out: &mut Output) -> Result<Outcome, CommandError> {
             output: PathBuf::from("-"),
             variants: None,
         },
-        None => ShowContent::Launches,
+        None => ShowContent::Launches(if args.all { ListExtent::All } else { ListExtent::Screen }),
     };
     let request = request(&args.paths, &args.launches, &args.metrics, shown);
     match format {

@@ -22,5 +22,5 @@ page=$(find "$out/reports" -name report.html | head -1)
 if grep -q 'Over the kernel' "$page"; then echo "timeline: drawn"; else echo "timeline: none"; status=1; fi
 if grep -q 'Line by line beside' "$page"; then echo "pairs: shown"; else echo "pairs: none"; status=1; fi
 "$binary" explain "$run" --sweep | head -20
-"$binary" show "$run"/reports/deep*.ncu-rep* --detail warp-stalls | head -12
+"$binary" show "$run"/reports/deep*.ncu-rep* --view stalls | head -12
 exit $status

@@ -237,6 +237,30 @@ fn two_variants_are_set_side_by_side() {
 }
 
 #[test]
+fn words_of_the_output_are_explained_without_a_file() {
+    let place = Place::new();
+    let explain = |word: &str| place.run(&["explain", word]);
+    for (word, said) in [
+        ("few_warps", &["(rule)", "Meaning", "Measured", "holds if `", "Do"][..]),
+        ("debug_build", &["Symptoms"]),
+        ("warp_cycles", &["(fact)", "between two instructions", "computed from warp_latency"]),
+        ("witness", &["(word)", "under ncu"]),
+        ("4", &["(exit status)", "inconclusive"]),
+        ("achieved_occupancy", &["Achieved occupancy"]),
+    ] {
+        let entry = explain(word);
+        assert!(entry.status == Some(0) && said.iter().all(|part| entry.stdout.contains(part)), "{word}: {entry:?}");
+        assert!(!entry.stdout.contains("{{"), "{}", entry.stdout);
+    }
+    let entry = place.run(&["explain", "few_warps", "--format", "json"]);
+    let entry: Value = serde_json::from_str(&entry.stdout).unwrap();
+    assert!(entry["kind"] == "rule" && !entry["remedies"].as_array().unwrap().is_empty(), "{entry}");
+    let near = explain("few_wraps");
+    assert!(near.status == Some(2) && near.stderr.contains("did you mean `few_warps`?"), "{near:?}");
+    assert_eq!(explain("7").status, Some(2));
+}
+
+#[test]
 fn missing_things_are_named() {
     let place = Place::new();
     let run = |args: &[&str]| crate::command::Finished::of(place.ncugate(args).current_dir(root()));

@@ -103,10 +103,7 @@ fn a_metric_is_explained_by_its_name() {
     let ncu = place.run(&["explain", "sm__throughput.avg.pct_of_peak_sustained_elapsed"]);
     assert!(ncu.status == Some(0) && ncu.stdout.contains("streaming multiprocessor"), "{ncu:?}");
     let near = place.run(&["explain", "achieved_ocupancy"]);
-    assert!(
-        near.status == Some(2) && near.stderr.contains("did you mean the metric 'achieved_occupancy'?"),
-        "{near:?}"
-    );
+    assert!(near.status == Some(2) && near.stderr.contains("did you mean `achieved_occupancy`?"), "{near:?}");
 }
 
 #[test]
@@ -149,8 +146,9 @@ fn a_removed_command_or_value_names_what_replaces_it() {
         (&["tools", "occupancy", "cc=9.0", "--cluster", "2"], "ncugate check CONFIG"),
         (&["tools", "occupancy", "--cc", "9.0", "--registers", "96"], "`cc=9.0 registers=96"),
         (&["record", "latest", "-o", "kept"], "`ncugate tools record RUN -o DIR`"),
-        (&["show", "latest", "--rules"], "`--detail`"),
-        (&["show", "a.ncu-rep", "--source-metrics", "--format", "csv"], "`--detail`"),
+        (&["show", "latest", "--rules"], "`--view`"),
+        (&["show", "a.ncu-rep", "--source-metrics", "--format", "csv"], "`--view`"),
+        (&["show", "a.ncu-rep", "--detail", "session"], "`--view`"),
         (&["gate", "phase.toml", "a.ncu-rep", "--assume-unedited"], "`--assume unedited`"),
         (&["explain", "latest", "--sweep", "--objectives", "latency_p50"], "`--metric METRIC,...`"),
     ] {

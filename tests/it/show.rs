@@ -107,7 +107,7 @@ fn metrics_have_the_names_of_the_catalogue() {
     assert!(missing.contains("was not collected; profile again"), "{missing}");
     assert!(failure(&[&g12, "--metric", "latency_p50"]).contains("no ncu report has it"));
     assert!(failure(&[&g12, "--metric", "achieved_ocupancy"]).contains("did you mean `achieved_occupancy`?"));
-    let lines = failure(&[&full1, "--detail", "source-metrics", "--metric", logical]);
+    let lines = failure(&[&full1, "--view", "metrics", "--metric", logical]);
     assert!(lines.contains("computed for a whole launch"), "{lines}");
     let compared = ["compare", &g12, &full1, "--metric", "duration", "--metric", logical];
     let compared = String::from_utf8(output(compared[0], &compared[1..])).unwrap();
@@ -136,10 +136,10 @@ fn one_launch_in_full_rules_and_session() {
     assert!(full.contains("NVIDIA H200"));
     assert!(!full.contains("derived_tempMetric") && !full.contains("breakdown:"));
     assert!(full.lines().count() > 2000);
-    let rules = text(&[&full1, "--detail", "rules"]);
+    let rules = text(&[&full1, "--view", "rules"]);
     assert!(rules.contains("SchedulerStats: Issue Slot Utilization  at most 85.0 % (local)"), "{rules}");
     assert!(!rules.contains("@section"));
-    let session = text(&[&full1, "--detail", "session"]);
+    let session = text(&[&full1, "--view", "session"]);
     assert!(session.contains("2025.3.1.0 (build 36398880) (public-release)"));
     assert!(session.contains("clock control"));
     assert!(session.contains("not on the command line; ncu's default is kernel"), "{session}");
@@ -296,7 +296,18 @@ fn page(reports: &[&str]) -> String {
 #[test]
 fn a_page_shows_the_kernels_of_any_report_and_asks_the_network_for_nothing() {
     let full = page(&["full1.ncu-rep.zst"]);
-    for part in ["attn", "539 µs", "Speed of light", "14.4 %", "Short scoreboard", "Low Utilization", "attn.cu:20"] {
+    for part in [
+        "chart-timeline-1",
+        "PM sampling of launch 0",
+        "clocks ",
+        "attn",
+        "539 µs",
+        "Speed of light",
+        "14.4 %",
+        "Short scoreboard",
+        "Low Utilization",
+        "attn.cu:20",
+    ] {
         assert!(full.contains(part), "{part}");
     }
     assert!(
@@ -384,8 +395,6 @@ fn a_page_is_refused_where_it_would_show_less_than_it_seems_to() {
     let g12 = path("g12.ncu-rep.zst");
     let (status, message) = refused(&[g12.clone(), path("full1.ncu-rep.zst"), path("deep.ncu-rep.zst")]);
     assert!(status == Some(2) && message.contains("no more were expected"), "{message}");
-    let (status, message) = refused(&[path("direct.csv")]);
-    assert!(status == Some(2) && message.contains("is CSV"), "{message}");
     let (status, message) = refused(&[g12, "--kernel=nothing".to_owned()]);
     assert!(status == Some(2) && message.contains("no launch of"), "{message}");
     std::fs::write(folder.path().join("cut.ncu-rep"), b"NVR\0\x02\0\0\0").unwrap();
@@ -400,42 +409,42 @@ fn sheets(arguments: &[&str]) -> Vec<Value> {
 
 #[test]
 fn sources_of_a_report_are_listed() {
-    let source = text(&[&path("source.ncu-rep.zst"), "--detail", "sources"]);
+    let source = text(&[&path("source.ncu-rep.zst"), "--view", "sources"]);
     assert!(source.contains("cubin") && source.contains("sm_90") && source.contains(".cu "), "{source}");
-    let none = text(&[&path("g12.ncu-rep.zst"), "--detail", "sources"]);
+    let none = text(&[&path("g12.ncu-rep.zst"), "--view", "sources"]);
     assert!(none.contains("sm_90") || none.contains("note: the report holds no code"), "{none}");
-    assert!(failure(&[&path("direct.csv"), "--detail", "sources"]).contains("is CSV"));
+    assert!(failure(&[&path("direct.csv"), "--view", "sources"]).contains("is CSV"));
 }
 
 #[test]
 fn counters_by_source_line_add_up_to_those_of_the_launch() {
     let full1 = path("full1.ncu-rep.zst");
-    let sheets = sheets(&[&full1, "--detail", "source-metrics"]);
+    let sheets = sheets(&[&full1, "--view", "metrics"]);
     let rows = sheets[0]["rows"].as_array().unwrap();
     let sum = |metric: &str| rows.iter().filter_map(|row| row[metric].as_f64()).sum::<f64>();
     assert_eq!(sum("smsp__pcsamp_sample_count"), 66_305.0);
     assert!(rows.iter().all(|row| row["file"] == "attn.cu" && row["line"].as_u64().is_some_and(|line| line > 0)));
-    let chosen = text(&[&full1, "--detail", "source-metrics", "--metric", "inst_executed"]);
+    let chosen = text(&[&full1, "--view", "metrics", "--metric", "inst_executed"]);
     assert!(chosen.lines().nth(1).unwrap().contains("inst_executed") && !chosen.contains("pcsamp"), "{chosen}");
-    let csv = output("show", &[&full1, "--detail", "source-metrics", "--format", "csv"]);
+    let csv = output("show", &[&full1, "--view", "metrics", "--format", "csv"]);
     let mut reader = csv::Reader::from_reader(csv.as_slice());
     assert_eq!(
         reader.headers().unwrap().iter().take(5).collect::<Vec<_>>(),
         ["report", "launch", "kernel", "file", "line"]
     );
     assert_eq!(reader.records().map(Result::unwrap).count(), rows.len());
-    let g12 = text(&[&path("g12.ncu-rep.zst"), "--detail", "source-metrics", "--launch", "0"]);
+    let g12 = text(&[&path("g12.ncu-rep.zst"), "--view", "metrics", "--launch", "0"]);
     assert!(g12.contains("note: no counter per instruction"), "{g12}");
 }
 
 #[test]
 fn warp_states_come_whole_and_by_line() {
     let full1 = path("full1.ncu-rep.zst");
-    let shown = text(&[&full1, "--detail", "warp-stalls"]);
+    let shown = text(&[&full1, "--view", "stalls"]);
     let rows: Vec<Vec<&str>> = shown.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(rows[2][..4], ["-", "-", "short_scoreboard", "27719"], "{shown}");
     assert_eq!(rows.iter().filter(|row| row.starts_with(&["attn.cu", "20"])).count(), 3, "{shown}");
-    let sheets = sheets(&[&full1, "--detail", "warp-stalls"]);
+    let sheets = sheets(&[&full1, "--view", "stalls"]);
     let rows = sheets[0]["rows"].as_array().unwrap();
     let samples = |whole: bool| {
         let of = rows.iter().filter(|row| row["file"].is_null() == whole);
@@ -461,7 +470,7 @@ fn machine_code_has_addresses_and_lines() {
     let full1 = path("full1.ncu-rep.zst");
     let disasm = |folder: &str| {
         Finished::of(
-            place.ncugate(&["show", &full1, "--detail", "disasm", "--format", "json"]).env("PATH", path_of(folder)),
+            place.ncugate(&["show", &full1, "--view", "disasm", "--format", "json"]).env("PATH", path_of(folder)),
         )
     };
     let shown = disasm("bin");
@@ -495,7 +504,7 @@ fn machine_code_has_addresses_and_lines() {
 #[test]
 fn one_thing_is_shown_at_a_time() {
     let full1 = path("full1.ncu-rep.zst");
-    assert!(failure(&[&full1, "--detail", "disasm", "--detail", "rules"]).contains("cannot be used multiple times"));
+    assert!(failure(&[&full1, "--view", "disasm", "--view", "rules"]).contains("cannot be used multiple times"));
 }
 
 /// A report of one launch with a kernel, a text metric, NVTX ranges, and session comments.
@@ -541,8 +550,8 @@ fn cells_and_ranges_of_any_length_are_shown() {
             ("show", &[report]),
             ("show", &[report, "--nvtx"]),
             ("show", &[report, "--launch", "0"]),
-            ("show", &[report, "--detail", "session"]),
-            ("show", &[report, "--detail", "rules"]),
+            ("show", &[report, "--view", "session"]),
+            ("show", &[report, "--view", "rules"]),
             ("show", &[report, "--metric", "a__text"]),
             ("page", &[report, "--output", page.to_str().unwrap()]),
         ];
@@ -564,7 +573,7 @@ fn a_report_is_shown_as_json_and_csv() {
     let one: Vec<Value> = serde_json::from_slice(&one).unwrap();
     assert!(one.len() == 1 && one[0]["duration"].is_number(), "{one:?}");
     assert_eq!(String::from_utf8(output("show", &[report.as_str(), "--format", "csv"])).unwrap().lines().count(), 13);
-    let text = Place::new().run(&["show", report.as_str(), "--detail", "rules", "--format", "json"]);
+    let text = Place::new().run(&["show", report.as_str(), "--view", "rules", "--format", "json"]);
     assert!(text.status == Some(2) && text.stderr.contains("are text"), "{text:?}");
 }
 
@@ -616,5 +625,85 @@ fn a_chip_outside_of_the_catalogue_has_the_metrics_that_all_chips_have() {
         assert!(written.status.success(), "{written:?}");
         let page = std::fs::read_to_string(page).unwrap();
         assert!(page.contains("6.13") && !page.contains("holds no durations"), "{capability:?}");
+    }
+}
+
+/// A raw page of ncu with launches of two kernels at two sizes.
+fn raw_page(launches: usize, scale: f64) -> String {
+    let head = "ID|Process ID|Process Name|Host Name|Kernel Name|Context|Stream|Block Size|Grid Size|Device|CC|\
+                gpu__time_duration.sum|dram__bytes.sum|sm__warps_active.avg.pct_of_peak_sustained_active|\
+                launch__registers_per_thread|device__attribute_display_name|device__attribute_multiprocessor_count";
+    let units = format!("{}ns|Mbyte|%|register/thread||", "|".repeat(11));
+    let quoted = |line: &str| format!("\"{}\"\n", line.replace('|', "\",\""));
+    let mut text = quoted(head) + &quoted(&units);
+    for at in 0..launches {
+        let (kernel, grid) = ([("scale<float>", 64), ("scale<float>", 128), ("sum", 1)])[at % 3];
+        let time = (1_000.0 + at as f64 % 7.0) * f64::from(grid) * scale;
+        text.push_str(&format!(
+            "\"{at}\",\"9\",\"app\",\"h\",\"void {kernel}(float *)\",\"1\",\"7\",\"(256, 1, 1)\",\"({grid}, 1, 1)\",\"0\",\"9.0\",\
+             \"{time}\",\"1.50\",\"61.20\",\"32\",\"NVIDIA H200\",\"132\"\n"
+        ));
+    }
+    text
+}
+
+#[test]
+fn many_launches_are_grouped_and_have_a_total() {
+    let place = Place::new();
+    place.write("many.csv", &raw_page(1200, 1.0));
+    let run = place.run(&["show", "many.csv"]);
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    assert!(run.status == Some(0) && lines.len() == 6, "{}", run.stdout);
+    let cells = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(cells(lines[0])[..6], ["kernel", "grid", "block", "launches", "total", "share"]);
+    assert_eq!(cells(lines[1])[..4], ["scale", "128x1x1", "256x1x1", "400"], "the longest is first: {}", run.stdout);
+    assert!(lines[3].starts_with("sum "), "{}", run.stdout);
+    assert!(lines[5].starts_with("1,200 launches in 3 groups, 77.4 ms in total; "), "{}", lines[5]);
+    let all = place.run(&["show", "many.csv", "--all"]);
+    assert_eq!(all.stdout.lines().count(), 1201 + 1, "{}", all.stdout);
+    let absent = place.run(&["show", "many.csv", "--kernel", "sum"]);
+    assert!(absent.stdout.contains("400 launches in 1 group, 401 µs in total"), "{}", absent.stdout);
+    place.write("lacking.csv", &raw_page(30, 1.0).replacen("\"64000\"", "\"n/a\"", 1));
+    let lacking = place.run(&["show", "lacking.csv"]);
+    assert!(lacking.stdout.contains("no total: 1 launch without a time"), "{}", lacking.stdout);
+}
+
+#[test]
+fn csv_is_explained_compared_judged_and_a_page_like_a_report() {
+    let place = Place::new();
+    place.write("a.csv", &raw_page(24, 1.0));
+    place.write("b.csv", &raw_page(24, 0.5));
+    let explained = place.run(&["explain", "a.csv"]);
+    assert!(explained.status == Some(4) && explained.stdout.contains("scale"), "{explained:?}");
+    let page = place.run(&["page", "a.csv", "-o", "a.html"]);
+    assert!(
+        page.status == Some(0) && std::fs::read_to_string(place.path().join("a.html")).unwrap().contains("scale"),
+        "{page:?}"
+    );
+    let compared = place.run(&["compare", "a.csv", "b.csv"]);
+    assert!(compared.status == Some(0) && compared.stdout.contains("-50.0 %"), "{compared:?}");
+    place.write("c.csv", &raw_page(24, 0.5).replace("scale<float>", "scale<half>"));
+    let renamed = place.run(&["compare", "a.csv", "c.csv", "--kernel", "scale"]);
+    let pairs =
+        renamed.stdout.contains("2 pairs compared") && renamed.stdout.contains("another kernel: `void scale<float>");
+    assert!(renamed.status == Some(0) && pairs && !renamed.stdout.contains("sum"), "{}", renamed.stdout);
+    place.write("one.csv", &raw_page(3, 1.0));
+    let one = place.run(&["compare", "one.csv", "one.csv"]);
+    assert!(one.stdout.contains("one launch each (3 kernels): no verdict"), "{}", one.stdout);
+    let phase = "[phase]\nname = \"p\"\n[[variant]]\nname = \"s\"\nmatch = { kernel = \"scale*\" }\n[[gate]]\nrequire = \"registers <= 64\"\n";
+    place.write("phase.toml", phase);
+    let judged = place.run(&["gate", "phase.toml", "a.csv"]);
+    let rounded = "alues of a.csv are rounded";
+    assert!(judged.status == Some(0) && (judged.stdout.clone() + &judged.stderr).contains(rounded), "{judged:?}");
+    place.write("phase.toml", &phase.replace("64", "16"));
+    assert_eq!(place.run(&["gate", "phase.toml", "a.csv"]).status, Some(1));
+    place.write("phase.toml", &phase.replace("registers <= 64", "l2_hit_pct >= 1"));
+    assert_eq!(place.run(&["gate", "phase.toml", "a.csv"]).status, Some(4), "the CSV has no such counter");
+    place
+        .write("summary.csv", "\"Process ID\",\"Kernel Name\",\"Invocations\",\"Average\"\n\"9\",\"f\",\"12\",\"1\"\n");
+    for command in ["show", "explain", "page"] {
+        let refused = place.run(&[command, "summary.csv"]);
+        let why = "a summary over 12 launches: it has no single launch; run with `--page raw --csv`";
+        assert!(refused.status == Some(3) && refused.stderr.contains(why), "{command}: {refused:?}");
     }
 }

@@ -20,6 +20,9 @@ pub enum ReportError {
         /// What the file is instead: a known kind, or its first bytes.
         found: String,
     },
+    /// CSV of ncu that cannot be read.
+    #[error("{0}")]
+    Csv(crate::csv::CsvError),
     /// A container older than the known layout.
     #[error(
         "report container version {version} is too old (version 7 or newer is needed); profile again with a newer ncu"

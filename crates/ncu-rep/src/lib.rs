@@ -1,5 +1,5 @@
 //! Reads NVIDIA Nsight Compute reports: `.ncu-rep`, and `.ncu-repz`, the same bytes in a zstd frame. Also reads the
-//! CSV output of `ncu` ([`csv`]).
+//! CSV output of `ncu`: its launches are those of a report without session, rules, samples and code ([`ReportForm::Csv`]).
 //!
 //! It needs no ncu, no Python and no protobuf compiler, and does not panic on any input. [`Report::open`] indexes the
 //! file once (blocks, string tables, the scalar fields of each result); everything else, mainly metrics, is decoded
@@ -59,7 +59,7 @@
 mod archive;
 mod block;
 pub mod bulk;
-pub mod csv;
+mod csv;
 mod error;
 mod head;
 mod index;
@@ -82,6 +82,7 @@ mod value;
 mod wire;
 
 pub use archive::{Limits, compress};
+pub use csv::CsvError;
 pub use error::{ReportError, WireProblem};
 pub use head::ClockStatus;
 pub use known_metrics::{is_listed_metric, listed_bases, listed_forms};
@@ -91,7 +92,7 @@ pub use metric::{Metric, MetricCategory, MetricInstance, Metrics};
 pub use nvtx::{NvtxKind, NvtxRange};
 pub use process::Process;
 pub use redact::{Redaction, SourcePolicy, TextKind, redact, redact_with, without_folders};
-pub use report::{MetricSelection, Report};
+pub use report::{MetricSelection, Report, ReportForm};
 pub use rule::{
     EstimatedSpeedup, FocusMetric, FocusSeverity, RuleItem, RuleMessage, RuleMessageKind, RuleResult, RuleTable,
     SpeedupScope, TableColumn,

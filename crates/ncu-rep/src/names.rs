@@ -1,10 +1,17 @@
 //! Metric names: the string tables of all blocks, concatenated in file order.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use indexmap::IndexSet;
 
 use crate::error::{ReportError, WireProblem};
 use crate::schema::{metric, string_table};
 use crate::wire::Message;
+
+/// Names of ncu 2019 on chips before 7.0, and the names of today.
+static OLD: LazyLock<HashMap<&'static str, &'static str>> =
+    LazyLock::new(|| include_str!("old_names.tsv").lines().filter_map(|line| line.split_once('\t')).collect());
 
 /// The names of a report. A metric stores the ordinal of a table entry; this crate uses the place of a name among the
 /// distinct names.
@@ -28,7 +35,9 @@ impl MetricNames {
         Ok(())
     }
 
+    /// Adds a name. A name of 2019 becomes that of today, which the table of units and all readers know.
     fn push(&mut self, name: &str) {
+        let name = OLD.get(name).copied().unwrap_or(name);
         let place = match self.texts.get_index_of(name) {
             Some(place) => place,
             None => self.texts.insert_full(name.into()).0,
@@ -70,5 +79,19 @@ impl MetricNames {
             offset: message.offset as u64,
             problem: WireProblem::UnknownName(u64::from(id)),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_2019_are_those_of_today() {
+        let mut names = MetricNames::default();
+        ["gpu__time_duration", "launch__grid_size", "sm__sol_pct"].iter().for_each(|name| names.push(name));
+        let today = ["gpu__time_duration.sum", "launch__grid_size", "sm__throughput.avg.pct_of_peak_sustained_elapsed"];
+        assert_eq!(names.iter().collect::<Vec<_>>(), today);
+        assert!(OLD.values().all(|name| !crate::unit_of(name).is_empty() || name.contains("inst")), "{OLD:?}");
     }
 }

@@ -4,11 +4,12 @@ use std::path::Path;
 
 use crate::archive::{Limits, ReportBytes};
 use crate::bulk::BulkReader;
+use crate::csv;
 use crate::error::ReportError;
 use crate::index::Index;
 use crate::launch::Launch;
 use crate::process::Process;
-use crate::schema::VERSION;
+use crate::schema::{MAGIC, VERSION};
 use crate::session::{self, Session};
 use crate::source::{self, SourceModule};
 use crate::wire::Message;
@@ -32,6 +33,17 @@ use crate::wire::Message;
 #[derive(Debug)]
 pub struct Report {
     index: Index,
+    form: ReportForm,
+}
+
+/// The form in which ncu wrote launches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReportForm {
+    /// A report.
+    Binary,
+    /// CSV, which has rounded values and no session, rules, samples or code. Its launches are numbered in their order,
+    /// process by process.
+    Csv,
 }
 
 /// Metrics to decode.
@@ -56,7 +68,8 @@ impl MetricSelection<'_> {
 }
 
 impl Report {
-    /// Opens a report. Plain and zstd-compressed reports are recognised by content, whatever the file name.
+    /// Opens a report. Plain and zstd-compressed reports, and ncu's CSV, are recognised by content, whatever the file
+    /// name.
     ///
     /// A plain file is mapped, which is faster than reading it. If another process truncates the file while the
     /// report is in use, this process gets SIGBUS; [`Report::from_bytes`] with the bytes of [`std::fs::read`] avoids
@@ -73,7 +86,7 @@ impl Report {
     /// # Errors
     /// See [`Report::open`].
     pub fn open_within(path: impl AsRef<Path>, limits: Limits) -> Result<Self, ReportError> {
-        Ok(Self { index: Index::read(ReportBytes::open(path.as_ref(), limits)?, limits)? })
+        Self::of(ReportBytes::open(path.as_ref(), limits)?, limits)
     }
 
     /// Reads a report from memory, plain or zstd-compressed, within the default [`Limits`].
@@ -82,7 +95,28 @@ impl Report {
     /// See [`Report::open`].
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, ReportError> {
         let limits = Limits::default();
-        Ok(Self { index: Index::read(ReportBytes::from_bytes(bytes, limits)?, limits)? })
+        Self::of(ReportBytes::from_bytes(bytes, limits)?, limits)
+    }
+
+    fn of(bytes: ReportBytes, limits: Limits) -> Result<Self, ReportError> {
+        if bytes.bytes().starts_with(&MAGIC) {
+            return Ok(Self { index: Index::read(bytes, limits)?, form: ReportForm::Binary });
+        }
+        match csv::report(bytes.bytes()) {
+            None => Err(ReportError::not_a_report(bytes.bytes())),
+            // The launches of CSV can have few metrics.
+            Some(read) => {
+                let limits = Limits { entry_bytes: 1, ..limits };
+                let index = Index::read(ReportBytes::from_bytes(read.map_err(ReportError::Csv)?, limits)?, limits)?;
+                Ok(Self { index, form: ReportForm::Csv })
+            }
+        }
+    }
+
+    /// Whether the launches are those of a report or of CSV.
+    #[must_use]
+    pub fn form(&self) -> ReportForm {
+        self.form
     }
 
     /// Container version; only version 7 is known.
@@ -99,6 +133,9 @@ impl Report {
         if version > VERSION {
             warnings
                 .push(format!("report container version {version} is newer than {VERSION}; unknown parts are skipped"));
+        }
+        if self.form == ReportForm::Csv {
+            warnings.push("CSV: values are rounded as printed; there is no session, rule, sample or code".to_owned());
         }
         warnings
     }

@@ -246,6 +246,12 @@ pub(crate) fn put_integer(out: &mut Vec<u8>, number: u32, value: u64) {
     put_varint(out, value);
 }
 
+/// Appends a double.
+pub(crate) fn put_double(out: &mut Vec<u8>, number: u32, value: f64) {
+    put_varint(out, u64::from(number) << 3 | 1);
+    out.extend_from_slice(&value.to_le_bytes());
+}
+
 impl<'a> Field<'a> {
     /// The error that this field has `problem`.
     pub fn error(&self, problem: WireProblem) -> ReportError {

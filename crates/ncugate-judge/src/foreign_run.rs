@@ -7,7 +7,7 @@ use super::{Evidence, JudgeError, PhaseRun};
 use crate::frame::{CapturedLaunch, CapturedVariants, nvtx_text};
 use crate::store::{Fingerprint, Manifest, Run, RunState, StoreError, open_report};
 use jiff::Timestamp;
-use ncu_rep::{Launch, Report, ReportError};
+use ncu_rep::{Launch, Report, ReportError, ReportForm};
 use ncugate_model::expr::Template;
 use ncugate_model::{Better, BuildOutcome, BuildRecord, Gpu, KernelName, ProfileOutcome, ProfileRecord, VariantId};
 use ncugate_phase::config::{KernelTemplate, LaunchPattern, Phase};
@@ -79,7 +79,11 @@ pub fn foreign_run(
         (manifest.started, manifest.finished) = (first, Some(last));
     }
     manifest.state = RunState::Complete;
-    manifest.warnings.extend(warnings(&phase, evidence).into_iter().chain(unlike));
+    let csv = reports.iter().filter(|report| report.report.form() == ReportForm::Csv);
+    let rounded = csv.map(|report| {
+        format!("values of {} are rounded (CSV): one near its limit can have been rounded over it", report.name)
+    });
+    manifest.warnings.extend(warnings(&phase, evidence).into_iter().chain(unlike).chain(rounded));
     let run = Arc::new(run(manifest, &phase, &plan, profiles.collect()));
     Ok(ForeignRun { run: PhaseRun { phase, plan, run, evidence }, captured, made })
 }

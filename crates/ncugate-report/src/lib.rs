@@ -9,6 +9,7 @@ pub mod chart;
 pub mod explain;
 
 mod assemble;
+mod clock_control;
 pub mod code_diff;
 pub mod comment;
 pub mod compare;
@@ -68,6 +69,7 @@ mod trust;
 mod variant_row;
 mod variants;
 mod waiver_row;
+pub mod word_entry;
 mod wrap;
 pub mod write;
 

@@ -53,7 +53,7 @@ def profiler_rules(binary, recording):
     first = {}
     for report in sorted(recording.glob("reports/deep*.ncu-rep*")):
         kernel = None
-        for line in output(binary, "show", report, "--detail", "rules").splitlines():
+        for line in output(binary, "show", report, "--view", "rules").splitlines():
             if launch := re.search(r"  launch \d+  (\w+)", line):
                 kernel = launch[1]
             elif kernel and (said := re.match(r"  (\w+): (.*?)  at most ([\d.]+) %( \(local\))?", line)):

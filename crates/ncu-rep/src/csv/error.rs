@@ -3,9 +3,6 @@
 /// Why CSV could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum CsvError {
-    /// No line starts with the header.
-    #[error("not a CSV of ncu: no line starts with `\"ID\",`")]
-    NoHeader,
     /// A required column is missing.
     #[error("the CSV of ncu has no column `{column}`")]
     NoColumn {

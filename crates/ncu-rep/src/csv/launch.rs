@@ -7,7 +7,7 @@ use crate::value::MetricValue;
 /// One metric of a launch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CsvMetric {
-    /// Index of the name in [`CsvReport::names`](super::CsvReport::names).
+    /// Index of the name in the names of the CSV.
     pub name: u32,
     /// Base unit.
     pub unit: Cow<'static, str>,
@@ -40,8 +40,41 @@ pub struct CsvLaunch {
     pub device: Option<u32>,
     /// Compute capability as printed.
     pub capability: String,
-    /// NVTX columns that are not empty, as printed.
-    pub nvtx: Vec<String>,
+    /// NVTX ranges.
+    pub ranges: Vec<CsvRange>,
     /// Metrics in the order of the CSV.
     pub metrics: Vec<CsvMetric>,
+}
+
+/// One NVTX range.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CsvRange {
+    /// Name of the domain.
+    pub domain: String,
+    /// Name of the range.
+    pub name: String,
+    /// Whether it was pushed on the launch's thread, as opposed to started by any.
+    pub is_pushed: bool,
+}
+
+impl CsvRange {
+    /// The ranges of a cell: `1367  "DOMAIN:NAME:none:none:none:none:none:none"`, for each range one text in quotation
+    /// marks; those of start/end ranges begin with a number.
+    pub fn all(cell: &str, is_pushed: bool) -> Vec<Self> {
+        let quoted = cell.split('"').skip(1).step_by(2);
+        let range = |text: &str| {
+            let text = if is_pushed { text } else { text.split_once(':').map_or(text, |(_, rest)| rest) };
+            // The payload, the color and the message follow, two fields each.
+            let named = text.rsplitn(7, ':').nth(6).unwrap_or(text);
+            let (domain, name) = named.split_once(':').unwrap_or(("<default domain>", named));
+            Self { domain: domain.to_owned(), name: name.to_owned(), is_pushed }
+        };
+        let ranges: Vec<Self> = quoted.map(range).collect();
+        match cell.trim() {
+            "" => Vec::new(),
+            // Another program wrote the cell.
+            text if ranges.is_empty() => vec![range(text)],
+            _ => ranges,
+        }
+    }
 }

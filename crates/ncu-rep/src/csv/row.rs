@@ -1,7 +1,8 @@
 //! A row of ncu's CSV: the meaning of its columns and the values of its cells.
 
 use super::error::CsvError;
-use super::launch::{CsvLaunch, CsvMetric};
+use super::labels;
+use super::launch::{CsvLaunch, CsvMetric, CsvRange};
 use super::names::NameIndex;
 use super::numbers::NumberForm;
 use super::value::{UnreadablePart, base_value};
@@ -29,7 +30,10 @@ pub(super) enum CsvColumn {
     Grid,
     Device,
     Capability,
-    Nvtx,
+    /// NVTX ranges that were pushed.
+    Pushed,
+    /// NVTX ranges that were started.
+    Started,
     MetricName,
     MetricUnit,
     MetricValue,
@@ -61,8 +65,11 @@ pub(super) fn column(name: &str, form: CsvForm, names: &mut NameIndex) -> CsvCol
         "Metric Name" => CsvColumn::MetricName,
         "Metric Unit" => CsvColumn::MetricUnit,
         "Metric Value" => CsvColumn::MetricValue,
-        _ if name.contains("Push/Pop_Range") || name.contains("Start/Stop_Range") => CsvColumn::Nvtx,
-        _ if form == CsvForm::Wide && !name.is_empty() => CsvColumn::Metric(names.id(name)),
+        _ if name.contains("Push/Pop_Range") => CsvColumn::Pushed,
+        _ if name.contains("Start/Stop_Range") => CsvColumn::Started,
+        // The column of 2019, and that of a table without a name.
+        "Kernel Time" | "" => CsvColumn::Ignored,
+        _ if form == CsvForm::Wide => CsvColumn::Metric(names.id(name)),
         _ => CsvColumn::Ignored,
     }
 }
@@ -152,11 +159,8 @@ impl<'a> CsvRow<'a> {
     /// The launch without its metrics.
     pub fn launch(&self) -> Result<CsvLaunch, CsvError> {
         let (id, pid) = self.id()?;
-        let nvtx = self
-            .columns
-            .iter()
-            .zip(self.record)
-            .filter(|(column, text)| **column == CsvColumn::Nvtx && !text.is_empty());
+        let ranges = [(CsvColumn::Pushed, true), (CsvColumn::Started, false)];
+        let ranges = ranges.iter().flat_map(|(column, is_pushed)| CsvRange::all(self.text(column), *is_pushed));
         Ok(CsvLaunch {
             id,
             kernel: self.text(&CsvColumn::Kernel).to_owned(),
@@ -169,7 +173,7 @@ impl<'a> CsvRow<'a> {
             block: self.triple(&CsvColumn::Block, "Block Size")?,
             device: self.number(&CsvColumn::Device, "Device")?,
             capability: self.text(&CsvColumn::Capability).to_owned(),
-            nvtx: nvtx.map(|(_, text)| text.to_owned()).collect(),
+            ranges: ranges.collect(),
             metrics: Vec::new(),
         })
     }
@@ -182,6 +186,7 @@ impl<'a> CsvRow<'a> {
         let name = self.text(&CsvColumn::MetricName);
         if !name.is_empty() {
             let unit = self.text(&CsvColumn::MetricUnit);
+            let name = labels::metric(name, unit);
             out.push(self.metric(names.id(name), name, self.text(&CsvColumn::MetricValue), unit)?);
         }
         for ((column, text), unit) in self.columns.iter().zip(self.record).zip(units) {

@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ncu_rep::csv::{CsvLaunch, CsvReport};
 use ncu_rep::{Launch, Metric, MetricValue, Report, ResultKind};
 
 use crate::captures;
@@ -10,9 +9,12 @@ use crate::captures;
 /// Captures with all three pages: `--page raw` in base units and scaled, `--page details` in base units.
 const CAPTURES: [&str; 7] = ["cluster", "graph_nodes", "graph_whole", "processes", "range", "source", "torch_nvtx"];
 
+/// Displayed names and their metrics.
+const LABELS: &str = include_str!("../../src/csv/labels.tsv");
+
 /// A page: its text, and the printed cells of each launch.
 struct Page {
-    report: CsvReport,
+    report: Report,
     /// Printed unit and value by launch and metric name, as the csv crate reads them.
     printed: HashMap<(u32, String), Vec<(String, String)>>,
 }
@@ -48,7 +50,7 @@ fn page(file: &str) -> Page {
             }
         }
     }
-    Page { report: CsvReport::parse(&text).unwrap(), printed }
+    Page { report: Report::from_bytes(text.into_bytes()).unwrap(), printed }
 }
 
 /// The size of a unit in its base unit: `Mbyte/us` is 1e6 / 1e-6 byte/s. Independent of the product's table.
@@ -120,32 +122,48 @@ fn compare_value(
     }
 }
 
-fn compare_launch(page: &Page, read: &CsvLaunch, launch: &Launch<'_>, compared: &mut Compared) {
-    let process = launch.process().unwrap();
-    assert_eq!((read.id, read.pid, read.process.as_str()), (launch.id(), Some(process.pid), process.name()));
-    assert_eq!((read.context, read.device), (launch.context(), launch.device().unwrap()));
-    assert_eq!(
-        read.capability,
-        launch.compute_capability().unwrap().map_or(String::new(), |(a, b)| format!("{a}.{b}"))
-    );
+/// The cells of a metric: under its name, or under one that ncu displays for it.
+fn cells<'p>(page: &'p Page, launch: u32, metric: &str) -> Option<&'p (String, String)> {
+    let displayed =
+        |line: &&'static str| line.rsplit_once('\t').filter(|(_, of)| *of == metric).map(|(label, _)| label);
+    let labels = LABELS.lines().filter_map(|line| displayed(&line));
+    labels.chain([metric]).find_map(|label| {
+        let (label, is_rate) = label.strip_suffix(" [byte/s]").map_or((label, false), |label| (label, true));
+        let cells = page.printed.get(&(launch, label.to_owned()))?;
+        // Two metrics have this name.
+        cells.iter().rfind(|(unit, _)| label != "Memory Throughput" || unit.contains("byte/") == is_rate)
+    })
+}
+
+fn compare_launch(page: &Page, read: &Launch<'_>, launch: &Launch<'_>, compared: &mut Compared) {
+    assert_eq!((read.id(), read.process()), (launch.id(), read.process()));
+    let process = |launch: &Launch<'_>| launch.process().map(|process| (process.pid, process.name().to_owned()));
+    assert_eq!(process(read), process(launch));
+    assert_eq!((read.context(), read.device().unwrap()), (launch.context(), launch.device().unwrap()));
+    assert_eq!(read.compute_capability().unwrap(), launch.compute_capability().unwrap());
     if launch.kind() == ResultKind::Kernel {
-        // Names are printed demangled and simplified; only the function's own is comparable.
-        assert!(read.kernel.contains(launch.kernel_name().as_ref()), "`{}`: {}", read.kernel, launch.kernel_name());
-        assert_eq!((read.stream, read.grid, read.block), (launch.stream(), launch.grid(), launch.block()));
+        // The demangled name is printed simplified.
+        let (function, printed) = (launch.kernel_name(), read.demangled_name());
+        assert!(function == read.kernel_name() || function.contains(' '), "`{printed}`: {function}");
+        assert_eq!((read.stream(), read.grid(), read.block()), (launch.stream(), launch.grid(), launch.block()));
     }
-    let ranges = launch.nvtx().unwrap();
-    assert!(ranges.iter().all(|range| read.nvtx.iter().any(|text| text.contains(range.name.as_ref()))));
+    let ranges = |launch: &Launch<'_>| {
+        let ranges = launch.nvtx().unwrap();
+        ranges.iter().map(|range| (range.domain.to_string(), range.name.to_string(), range.kind)).collect::<Vec<_>>()
+    };
+    assert_eq!(ranges(read), ranges(launch));
     let metrics: HashMap<&str, Metric<'_>> = launch.metrics().map(|m| m.unwrap()).map(|m| (m.name, m)).collect();
     compared.launches += 1;
-    let mut seen: HashMap<&str, usize> = HashMap::new();
-    for metric in &read.metrics {
-        let name = page.report.name(metric);
+    for metric in read.metrics().map(Result::unwrap) {
+        let name = metric.name;
         let at = format!("launch {}, `{name}`", launch.id());
-        let turn = seen.entry(name).or_default();
-        let printed = &page.printed[&(read.id, name.to_owned())][*turn];
-        *turn += 1;
+        // Those that were added of the first columns.
+        let Some(printed) = cells(page, read.id(), name) else {
+            assert!(name.starts_with("device__attribute_compute") || name == "launch__device_id", "{at}");
+            continue;
+        };
         if name.contains("__") || metrics.contains_key(name) {
-            compare_value(&at, metrics.get(name), &metric.value, &metric.unit, printed);
+            compare_value(&at, metrics.get(name), &metric.value, metric.unit(), printed);
             compared.values += 1;
             compared.numbers += usize::from(metric.value.as_f64().is_some());
         } else {
@@ -168,11 +186,11 @@ fn compare(capture: &str, file: &str) -> Compared {
     let page = page(file);
     let report = Report::open(captures::data(&format!("{capture}.ncu-rep.zst"))).unwrap();
     let mut compared = Compared::default();
-    assert_eq!(page.report.launches.len(), report.launches().len(), "{file}");
-    for (read, launch) in page.report.launches.iter().zip(report.launches()) {
-        compare_launch(&page, read, &launch, &mut compared);
+    assert_eq!(page.report.launches().len(), report.launches().len(), "{file}");
+    for (read, launch) in page.report.launches().zip(report.launches()) {
+        compare_launch(&page, &read, &launch, &mut compared);
         if !file.contains("details") {
-            let printed: HashSet<&str> = read.metrics.iter().map(|metric| page.report.name(metric)).collect();
+            let printed: HashSet<&str> = read.metrics().map(|metric| metric.unwrap().name).collect();
             for metric in launch.metrics().map(Result::unwrap) {
                 // The only metrics that a raw page omits.
                 let left_out = metric.name.starts_with("breakdown:") || metric.name.starts_with("group:");

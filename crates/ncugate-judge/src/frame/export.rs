@@ -21,12 +21,12 @@ use serde_json::{Map, Value};
 use super::launch_metrics::LaunchMetrics;
 use super::launches::{Capture, FrameError, LaunchFrames};
 use super::nvtx::cases_of;
-use super::rows::{LaunchFilter, MetricColumns, Row, launches, metrics, visit};
+use super::rows::{LaunchFilter, MetricColumns, Row, metrics, ranges, visit};
 use super::schema::{launches as l, metrics as m, wide};
 use ncu_rep::{MetricSelection, MetricValue};
-use ncugate_model::metric::{Catalogue, LogicalMetric};
+use ncugate_model::VariantId;
+use ncugate_model::metric::Catalogue;
 use ncugate_model::number::text::{cell, escaped_json};
-use ncugate_model::{ComputeCapability, VariantId};
 
 /// Columns of the long form in CSV and JSON.
 pub const LONG: [&str; 6] = [m::REPORT, m::LAUNCH, m::KERNEL, m::METRIC, m::UNIT, m::VALUE];
@@ -161,7 +161,7 @@ impl Export<'_> {
         let mut wide = WideTable { head: [of_run, &HEAD].concat(), ..WideTable::default() };
         let mut repeats = HashMap::new();
         for capture in self.captures {
-            for launch in launches(capture) {
+            for launch in capture.report.launches() {
                 if !self.filter.accepts(capture.name, &launch)? {
                     continue;
                 }
@@ -172,7 +172,7 @@ impl Export<'_> {
                 })?;
                 let mut values = IndexMap::new();
                 if let (MetricSelection::All, []) = (self.columns.counters, self.columns.logical) {
-                    for (name, value) in LaunchMetrics::of_any(capture, &launch)?.values() {
+                    for (name, value) in LaunchMetrics::of_capture(capture, &launch)?.values() {
                         let unit = Catalogue::embedded().get(name).map_or_else(String::new, |known| known.unit.clone());
                         wide.units.insert(name.to_owned(), unit);
                         values.insert(name.to_owned(), MetricValue::Double(value));
@@ -188,12 +188,12 @@ impl Export<'_> {
                     }
                 }
                 let text = |text: String| MetricValue::String(text.into());
-                let nvtx = Some(launch.nvtx(capture.name)?).filter(|nvtx| !nvtx.is_empty());
+                let nvtx = Some(ranges(capture.name, &launch)?).filter(|nvtx| !nvtx.is_empty());
                 let case = self.variants.map(|variants| {
                     let named = cases_of(nvtx.as_deref().unwrap_or_default()).find(|case| variants.contains(&case.0));
                     let Some((variant, shape)) = named else { return OF_RUN.map(|_| MetricValue::Missing) };
                     let case = [text(variant.0.to_string()), text(shape.0.to_string())];
-                    let repeat = repeats.entry((variant, shape, launch.kernel().into_owned())).or_insert(0);
+                    let repeat = repeats.entry((variant, shape, launch.kernel_name().into_owned())).or_insert(0);
                     *repeat += 1;
                     let [variant, shape] = case;
                     [variant, shape, MetricValue::U32(*repeat - 1)]
@@ -204,7 +204,7 @@ impl Export<'_> {
                 let extents = [launch.grid(), launch.block()].into_iter();
                 let extents = extents.flat_map(|size| [0, 1, 2].map(|axis| extent(size, axis)));
                 let id = [text(capture.name.to_owned()), MetricValue::U32(launch.id())].into_iter();
-                let head = id.chain([text(launch.kernel().into_owned())]).chain(extents);
+                let head = id.chain([text(launch.kernel_name().into_owned())]).chain(extents);
                 let head = case.into_iter().flatten().chain(head);
                 wide.push(head.chain([nvtx.map_or(MetricValue::Missing, text)]).collect(), values);
             }

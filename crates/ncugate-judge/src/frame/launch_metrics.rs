@@ -1,8 +1,7 @@
 //! Metrics of one launch by name: one reading for findings, pages, comparisons, tables and exports. Gates read the same
 //! definitions over the combined launches of a case ([`super::ProfileCounters`]).
 
-use super::launches::{Capture, FrameError, Origin};
-use super::rows::AnyLaunch;
+use super::launches::{Capture, FrameError};
 use indexmap::IndexMap;
 use ncu_rep::{Launch, MetricValue, ReportError};
 use ncugate_model::metric::{Catalogue, MetricError};
@@ -45,15 +44,12 @@ impl<'r> LaunchMetrics<'r> {
         Ok(Self { capability: launch.compute_capability()?.map(ComputeCapability::from), ..counters })
     }
 
+    /// Those of a launch in a capture, whose name is in errors.
+    ///
     /// # Errors
     /// The report is damaged.
-    pub fn of_any(capture: &Capture<'r>, launch: &AnyLaunch<'r>) -> Result<Self, FrameError> {
-        let csv = match (launch, capture.origin) {
-            (AnyLaunch::Report(launch), _) => return Self::of(launch).map_err(super::rows::named(capture.name)),
-            (AnyLaunch::Csv(_), Origin::Report(_)) => return Ok(Self::default()),
-            (AnyLaunch::Csv(launch), Origin::Csv(csv)) => launch.metrics.iter().map(|m| (csv.name(m), m.value.clone())),
-        };
-        Ok(Self { capability: super::rows::capability(capture, launch)?, ..csv.collect() })
+    pub fn of_capture(capture: &Capture<'r>, launch: &Launch<'r>) -> Result<Self, FrameError> {
+        Self::of(launch).map_err(super::rows::named(capture.name))
     }
 
     /// A counter as collected, which may be NaN; none if it was not collected.

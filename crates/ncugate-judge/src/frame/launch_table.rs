@@ -5,7 +5,6 @@ use super::nvtx::nvtx_text;
 use super::schema::launches as l;
 use super::traced_launches::TracedCase;
 use indexmap::IndexSet;
-use ncu_rep::csv::CsvLaunch;
 use ncu_rep::{Launch, ReportError, ResultKind};
 use ncugate_model::{KernelName, TracedLaunch, demangled};
 use polars::prelude::{
@@ -85,25 +84,6 @@ impl<'r> LaunchRow<'r> {
             block: Some(launch.block),
             cluster: (launch.cluster.iter().product::<u32>() > 1).then_some(launch.cluster),
             nvtx: format!("{}@{}", case.variant, case.shape),
-            ..Self::default()
-        }
-    }
-
-    pub fn of_csv(launch: &'r CsvLaunch) -> Self {
-        Self {
-            launch: launch.id,
-            kind: kind_name(ResultKind::Kernel),
-            kernel: launch.kernel.as_str().into(),
-            demangled: launch.kernel.as_str().into(),
-            pid: launch.pid,
-            process: filled(launch.process.as_str().into()),
-            context: launch.context,
-            stream: launch.stream,
-            device: launch.device,
-            capability: Some(launch.capability.clone()).filter(|text| !text.is_empty()),
-            grid: launch.grid,
-            block: launch.block,
-            nvtx: launch.nvtx.join(" > "),
             ..Self::default()
         }
     }

@@ -1,4 +1,4 @@
-//! Launches and their metrics as frames, from reports and from ncu's CSV.
+//! Launches and their metrics as frames.
 //!
 //! Reports take the fast path of `decode`: names and units are gathered by index, values are decoded in parallel, and
 //! pages are released as decoding proceeds. The meaning of a launch is defined in [`ncu_rep`].
@@ -11,7 +11,6 @@ use super::launch_table::{self, LaunchRow};
 pub use super::nvtx::nvtx_text;
 use super::schema::launches as l;
 use super::{decode, metric_table};
-use ncu_rep::csv::CsvReport;
 use ncu_rep::{MetricSelection, Report, ReportError};
 
 /// Errors when building frames.
@@ -29,19 +28,11 @@ pub enum FrameError {
     Polars(#[from] PolarsError),
 }
 
-/// The source of launches.
-#[derive(Debug, Clone, Copy)]
-pub enum Origin<'a> {
-    Report(&'a Report),
-    /// CSV that ncu printed.
-    Csv(&'a CsvReport),
-}
-
 /// One input, with its name in the frames.
 #[derive(Debug, Clone, Copy)]
 pub struct Capture<'a> {
     pub name: &'a str,
-    pub origin: Origin<'a>,
+    pub report: &'a Report,
 }
 
 /// Launches and their metrics.
@@ -63,9 +54,9 @@ impl LaunchFrames {
         let Some((first, others)) = captures.split_first() else {
             return Ok(Self { launches: launch_table::frame("", &[])?, metrics: metric_table::empty()? });
         };
-        let mut all = Self::of(first, selection)?;
+        let mut all = Self::of_report(first.name, first.report, selection)?;
         for capture in others {
-            let next = Self::of(capture, selection)?;
+            let next = Self::of_report(capture.name, capture.report, selection)?;
             all.launches.vstack_mut_owned(next.launches)?;
             all.metrics.vstack_mut_owned(next.metrics)?;
         }
@@ -83,18 +74,6 @@ impl LaunchFrames {
     pub fn of_report(name: &str, report: &Report, selection: MetricSelection<'_>) -> Result<Self, FrameError> {
         let (launches, decoded) = decoded(name, report, selection)?;
         let metrics = metric_table::of_report(name, report, &decoded, launches.column(l::KERNEL)?.str()?)?;
-        Ok(Self { launches, metrics })
-    }
-
-    /// Builds both frames of one input.
-    fn of(capture: &Capture<'_>, selection: MetricSelection<'_>) -> Result<Self, FrameError> {
-        let csv = match capture.origin {
-            Origin::Report(report) => return Self::of_report(capture.name, report, selection),
-            Origin::Csv(csv) => csv,
-        };
-        let rows: Vec<LaunchRow<'_>> = csv.launches.iter().map(LaunchRow::of_csv).collect();
-        let launches = launch_table::frame(capture.name, &rows)?;
-        let metrics = metric_table::of_csv(capture.name, csv, selection, launches.column(l::KERNEL)?.str()?)?;
         Ok(Self { launches, metrics })
     }
 }

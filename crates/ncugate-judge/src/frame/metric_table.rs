@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use indexmap::IndexSet;
 use polars::prelude::{
     ChunkFullNull, ChunkTake, Column, DataFrame, DataType, Float64Chunked, IntoColumn, NewChunkedArray, PolarsError,
     StringChunked, UInt32Chunked,
@@ -12,8 +11,7 @@ use rayon::prelude::*;
 use super::decode::{Piece, ReportMetrics};
 use super::launch_table::constant;
 use super::schema::metrics as m;
-use ncu_rep::csv::CsvReport;
-use ncu_rep::{MetricSelection, Report, unit_of};
+use ncu_rep::{Report, unit_of};
 
 /// Up to this number of rows, columns are built in parallel. The allocator keeps each thread's temporary memory.
 const SIDE_BY_SIDE_ROWS: usize = 1 << 20;
@@ -56,33 +54,6 @@ pub(super) fn of_report(
     let metrics = decoded.names.iter().map(|&place| (bulk.name(place), unit_of(bulk.name(place)))).collect();
     let ids = (0..report.launches().len() as u32).collect();
     MetricTable::new(name, ids, kernels, metrics, &decoded.pieces).frame()
-}
-
-/// The metrics frame of ncu's CSV.
-///
-/// # Errors
-/// polars rejects a column.
-pub(super) fn of_csv(
-    name: &str,
-    csv: &CsvReport,
-    selection: MetricSelection<'_>,
-    kernels: &StringChunked,
-) -> Result<DataFrame, PolarsError> {
-    let mut metrics: IndexSet<(&str, &str)> = IndexSet::new();
-    let mut piece = Piece::default();
-    for launch in &csv.launches {
-        let before = piece.rows();
-        for metric in &launch.metrics {
-            let name = csv.name(metric);
-            if selection.contains(name) {
-                let slot = metrics.insert_full((name, metric.unit.as_ref())).0;
-                piece.push(slot as u32, &metric.value);
-            }
-        }
-        piece.counts.push(piece.rows() - before);
-    }
-    let ids = csv.launches.iter().map(|launch| launch.id).collect();
-    MetricTable::new(name, ids, kernels, metrics.into_iter().collect(), &[piece]).frame()
 }
 
 /// A column per counter in `names`, with a row per launch: the first value of the counter, null if there is none. The

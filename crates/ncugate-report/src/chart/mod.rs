@@ -24,6 +24,7 @@ pub use spec::{
     Bar, Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, LineAxis, Marks, Panel, Scale, Series, Spread,
     Stroke, Tone, mark_label,
 };
+pub use timeline::launch_timeline;
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! Throughput over the duration of the profiled launch: its phases, and its tail.
 
-use super::charted_run::{ChartedRun, ChartedTimeline, TimelineSeries};
+use super::charted_run::{ChartedRun, ChartedTimeline, Timeline, TimelineSeries};
 use super::spec::{Chart, ChartAxis, ChartTable, LimitLine, LineAxis, Marks, Panel, Scale, Series, Stroke, Tone};
 use ncugate_model::number;
 
@@ -10,6 +10,11 @@ const DRAWN: usize = 300;
 /// The chart, if a deep profile sampled the selected variant.
 pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     let ChartedTimeline { variant, timeline } = run.timeline.as_ref()?;
+    Some(launch_timeline("timeline", &format!("PM sampling of the deep profile of {variant}"), timeline))
+}
+
+/// The chart of one launch, under an id of its page.
+pub fn launch_timeline(id: &str, source: &str, timeline: &Timeline) -> Chart {
     let line = |(at, series): (usize, &TimelineSeries)| {
         let (tone, stroke) = if at == 0 { (Tone::Muted, Stroke::Dashed) } else { (Tone::Nth(at - 1), Stroke::Solid) };
         Series::new(&series.name, tone, Marks::Line(stroke, thinned(&series.points)))
@@ -23,18 +28,16 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
         vec![series.name.clone(), number::plain(mean(&series.points)), number::plain(most(&series.points))]
     });
     let said = format!(
-        "{variant}: {} µs in samples of {} µs; the tail, in which fewer than 90 % of the multiprocessors that are active at most \
+        "{} µs in samples of {} µs; the tail, in which fewer than 90 % of the multiprocessors that are active at most \
          are active, is {} % of it",
         number::plain(timeline.duration),
         number::short(timeline.interval),
         number::plain(tail)
     );
-    Some(Chart {
-        id: "timeline".to_owned(),
+    Chart {
+        id: id.to_owned(),
         title: "How busy is the chip over the launch?".to_owned(),
-        note: format!(
-            "{said} (source: PM sampling of the deep profile). Multiprocessors are shown against their most active sample."
-        ),
+        note: format!("{said} (source: {source}). Multiprocessors are shown against their most active sample."),
         panels: vec![Panel {
             x: ChartAxis::new("time", "us", Scale::Linear),
             y: ChartAxis::new("share of the peak", "%", Scale::Zero),
@@ -43,7 +46,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
         }],
         alt: said,
         table: ChartTable::new(["unit", "mean %", "most %"], rows),
-    })
+    }
 }
 
 /// At most [`DRAWN`] points, each the mean of its neighbours.

@@ -1,5 +1,6 @@
 //! Pairs two sides by name: changes, their noise, and changed verdicts.
 
+use super::renamed;
 use super::side::{ComparedSide, ComparedSubject, MeasurementSetup, SideSummary};
 use super::times::{self, ComparedTime, SidePresence};
 use super::totals::totals;
@@ -90,7 +91,7 @@ impl RunComparison {
                 (matched, pair)
             })
             .collect();
-        compared.sort_by(|(_, x), (_, y)| weight(y).total_cmp(&weight(x)));
+        compared.sort_by(|x, y| weight(y).total_cmp(&weight(x)));
         let both = compared.iter().map(|(subjects, pair)| ComparedTime::of_pair(subjects.a, subjects.b, pair));
         let only = [(&only_a, SidePresence::OnlyA), (&only_b, SidePresence::OnlyB)];
         let only = only.into_iter().flat_map(|(subjects, presence)| {
@@ -167,7 +168,15 @@ fn matched<'a>(a: &'a ComparedSide, b: &'a ComparedSide) -> Matches<'a> {
         pairs.iter().any(|pair| std::ptr::eq(pair.a, subject) || std::ptr::eq(pair.b, subject))
     };
     let alone = |of: Vec<&'a ComparedSubject>| of.into_iter().filter(|subject| !is_paired(subject)).collect();
-    let (only_a, only_b) = (alone(left_a), alone(left_b));
+    let (only_a, only_b, renamed) = renamed::pairs(alone(left_a), alone(left_b));
+    let renamed = renamed.into_iter().map(|(ours, theirs)| {
+        let name = match ours.label == theirs.label {
+            true => ours.label.clone(),
+            false => CleanText::whole(&format!("{} → {}", ours.label, theirs.label)),
+        };
+        SubjectPair { key: name.clone(), name, a: ours, b: theirs }
+    });
+    let pairs = pairs.into_iter().chain(renamed.collect::<Vec<_>>()).collect();
     (pairs, only_a, only_b)
 }
 
@@ -212,7 +221,12 @@ fn pair(
     let turned = a.verdict.zip(b.verdict).filter(|(x, y)| x != y);
     let shapes = a.launched.as_ref().zip(b.launched.as_ref());
     let unlike = shapes.map(|(ours, theirs)| ours.shape.change(&theirs.shape)).filter(|change| !change.is_empty());
-    let note = unlike.map(|change| CleanText::whole(&format!("another launch shape: {change}")));
+    // Kernels that differ in arguments can have one label.
+    let is_other = a.launched.is_some() && b.launched.is_some() && a.label == b.label && a.name != b.name;
+    let name_change = is_other.then(|| format!("another kernel: `{}`, then `{}`", a.name, b.name));
+    let note: Vec<String> =
+        name_change.into_iter().chain(unlike.map(|change| format!("another launch shape: {change}"))).collect();
+    let note = (!note.is_empty()).then(|| CleanText::whole(&note.join("; ")));
     ComparedPair { name: name.clone(), turned, latency, note, rows }
 }
 
@@ -238,8 +252,13 @@ fn row(
     Some(change)
 }
 
-/// Sort key of a pair: a changed verdict first, then the size of a change beyond noise.
-fn weight(pair: &ComparedPair) -> f64 {
+/// Sort key of a pair: a changed verdict first, then the size of a change beyond noise; of launches the change of their
+/// total time.
+fn weight((subjects, pair): &(SubjectPair<'_>, ComparedPair)) -> f64 {
+    let total = |subject: &ComparedSubject| subject.launched.as_ref()?.nanos;
+    if let (Some(before), Some(after)) = (total(subjects.a), total(subjects.b)) {
+        return (after - before).abs();
+    }
     let turned = if pair.turned.is_some() { 1e6 } else { 0.0 };
     turned + pair.latency.filter(|l| !l.interval.holds_one()).map_or(0.0, |l| l.ratio.ln().abs())
 }
@@ -284,15 +303,14 @@ fn notes(a: &ComparedSide, b: &ComparedSide) -> Vec<CleanText> {
 /// Kernels whose changes are not judged, because their launches are too few.
 fn few_launches(times: &[ComparedTime]) -> Option<CleanText> {
     let are_few = |time: &&ComparedTime| matches!(time.launches, [Some(a), Some(b)] if are_too_few(a, b));
-    let kernels = times.iter().filter(are_few).count();
-    let words = || {
-        format!(
-            "too few launches ({}): their times and counters are not called better or worse; \
-             profile at least 4 launches on each side",
-            number::counted(kernels, "kernel")
-        )
+    let kernels: Vec<&ComparedTime> = times.iter().filter(are_few).collect();
+    let few = match kernels.iter().all(|time| time.launches == [Some(1), Some(1)]) {
+        true => "one launch each",
+        false => "too few launches",
     };
-    (kernels > 0).then(|| CleanText::whole(&words()))
+    let of = number::counted(kernels.len(), "kernel");
+    let words = format!("{few} ({of}): no verdict on times and counters; profile at least 4 launches on each side");
+    (!kernels.is_empty()).then(|| CleanText::whole(&words))
 }
 
 /// Which values of two runs compare their code alone, if they are from unlike GPUs.

@@ -1,6 +1,7 @@
 //! A comparison as one self-contained page.
 
 use super::comparison::{ComparedPair, RunComparison};
+use super::tables::is_raw;
 use super::times::ComparedTime;
 use crate::error::RenderError;
 use crate::page;
@@ -48,6 +49,8 @@ struct TimeCells<'a> {
 struct PairDetail<'a> {
     anchor: String,
     pair: &'a ComparedPair,
+    /// Rows of the catalogue, which come first.
+    named: usize,
     more: usize,
 }
 
@@ -70,6 +73,7 @@ pub fn html(comparison: &RunComparison) -> Result<String, RenderError> {
     let details = comparison.pairs.iter().take(DETAILED).enumerate().map(|(at, pair)| PairDetail {
         anchor: anchor(at),
         pair,
+        named: pair.rows.iter().take_while(|row| !is_raw(row)).count(),
         more: pair.rows.len().saturating_sub(METRICS),
     });
     let context = Context {

@@ -7,6 +7,7 @@ mod comparison;
 mod html;
 mod markdown;
 mod metric_filter;
+mod renamed;
 mod side;
 mod tables;
 mod terminal;

@@ -1,5 +1,6 @@
 //! One side of a comparison, by name: from a judged run or from the launches of an ncu report.
 
+use crate::clock_control::clock_control;
 use crate::kernel_names::short_names;
 use crate::kernels::{KernelFilter, named};
 use crate::launch_shape::LaunchShape;
@@ -77,6 +78,8 @@ pub struct ComparedSubject {
 #[derive(Debug, Clone, PartialEq)]
 pub struct LaunchedKernel {
     pub shape: LaunchShape,
+    /// The launch that came first.
+    pub first: u32,
     pub launches: usize,
     /// Their total time in nanoseconds, if each one has a duration.
     pub nanos: Option<f64>,
@@ -136,7 +139,7 @@ impl ComparedSide {
             let subject = subjects.entry(key).or_insert_with(|| ComparedSubject {
                 name,
                 label,
-                launched: Some(LaunchedKernel { shape, launches: 0, nanos: None }),
+                launched: Some(LaunchedKernel { shape, first: launch.id(), launches: 0, nanos: None }),
                 ..ComparedSubject::default()
             });
             if let Some(launched) = &mut subject.launched {
@@ -159,7 +162,9 @@ impl ComparedSide {
         subjects.sort_by(|_, a, _, b| nanos(b).total_cmp(&nanos(a)));
         let on: Vec<&str> = devices.iter().map(CleanText::as_str).collect();
         let on = if on.is_empty() { "an unknown device".to_owned() } else { on.join(", ") };
-        let about = format!("{} on {on}", number::counted(launches, "launch")).into();
+        let clocks =
+            clock_control(&report.session().map_err(damaged)?).map_or_else(String::new, |clocks| format!(", {clocks}"));
+        let about = format!("{} on {on}{clocks}", number::counted(launches, "launch")).into();
         Ok(Self {
             summary: SideSummary { name: name.into(), about, ..SideSummary::default() },
             measured_with: MeasurementSetup::Devices(devices),

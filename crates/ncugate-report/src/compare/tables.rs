@@ -4,6 +4,7 @@ use super::comparison::{ComparedPair, RunComparison};
 use super::times::ComparedTime;
 use crate::metric_change::MetricChange;
 use crate::number;
+use ncugate_model::metric::Catalogue;
 
 /// A head and its rows.
 pub struct ComparedTable<const N: usize> {
@@ -49,19 +50,30 @@ pub fn kernels(comparison: &RunComparison, most: usize) -> Option<ComparedTable<
     ComparedTable::new(["kernel", "median A", "median B", "change"], launched.map(row), most)
 }
 
-/// Metrics of a pair that differ.
+/// Metrics of the catalogue that differ in a pair.
 pub fn metrics(pair: &ComparedPair, most: usize) -> Option<ComparedTable<5>> {
     let row = |row: &MetricChange| {
         let [before, after] = [&row.before, &row.after].map(|number| number.text.clone());
         [row.heading(), before, after, row.change.to_string(), row.judged.word().to_owned()]
     };
-    let differ = pair.rows.iter().filter(|row| row.before != row.after);
+    let differ = pair.rows.iter().filter(|row| row.before != row.after && !is_raw(row));
     ComparedTable::new(["metric", "A", "B", "change", ""], differ.map(row), most)
 }
 
-/// `3 metrics are equal, 2 more differ`
+/// Whether it is one of ncu's own metrics, which explain a change less than those of the catalogue.
+pub fn is_raw(row: &MetricChange) -> bool {
+    Catalogue::embedded().get(&row.metric).is_none()
+}
+
+/// `3 metrics are equal, 2 more and 218 of ncu's own differ (`--metric GLOB` shows them)`
 pub fn others(pair: &ComparedPair, more: usize) -> String {
-    let same = pair.rows.iter().filter(|row| row.before == row.after).count();
-    let rest = if more > 0 { format!(", {more} more differ") } else { String::new() };
-    format!("{same} metrics are equal{rest}")
+    let (same, differ): (Vec<_>, Vec<_>) = pair.rows.iter().partition(|row| row.before == row.after);
+    let raw = differ.iter().filter(|row| is_raw(row)).count();
+    let rest = match (more, raw) {
+        (0, 0) => String::new(),
+        (more, 0) => format!(", {more} more differ"),
+        (0, raw) => format!(", {raw} of ncu's own differ (`--metric GLOB` shows them)"),
+        (more, raw) => format!(", {more} more and {raw} of ncu's own differ (`--metric GLOB` shows them)"),
+    };
+    format!("{} metrics are equal{rest}", same.len())
 }

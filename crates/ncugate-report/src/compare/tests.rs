@@ -153,8 +153,12 @@ fn hostile_names_stay_text() {
 }
 
 fn launches(name: &str, nanos: &[f64]) -> (CleanText, ComparedSubject) {
-    let launched =
-        LaunchedKernel { shape: LaunchShape::default(), launches: nanos.len(), nanos: Some(nanos.iter().sum()) };
+    let launched = LaunchedKernel {
+        shape: LaunchShape::default(),
+        first: 0,
+        launches: nanos.len(),
+        nanos: Some(nanos.iter().sum()),
+    };
     let values = IndexMap::from([("duration".into(), nanos.to_vec())]);
     let (label, launched) = (name.into(), Some(launched));
     (name.into(), ComparedSubject { name: name.into(), label, values, launched, ..ComparedSubject::default() })

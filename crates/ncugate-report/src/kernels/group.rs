@@ -2,6 +2,7 @@
 
 use super::memory::MemoryChart;
 use super::roofline::LaunchRoofline;
+use crate::clock_control::clock_control;
 use crate::explain::{self, DiagnosedLaunch, NcuObservations, RuleBook};
 use crate::finding_row::FindingRow;
 use crate::kernel_names::short_names;
@@ -93,6 +94,8 @@ pub struct ProfiledReport {
     /// A chip outside of the metric catalogue.
     pub outside: Option<ComputeCapability>,
     pub ncu: Option<CleanText>,
+    /// The clocks of the times, if the report has ncu's command line.
+    pub clocks: Option<CleanText>,
     pub launches: usize,
     /// Groups: longest total time first, those without a time last.
     pub groups: Vec<LaunchGroup>,
@@ -110,6 +113,11 @@ pub struct KernelFilter {
 }
 
 impl KernelFilter {
+    /// Whether any launch is left out.
+    pub fn is_given(&self) -> bool {
+        self.kernel.is_some() || self.nvtx.is_some() || self.launch.is_some()
+    }
+
     pub(crate) fn accepts(&self, launch: &Launch<'_>, nvtx: &str) -> bool {
         let found = |regex: &Regex| regex.is_match(&launch.kernel_name()) || regex.is_match(&launch.demangled_name());
         self.launch.is_none_or(|id| id == launch.id())
@@ -164,16 +172,14 @@ impl ProfiledReport {
             }
         }
         devices.retain(|device: &CleanText| !device.is_empty());
+        let session = report.session().map_err(damaged)?;
         Ok(Self {
             name: name.into(),
             devices,
             outside,
+            clocks: clock_control(&session).map(CleanText::from),
             // `2025.3.1.0 (build 36398880) (public-release)`
-            ncu: report
-                .session()
-                .map_err(damaged)?
-                .ncu_version()
-                .map(|version| version.split_whitespace().next().unwrap_or_default().into()),
+            ncu: session.ncu_version().map(|version| version.split_whitespace().next().unwrap_or_default().into()),
             launches: groups.iter().map(|group| group.launches).sum(),
             groups,
         })

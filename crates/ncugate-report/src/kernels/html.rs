@@ -13,6 +13,8 @@ struct Context<'a> {
     roofline: Option<Drawing<'a>>,
     /// Why the roofline is missing.
     no_roofline: Option<&'a CleanText>,
+    /// Samples over the launch of each kernel with a section.
+    timelines: Vec<Option<Drawing<'a>>>,
 }
 
 /// Renders the page.
@@ -22,5 +24,7 @@ struct Context<'a> {
 pub fn html(page: &KernelsPage) -> Result<String, RenderError> {
     let roofline = page.roofline.as_ref().ok().map(Drawing::new).transpose()?;
     let no_roofline = page.roofline.as_ref().err();
-    page::render("kernels.html", Context { page, roofline, no_roofline }, Some(page::KERNELS_SCRIPT))
+    let drawn = page.kernels.iter().map(|kernel| kernel.timeline.as_ref().map(Drawing::new).transpose());
+    let timelines = drawn.collect::<Result<_, _>>()?;
+    page::render("kernels.html", Context { page, roofline, no_roofline, timelines }, Some(page::KERNELS_SCRIPT))
 }

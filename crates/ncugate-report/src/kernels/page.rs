@@ -3,7 +3,7 @@
 use super::group::{DIAGNOSED, LaunchGroup, ProfiledReport};
 use super::memory::MemoryChart;
 use super::source::{self, SourceView};
-use crate::chart::{Chart, KernelPoint, kernel_roofline};
+use crate::chart::{Chart, KernelPoint, kernel_roofline, launch_timeline};
 use crate::diagnosis_row::DiagnosisRow;
 use crate::explain::{Ceiling, Finding, HotLine};
 use crate::explanation::quoted;
@@ -130,6 +130,9 @@ pub struct KernelSection {
     /// States of warps, longest first.
     pub states: Vec<ShareBar>,
     pub memory: Option<MemoryChart>,
+    /// Samples over the launch, if ncu took them.
+    #[serde(skip)]
+    pub timeline: Option<Chart>,
     /// The source file with heat, if the report holds it.
     pub source: Option<SourceView>,
     /// ncu's rules, hottest lines and instructions.
@@ -185,12 +188,13 @@ impl KernelsPage {
     }
 }
 
-/// `12 launches on NVIDIA H200, ncu 2025.3.1.0`.
+/// `12 launches on NVIDIA H200, ncu 2025.3.1.0, clocks locked to base (ncu's default)`.
 fn about(report: &ProfiledReport) -> CleanText {
     let devices: Vec<&str> = report.devices.iter().map(CleanText::as_str).collect();
     let device = if devices.is_empty() { "an unknown device".to_owned() } else { devices.join(", ") };
     let tool = report.ncu.as_ref().map_or_else(String::new, |version| format!(", ncu {version}"));
-    CleanText::whole(&format!("{} on {device}{tool}", number::counted(report.launches, "launch")))
+    let clocks = report.clocks.as_ref().map_or_else(String::new, |clocks| format!(", {clocks}"));
+    CleanText::whole(&format!("{} on {device}{tool}{clocks}", number::counted(report.launches, "launch")))
 }
 
 /// Title and unit of a catalogue metric.
@@ -296,6 +300,10 @@ fn section<'f>(
         light: light(group),
         states: states(group),
         memory: group.memory.clone(),
+        timeline: said.and_then(|said| said.timeline.as_ref()).filter(|_| at < SHOWN).map(|timeline| {
+            let source = format!("PM sampling of launch {}", group.median_launch);
+            launch_timeline(&format!("timeline-{}", at + 1), &source, timeline)
+        }),
         advice: said.map(|said| {
             let mut shown = said.clone();
             // If the source file is available, its lines are shown there instead.

@@ -3,33 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use super::ShowError;
-use ncu_rep::csv::{CsvError, CsvReport};
-use ncu_rep::{Report, ReportError};
-use ncugate_judge::frame::launches::{Capture, Origin};
-use ncugate_model::disk::open;
-
-/// Most bytes of a CSV.
-const MAX_CSV: u64 = 2 << 30;
+use ncu_rep::Report;
+use ncugate_judge::frame::launches::Capture;
 
 pub(super) struct Input {
     pub name: String,
-    pub content: Content,
-}
-
-/// The content of the file.
-pub(super) enum Content {
-    Report(Box<Report>),
-    Csv(CsvReport),
+    pub report: Report,
 }
 
 impl Input {
     /// The input in the form for frames.
     pub fn capture(&self) -> Capture<'_> {
-        let origin = match &self.content {
-            Content::Report(report) => Origin::Report(report),
-            Content::Csv(csv) => Origin::Csv(csv),
-        };
-        Capture { name: &self.name, origin }
+        Capture { name: &self.name, report: &self.report }
     }
 }
 
@@ -57,19 +42,8 @@ fn expand(pattern: &str) -> Result<Vec<PathBuf>, ShowError> {
     if found.is_empty() { Err(none()) } else { Ok(found) }
 }
 
-/// Reads a report, or ncu's CSV if the file is not a report.
+/// Reads a report.
 pub(super) fn read(path: &Path) -> Result<Input, ShowError> {
-    let name = path.display().to_string();
-    match Report::open(path) {
-        Ok(report) => Ok(Input { name, content: Content::Report(Box::new(report)) }),
-        Err(source @ ReportError::NotAReport { .. }) => match open::named(path, MAX_CSV).and_then(open::text_of).ok() {
-            Some(text) => match CsvReport::parse(&text) {
-                Ok(csv) => Ok(Input { name, content: Content::Csv(csv) }),
-                Err(CsvError::NoHeader) => Err(ShowError::Report { path: path.to_path_buf(), source }),
-                Err(source) => Err(ShowError::Csv { path: path.to_path_buf(), source }),
-            },
-            None => Err(ShowError::Report { path: path.to_path_buf(), source }),
-        },
-        Err(source) => Err(ShowError::Report { path: path.to_path_buf(), source }),
-    }
+    let report = Report::open(path).map_err(|source| ShowError::Report { path: path.to_path_buf(), source })?;
+    Ok(Input { name: path.display().to_string(), report })
 }

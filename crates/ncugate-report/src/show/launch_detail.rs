@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::input::{Content, Input};
+use super::input::Input;
 use super::sheet::{Sheet, figure, text};
 use super::{CaptureLaunch, ShowError};
 use crate::explain::listing::{Disassembler, ListingError};
 use crate::explain::{CountedLine, CountedLines, Disassembly, InstructionCounters, disassemble};
-use ncu_rep::{Launch, MetricValue, Report, ReportError};
-use ncugate_judge::frame::rows::AnyLaunch;
+use ncu_rep::{Launch, MetricValue, Report, ReportError, ReportForm};
 use ncugate_model::Line;
 
 /// The requested detail of launches.
@@ -99,9 +98,7 @@ pub(super) fn of_launches(
     };
     let sheet = |(capture, launch): &CaptureLaunch<'_>| {
         let input = inputs.iter().find(|input| input.name == capture.name);
-        let Some((input, AnyLaunch::Report(launch))) = input.map(|input| (input, launch)) else {
-            return Err(ShowError::NotInCsv { path: capture.name.into() });
-        };
+        let Some(input) = input else { return Ok(Sheet::default()) };
         let report = report_of(input)?;
         let made = match inside {
             LaunchDetail::Sources => Ok(Sheet::default()),
@@ -126,9 +123,9 @@ pub(super) fn of_launches(
 }
 
 fn report_of(input: &Input) -> Result<&Report, ShowError> {
-    match &input.content {
-        Content::Report(report) => Ok(report),
-        Content::Csv(_) => Err(ShowError::NotInCsv { path: input.name.clone().into() }),
+    match input.report.form() {
+        ReportForm::Binary => Ok(&input.report),
+        ReportForm::Csv => Err(ShowError::NotInCsv { path: input.name.clone().into() }),
     }
 }
 

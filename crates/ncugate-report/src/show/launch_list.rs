@@ -1,15 +1,19 @@
-//! A table with a row for each launch.
+//! A table with a row for each launch, or for each kernel and configuration.
 
 use super::CaptureLaunch;
 use super::metric_choice::MetricChoice;
 use super::table::{clean, dimensions, kernel_name, line, number};
 use crate::kernel_names::short_names;
+use crate::launch_shape::LaunchShape;
 use crate::number;
 use crate::text_table::{Alignment, TextTable};
+use indexmap::IndexMap;
+use ncu_rep::Launch;
 use ncugate_judge::frame::launches::FrameError;
-use ncugate_judge::frame::rows::{self, AnyLaunch};
+use ncugate_judge::frame::rows;
 use ncugate_judge::frame::{LaunchMetric, LaunchMetrics};
-use ncugate_model::metric::{Catalogue, MetricError};
+use ncugate_model::metric::{Catalogue, MetricError, id};
+use ncugate_model::stats::median;
 use std::collections::BTreeSet;
 
 /// Metrics of the catalogue with their column heads, the most useful first.
@@ -27,6 +31,18 @@ const USUAL: [(&str, &str); 10] = [
 ];
 /// Names take at most this many columns from the metrics; a longer name has its own line.
 const NAME: usize = 24;
+/// Most launches that have a row each, and most rows of a screen.
+const LISTED: usize = 24;
+const SCREEN: usize = 20;
+
+/// The launches that have a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListExtent {
+    /// Each one, or each kernel and configuration of many.
+    Screen,
+    /// Each one.
+    All,
+}
 
 /// The launches to list.
 pub(super) struct LaunchList<'a> {
@@ -54,19 +70,92 @@ impl ListColumn {
 }
 
 impl LaunchList<'_> {
-    /// Time, launch configuration and the usual metrics, as many as fit the terminal.
-    pub fn usual(&self, out: &mut String) -> Result<(), FrameError> {
-        let mut columns = self.launch_columns()?;
+    /// Time, launch configuration and the usual metrics, as many as fit the terminal: of each launch, or of each kernel
+    /// and configuration if there are many.
+    pub fn usual(&self, extent: ListExtent, out: &mut String) -> Result<(), FrameError> {
+        if extent == ListExtent::Screen && self.launches.len() > LISTED {
+            return self.groups(out);
+        }
+        let rows: Vec<Vec<usize>> = (0..self.launches.len()).map(|at| vec![at]).collect();
+        self.table(self.launch_columns()?, &rows, out)
+    }
+
+    /// A row for each kernel and configuration, the longest total time first.
+    fn groups(&self, out: &mut String) -> Result<(), FrameError> {
+        let durations: Vec<LaunchMetric> = self.values(&[&id::DURATION])?.into_iter().flatten().collect();
+        let mut groups: IndexMap<(&str, String, LaunchShape, String), Vec<usize>> = IndexMap::new();
+        for (at, (capture, launch)) in self.launches.iter().enumerate() {
+            let damaged = |source| FrameError::Report { report: capture.name.to_owned(), source };
+            let ranges = if self.nvtx { clean(&rows::ranges(capture.name, launch)?) } else { String::new() };
+            let shape = LaunchShape::of(launch).map_err(damaged)?;
+            groups.entry((capture.name, full_name(launch), shape, ranges)).or_default().push(at);
+        }
+        // A launch without a time leaves its group without a total.
+        let total = |rows: &[usize]| -> Option<f64> {
+            rows.iter().map(|at| durations.get(*at).and_then(LaunchMetric::number)).sum()
+        };
+        groups.sort_by(|_, a, _, b| total(b).unwrap_or(-1.0).total_cmp(&total(a).unwrap_or(-1.0)));
+        let all: Vec<usize> = (0..self.launches.len()).collect();
+        let (whole, count) = (total(&all), groups.len());
+        let share = |rows: &[usize]| {
+            total(rows).zip(whole).filter(|(_, whole)| *whole > 0.0).map(|(n, whole)| 100.0 * n / whole)
+        };
+        let rest: Vec<usize> = groups.values().skip(SCREEN).flatten().copied().collect();
+        groups.truncate(SCREEN);
+        let names: Vec<&str> = groups.keys().map(|(_, name, ..)| name.as_str()).collect();
+        let text = |head: &str, of: &dyn Fn(&str, &LaunchShape, &str) -> String| {
+            let cells = groups.keys().map(|(report, _, shape, ranges)| clean(&of(report, shape, ranges)));
+            ListColumn::new(head, Alignment::Left, cells)
+        };
+        let figure = |head: &str, of: &dyn Fn(&[usize]) -> Option<String>| {
+            let cells = groups.values().map(|rows| of(rows).unwrap_or_else(|| "-".to_owned()));
+            ListColumn::new(head, Alignment::Right, cells)
+        };
+        let mut columns = Vec::new();
+        columns.extend(self.is_of_several().then(|| text("report", &|report, _, _| report.to_owned())));
+        columns.push(ListColumn::new("kernel", Alignment::Left, short_names(&names).iter().map(|name| clean(name))));
+        columns.push(text("grid", &|_, shape, _| dimensions(shape.grid)));
+        columns.push(text("block", &|_, shape, _| dimensions(shape.block)));
+        columns.extend(self.nvtx.then(|| text("nvtx", &|_, _, ranges| ranges.to_owned())));
+        columns.push(figure("launches", &|rows| Some(rows.len().to_string())));
+        columns.push(figure("total", &|rows| total(rows).map(|nanos| number::with_unit(nanos, "ns"))));
+        columns.push(figure("share", &|rows| share(rows).map(number::share)));
+        let rows: Vec<Vec<usize>> = groups.into_values().collect();
+        self.table(columns, &rows, out)?;
+        if count > SCREEN {
+            let of_time =
+                share(&rest).map_or_else(String::new, |share| format!(" with {} of the time", number::share(share)));
+            line(out, &format!("{} more{of_time}: `--kernel REGEX` chooses", count - SCREEN));
+        }
+        let time = match whole {
+            Some(nanos) => format!("{} in total", number::with_unit(nanos, "ns")),
+            None => format!(
+                "no total: {} without a time",
+                number::counted(durations.iter().filter(|one| one.number().is_none()).count(), "launch")
+            ),
+        };
+        let (launches, groups) = (number::counted(self.launches.len(), "launch"), number::counted(count, "group"));
+        line(out, &format!("{launches} in {groups}, {time}; values are medians, and `--all` lists every launch"));
+        Ok(())
+    }
+
+    /// Each metric at every launch.
+    fn values(&self, metrics: &[&str]) -> Result<Vec<Vec<LaunchMetric>>, FrameError> {
+        let mut values = vec![Vec::with_capacity(self.launches.len()); metrics.len()];
+        for (capture, launch) in self.launches {
+            let of_launch = LaunchMetrics::of_capture(capture, launch)?;
+            values.iter_mut().zip(metrics).for_each(|(values, name)| values.push(of_launch.metric(name)));
+        }
+        Ok(values)
+    }
+
+    /// Writes columns, and the median of the usual metrics over the launches of each row.
+    fn table(&self, mut columns: Vec<ListColumn>, rows: &[Vec<usize>], out: &mut String) -> Result<(), FrameError> {
         let mut room =
             self.columns.map(|all| all.saturating_sub(columns.iter().map(|column| column.width().min(NAME) + 2).sum()));
         let mut missing: Vec<&str> = Vec::new();
         let mut outside: Option<(String, Vec<&str>)> = None;
-        let mut usual: Vec<Vec<LaunchMetric>> = vec![Vec::with_capacity(self.launches.len()); USUAL.len()];
-        for (capture, launch) in self.launches {
-            let of_launch = LaunchMetrics::of_any(capture, launch)?;
-            usual.iter_mut().zip(USUAL).for_each(|(values, (name, _))| values.push(of_launch.metric(name)));
-        }
-        for ((name, head), values) in USUAL.into_iter().zip(usual) {
+        for ((name, head), values) in USUAL.into_iter().zip(self.values(&USUAL.map(|(name, _)| name))?) {
             if values.iter().all(|value| value.number().is_none()) {
                 let is_missing = values.iter().any(|value| matches!(value, LaunchMetric::NotCollected(_)));
                 missing.extend(is_missing.then_some(name));
@@ -80,7 +169,11 @@ impl LaunchList<'_> {
                 continue;
             }
             let unit = Catalogue::embedded().get(name).map_or("", |metric| metric.unit.as_str());
-            let cells = values.iter().map(|value| value.number().map_or_else(|| "-".to_owned(), |v| cell(v, unit)));
+            let middle = |row: &Vec<usize>| {
+                let numbers: Vec<f64> = row.iter().filter_map(|at| values.get(*at)?.number()).collect();
+                median(&numbers).ok()
+            };
+            let cells = rows.iter().map(|row| middle(row).map_or_else(|| "-".to_owned(), |value| cell(value, unit)));
             let column = ListColumn::new(head, Alignment::Right, cells);
             let width = column.width() + 2;
             if room.is_some_and(|room| width > room) {
@@ -124,14 +217,18 @@ impl LaunchList<'_> {
         Ok(())
     }
 
+    /// Whether the launches are those of several reports.
+    fn is_of_several(&self) -> bool {
+        self.launches.windows(2).any(|pair| matches!(pair, [a, b] if a.0.name != b.0.name))
+    }
+
     /// Report, id, kernel, grid, block, stream and NVTX ranges; report and stream only if there are several.
     fn launch_columns(&self) -> Result<Vec<ListColumn>, FrameError> {
         let text = |head: &str, of: &dyn Fn(&CaptureLaunch<'_>) -> String| {
             ListColumn::new(head, Alignment::Left, self.launches.iter().map(|launch| clean(&of(launch))))
         };
         let mut columns = Vec::new();
-        let is_several = self.launches.windows(2).any(|pair| matches!(pair, [a, b] if a.0.name != b.0.name));
-        columns.extend(is_several.then(|| text("report", &|(capture, _)| capture.name.to_owned())));
+        columns.extend(self.is_of_several().then(|| text("report", &|(capture, _)| capture.name.to_owned())));
         columns.push(text("launch", &|(_, launch)| launch.id().to_string()));
         let names: Vec<String> = self.launches.iter().map(|(_, launch)| full_name(launch)).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -141,14 +238,14 @@ impl LaunchList<'_> {
         columns.push(text("block", &|(_, launch)| dimensions(launch.block())));
         let streams: BTreeSet<Option<u32>> = self.launches.iter().map(|(_, launch)| launch.stream()).collect();
         if streams.len() > 1 {
-            let stream = |launch: &AnyLaunch<'_>| launch.stream().map_or_else(|| "-".to_owned(), |s| s.to_string());
+            let stream = |launch: &Launch<'_>| launch.stream().map_or_else(|| "-".to_owned(), |s| s.to_string());
             columns.push(text("stream", &|(_, launch)| stream(launch)));
         }
         if self.nvtx {
             let ranges: Vec<String> = self
                 .launches
                 .iter()
-                .map(|(c, launch)| Ok(clean(&launch.nvtx(c.name)?)))
+                .map(|(c, launch)| Ok(clean(&rows::ranges(c.name, launch)?)))
                 .collect::<Result<_, FrameError>>()?;
             columns.push(ListColumn::new("nvtx", Alignment::Left, ranges.into_iter()));
         }
@@ -157,8 +254,8 @@ impl LaunchList<'_> {
 }
 
 /// The demangled name, or a text for ranges and graphs.
-fn full_name(launch: &AnyLaunch<'_>) -> String {
-    match launch.demangled() {
+fn full_name(launch: &Launch<'_>) -> String {
+    match launch.demangled_name() {
         name if !name.is_empty() => name.into_owned(),
         _ => kernel_name(launch),
     }

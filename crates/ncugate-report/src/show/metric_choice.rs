@@ -4,8 +4,8 @@ use super::input::Input;
 use super::{MissingMetric, ShowError};
 use indexmap::IndexSet;
 use ncu_rep::{MetricSelection, unit_of};
-use ncugate_judge::frame::launches::{Capture, Origin};
-use ncugate_judge::frame::rows::{self, MetricColumns};
+use ncugate_judge::frame::launches::Capture;
+use ncugate_judge::frame::rows::MetricColumns;
 use ncugate_judge::frame::{LaunchMetric, LaunchMetrics};
 use ncugate_model::metric::{Catalogue, LogicalMetric, MetricError, is_listed};
 use ncugate_model::{glob, nearest};
@@ -28,13 +28,7 @@ impl MetricChoice {
     /// A pattern names no metric, or one that no launch has.
     pub fn new(inputs: &[Input], patterns: &[String]) -> Result<Self, ShowError> {
         let captures: Vec<Capture<'_>> = inputs.iter().map(Input::capture).collect();
-        let known: IndexSet<&str> = captures
-            .iter()
-            .flat_map(|capture| match &capture.origin {
-                Origin::Report(report) => report.metric_names().collect::<Vec<_>>(),
-                Origin::Csv(csv) => csv.names.iter().map(String::as_str).collect(),
-            })
-            .collect();
+        let known: IndexSet<&str> = captures.iter().flat_map(|capture| capture.report.metric_names()).collect();
         let mut choice = Self::default();
         for pattern in patterns {
             if known.contains(pattern.as_str()) {
@@ -113,8 +107,8 @@ fn prove_collected(captures: &[Capture<'_>], metric: &LogicalMetric) -> Result<(
     let name = || metric.name.clone();
     let mut missing = MissingMetric::NoLaunch { name: name() };
     for capture in captures {
-        for launch in rows::launches(capture) {
-            missing = match LaunchMetrics::of_any(capture, &launch)?.metric(&metric.name) {
+        for launch in capture.report.launches() {
+            missing = match LaunchMetrics::of_capture(capture, &launch)?.metric(&metric.name) {
                 LaunchMetric::Counted(_) => return Ok(()),
                 LaunchMetric::NotCollected(counters) => MissingMetric::NotCollected { name: name(), counters },
                 LaunchMetric::Undefined(MetricError::NotCounted { .. }) => MissingMetric::OfRuns { name: name() },

@@ -8,6 +8,7 @@ mod sheet;
 mod table;
 
 pub use launch_detail::LaunchDetail;
+pub use launch_list::ListExtent;
 pub use sheet::SheetFormat;
 
 use std::io::{self, Write};
@@ -18,15 +19,14 @@ use regex::Regex;
 use crate::explain;
 use crate::explain::listing::ListingError;
 use crate::kernels::{KernelFilter, KernelsError, KernelsPage, ProfiledReport};
-use input::{Content, Input};
+use input::Input;
 use launch_list::LaunchList;
 use metric_choice::MetricChoice;
-use ncu_rep::csv::CsvError;
-use ncu_rep::{ReportError, SourceFile};
+use ncu_rep::{Launch, ReportError, SourceFile};
 use ncugate_judge::frame::TableFormat;
 use ncugate_judge::frame::export::{Export, ExportError, ExportLayout};
 use ncugate_judge::frame::launches::{Capture, FrameError};
-use ncugate_judge::frame::rows::{self, AnyLaunch, LaunchFilter};
+use ncugate_judge::frame::rows::LaunchFilter;
 use ncugate_model::disk::{self, Durability};
 use ncugate_model::metric::MetricError;
 use ncugate_model::{GlobError, VariantId};
@@ -34,8 +34,9 @@ use ncugate_model::{GlobError, VariantId};
 /// The view of the matching launches.
 #[derive(Debug, Clone)]
 pub enum ShowContent {
-    /// One line for each launch, or one launch in full if only one matches and no metric is requested.
-    Launches,
+    /// One line for each launch, or for each kernel and configuration of many; one launch in full if its id is given and
+    /// no metric is requested.
+    Launches(ListExtent),
     /// Messages of ncu's rules.
     Rules,
     /// How the reports were made.
@@ -132,20 +133,10 @@ pub enum ShowError {
         #[source]
         source: ReportError,
     },
-    /// CSV cannot be read.
-    #[error("cannot read `{}`", path.display())]
-    Csv {
-        path: PathBuf,
-        #[source]
-        source: CsvError,
-    },
-    /// CSV has no samples, rules or sources.
-    #[error("`{}` is CSV; a page is made of a .ncu-rep or .ncu-repz", path.display())]
-    NoPageOfCsv { path: PathBuf },
     /// CSV has no code, no sources and no counters of instructions.
     #[error("`{}` is CSV; sources, lines and instructions are in a .ncu-rep or .ncu-repz", path.display())]
     NotInCsv { path: PathBuf },
-    /// `--detail disasm` has no disassembler.
+    /// `--view disasm` has no disassembler.
     #[error("{0}; install it, or its package alone (`cuda-nvdisasm` of conda and apt)")]
     NoDisassembler(ListingError),
     /// The disassembler gives no instruction of a launch.
@@ -183,10 +174,10 @@ impl ShowError {
         match self {
             Self::NoReport { .. } | Self::Pattern(_) | Self::NoMetric { .. } | Self::NoLaunch { .. } => true,
             Self::MissingMetric(_) | Self::NotByLine { .. } | Self::OutputIsInput { .. } => true,
-            Self::NoPageOfCsv { .. } | Self::NotInCsv { .. } => true,
+            Self::NotInCsv { .. } => true,
             Self::Kernels(KernelsError::NoLaunch { .. }) => true,
             Self::NoDisassembler(_) | Self::NoText { .. } | Self::Kernels(KernelsError::Damaged { .. }) => false,
-            Self::Report { .. } | Self::Csv { .. } | Self::Frame(_) | Self::Export(_) | Self::Write { .. } => false,
+            Self::Report { .. } | Self::Frame(_) | Self::Export(_) | Self::Write { .. } => false,
         }
     }
 }
@@ -206,16 +197,11 @@ pub fn show(request: &ShowRequest, out: &mut dyn Write) -> Result<(), ShowError>
 /// The page over the kernels of a report.
 ///
 /// # Errors
-/// The report cannot be read, is CSV, or has no matching launch.
+/// The report cannot be read, or has no matching launch.
 pub fn kernels(path: &Path, filter: &KernelFilter) -> Result<KernelsPage, ShowError> {
     let input = input::read(path)?;
-    match &input.content {
-        Content::Report(report) => {
-            let profiled = ProfiledReport::read(&input.name, report, filter)?;
-            Ok(KernelsPage::new(&profiled, &|launch| source_files(report, launch)))
-        }
-        Content::Csv(_) => Err(ShowError::NoPageOfCsv { path: path.to_path_buf() }),
-    }
+    let profiled = ProfiledReport::read(&input.name, &input.report, filter)?;
+    Ok(KernelsPage::new(&profiled, &|launch| source_files(&input.report, launch)))
 }
 
 /// The source files that a report holds for a launch; none if it cannot be read.
@@ -243,7 +229,7 @@ fn show_all(request: &ShowRequest, out: &mut Pipe<'_>) -> Result<(), ShowError> 
     }
     let matching = matching(&captures, &filter)?;
     if matching.is_empty() && !filter.is_open() {
-        let launches = captures.iter().map(|capture| rows::launches(capture).count()).sum();
+        let launches = captures.iter().map(|capture| capture.report.launches().len()).sum();
         return Err(ShowError::NoLaunch { launches });
     }
     let view = table::View { launches: &matching };
@@ -263,13 +249,13 @@ fn show_all(request: &ShowRequest, out: &mut Pipe<'_>) -> Result<(), ShowError> 
                 .map_err(|source| ShowError::Write { path: PathBuf::from("-"), source })
         }
         ShowContent::Rules => print(out, |out| view.rules(out)),
-        ShowContent::Launches if request.launch.is_some() && metrics.names.is_empty() => {
+        ShowContent::Launches(_) if request.launch.is_some() && metrics.names.is_empty() => {
             print(out, |out| view.full(out))
         }
-        ShowContent::Launches => {
+        ShowContent::Launches(extent) => {
             let list = LaunchList { launches: &matching, nvtx: request.nvtx.is_some(), columns: request.columns };
             print(out, |out| match metrics.names.is_empty() {
-                true => list.usual(out),
+                true => list.usual(*extent, out),
                 false => list.chosen(&metrics, out),
             })
         }
@@ -284,13 +270,13 @@ fn show_all(request: &ShowRequest, out: &mut Pipe<'_>) -> Result<(), ShowError> 
     }
 }
 
-type CaptureLaunch<'a> = (Capture<'a>, AnyLaunch<'a>);
+type CaptureLaunch<'a> = (Capture<'a>, Launch<'a>);
 
 /// The launches that match the filter.
 fn matching<'a>(captures: &[Capture<'a>], filter: &LaunchFilter) -> Result<Vec<CaptureLaunch<'a>>, ShowError> {
     let mut matching = Vec::new();
     for capture in captures {
-        for launch in rows::launches(capture) {
+        for launch in capture.report.launches() {
             if filter.accepts(capture.name, &launch)? {
                 matching.push((*capture, launch));
             }

@@ -3,11 +3,12 @@
 use std::fmt::Write;
 
 use super::CaptureLaunch;
-use super::input::{Content, Input};
+use super::input::Input;
+use crate::clock_control::clock_control;
 use crate::text_table::TextTable;
-use ncu_rep::{EstimatedSpeedup, MetricValue, Session, SpeedupScope, SystemInfo};
+use ncu_rep::{EstimatedSpeedup, Launch, MetricValue, ReportForm, Session, SpeedupScope, SystemInfo};
 use ncugate_judge::frame::launches::FrameError;
-use ncugate_judge::frame::rows::{self, AnyLaunch, MetricColumns};
+use ncugate_judge::frame::rows::{self, MetricColumns};
 
 /// The launches to show.
 pub(super) struct View<'a> {
@@ -43,9 +44,8 @@ impl View<'_> {
     /// Messages of ncu's rules for every launch.
     pub fn rules(&self, out: &mut String) -> Result<(), FrameError> {
         for (capture, launch) in self.launches {
-            let AnyLaunch::Report(found) = launch else { continue };
             let named = |source| FrameError::Report { report: capture.name.to_owned(), source };
-            let rules = found.rule_results().map_err(named)?;
+            let rules = launch.rule_results().map_err(named)?;
             line(out, &format!("{}  launch {}  {}", capture.name, launch.id(), kernel_name(launch)));
             let mut said = 0;
             for (rule, item) in rules.iter().flat_map(|rule| rule.items.iter().map(move |item| (rule, item))) {
@@ -88,21 +88,18 @@ pub(super) fn session(inputs: &[Input], out: &mut String) -> Result<(), FrameErr
             }
         };
         fact("report", input.name.clone());
-        match &input.content {
-            Content::Csv(csv) => fact("launches", format!("{} (from CSV, which has no session)", csv.launches.len())),
-            Content::Report(report) => {
-                let named = |source| FrameError::Report { report: input.name.clone(), source };
-                let session = report.session().map_err(named)?;
-                fact("launches", report.launches().len().to_string());
-                fact("container version", report.version().to_string());
-                for warning in report.warnings() {
-                    fact("warning", warning);
-                }
-                session_facts(&session, &mut fact);
-                for process in report.processes() {
-                    fact("process", format!("{} {} on {}", process.pid, process.executable, process.host));
-                }
-            }
+        let report = &input.report;
+        let named = |source| FrameError::Report { report: input.name.clone(), source };
+        fact("launches", report.launches().len().to_string());
+        for warning in report.warnings() {
+            fact("warning", warning);
+        }
+        if report.form() == ReportForm::Binary {
+            fact("container version", report.version().to_string());
+            session_facts(&report.session().map_err(named)?, &mut fact);
+        }
+        for process in report.processes() {
+            fact("process", format!("{} {} on {}", process.pid, process.executable, process.host));
         }
         table.write(out, None);
     }
@@ -110,7 +107,6 @@ pub(super) fn session(inputs: &[Input], out: &mut String) -> Result<(), FrameErr
 }
 
 /// ncu's defaults for options that are not on its command line.
-const DEFAULT_CLOCKS: &str = "not on the command line; ncu's default is base: durations are at the base clock";
 const DEFAULT_REPLAY: &str = "not on the command line; ncu's default is kernel";
 
 fn session_facts(session: &Session, fact: &mut impl FnMut(&str, String)) {
@@ -127,7 +123,8 @@ fn session_facts(session: &Session, fact: &mut impl FnMut(&str, String)) {
             if session.command_line.is_empty() { "not known: the report has no command line" } else { default };
         option.unwrap_or(unknown).to_owned()
     };
-    fact("clock control", or_default(session.clock_control(), DEFAULT_CLOCKS));
+    let unknown = || "not known: the report has no command line".to_owned();
+    fact("clock control", clock_control(session).unwrap_or_else(unknown));
     fact("replay mode", or_default(session.replay_mode(), DEFAULT_REPLAY));
     fact("target", system(&session.target));
     if session.host != session.target {
@@ -147,36 +144,34 @@ fn system(system: &SystemInfo) -> String {
 }
 
 /// The header of a launch shown in full.
-fn facts(report: &str, launch: &AnyLaunch<'_>) -> Result<Vec<(&'static str, String)>, FrameError> {
+fn facts(report: &str, launch: &Launch<'_>) -> Result<Vec<(&'static str, String)>, FrameError> {
     let mut facts = vec![
         ("report", report.to_owned()),
         ("launch", launch.id().to_string()),
-        ("kernel", launch.kernel().into_owned()),
-        ("demangled", launch.demangled().into_owned()),
+        ("kernel", launch.kernel_name().into_owned()),
+        ("demangled", launch.demangled_name().into_owned()),
         ("grid", dimensions(launch.grid())),
         ("block", dimensions(launch.block())),
         ("stream", launch.stream().map(|stream| stream.to_string()).unwrap_or_default()),
-        ("nvtx", launch.nvtx(report)?),
+        ("nvtx", rows::ranges(report, launch)?),
     ];
-    if let AnyLaunch::Report(launch) = launch {
-        let named = |source| FrameError::Report { report: report.to_owned(), source };
-        let cluster = launch.cluster().map_err(named)?;
-        facts.push(("cluster", cluster.map(|cluster| dimensions(Some(cluster))).unwrap_or_default()));
-        facts.push(("mangled", launch.mangled_name().into_owned()));
-        facts.push(("context", launch.context().map(|context| context.to_string()).unwrap_or_default()));
-        let process = launch.process().map(|process| format!("{} {}", process.pid, process.name()));
-        facts.push(("process", process.unwrap_or_default()));
-        facts.push(("device", launch.device_name().map_err(named)?.unwrap_or_default().into_owned()));
-        let capability = launch.compute_capability().map_err(named)?;
-        facts.push(("compute capability", capability.map(|(a, b)| format!("{a}.{b}")).unwrap_or_default()));
-        let clocks = launch.clock_status().map(|status| match (status.requested, status.locked) {
-            (false, false) => "free",
-            (true, true) => "locked",
-            (true, false) => "lock asked for, not locked",
-            (false, true) => "locked, not asked for",
-        });
-        facts.push(("clocks", clocks.unwrap_or_default().to_owned()));
-    }
+    let named = |source| FrameError::Report { report: report.to_owned(), source };
+    let cluster = launch.cluster().map_err(named)?;
+    facts.push(("cluster", cluster.map(|cluster| dimensions(Some(cluster))).unwrap_or_default()));
+    facts.push(("mangled", launch.mangled_name().into_owned()));
+    facts.push(("context", launch.context().map(|context| context.to_string()).unwrap_or_default()));
+    let process = launch.process().map(|process| format!("{} {}", process.pid, process.name()));
+    facts.push(("process", process.unwrap_or_default()));
+    facts.push(("device", launch.device_name().map_err(named)?.unwrap_or_default().into_owned()));
+    let capability = launch.compute_capability().map_err(named)?;
+    facts.push(("compute capability", capability.map(|(a, b)| format!("{a}.{b}")).unwrap_or_default()));
+    let clocks = launch.clock_status().map(|status| match (status.requested, status.locked) {
+        (false, false) => "free",
+        (true, true) => "locked",
+        (true, false) => "lock asked for, not locked",
+        (false, true) => "locked, not asked for",
+    });
+    facts.push(("clocks", clocks.unwrap_or_default().to_owned()));
     facts.retain(|(_, value)| !value.is_empty());
     Ok(facts)
 }
@@ -187,13 +182,10 @@ fn is_by_product(metric: &str) -> bool {
 }
 
 /// The function's name; for ranges and graphs, a text that says so.
-pub(super) fn kernel_name(launch: &AnyLaunch<'_>) -> String {
-    match launch.kernel() {
+pub(super) fn kernel_name(launch: &Launch<'_>) -> String {
+    match launch.kernel_name() {
         name if !name.is_empty() => name.into_owned(),
-        _ => match launch {
-            AnyLaunch::Report(launch) => format!("<{:?}>", launch.kind()).to_lowercase(),
-            AnyLaunch::Csv(_) => "-".to_owned(),
-        },
+        _ => format!("<{:?}>", launch.kind()).to_lowercase(),
     }
 }
 
