@@ -355,7 +355,7 @@ fn launches(phase: Option<&Phase>, kernel: &KernelPlan, about: &PythonKernel) ->
 /// An argument at a shape.
 fn passed(phase: Option<&Phase>, program: &ShapeProgram, about: &PythonKernel, arg: &Arg) -> ArgRequest {
     let value = match arg {
-        Arg::Scalar(value) => Some(number(*value)),
+        Arg::Scalar(value) => number(*value),
         _ => None,
     };
     let none = ArgRequest { name: arg.described(), extents: None, element_bytes: 0, bytes: 0, value };
@@ -375,21 +375,9 @@ fn passed(phase: Option<&Phase>, program: &ShapeProgram, about: &PythonKernel, a
     }
 }
 
-fn number(value: ScalarValue) -> serde_json::Value {
-    use serde_json::Value as Json;
-    match value {
-        ScalarValue::F32(value) | ScalarValue::F16(value) | ScalarValue::Bf16(value) => Json::from(value),
-        ScalarValue::F64(value) => Json::from(value),
-        ScalarValue::I64(value) => Json::from(value),
-        ScalarValue::I32(value) => Json::from(value),
-        ScalarValue::I16(value) => Json::from(value),
-        ScalarValue::I8(value) => Json::from(value),
-        ScalarValue::U64(value) => Json::from(value),
-        ScalarValue::U32(value) => Json::from(value),
-        ScalarValue::U16(value) => Json::from(value),
-        ScalarValue::U8(value) => Json::from(value),
-        ScalarValue::Bool(value) => Json::from(value),
-    }
+/// The number in its stored form (`{"i32": 7}`).
+fn number(value: ScalarValue) -> Option<serde_json::Value> {
+    serde_json::to_value(value).ok()?.as_object()?.values().next().cloned()
 }
 
 impl Answer {
