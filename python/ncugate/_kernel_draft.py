@@ -170,6 +170,8 @@ class KernelDraft:
         self.dimensions = [self.named[name] for name in self.dimensions]
         self.dimensions += [name for name in launch.dimensions if name in words and name not in self.dimensions and name not in constants]
         self.dimensions = self.dimensions or [name for name in ("N", "SIZE", "EXTENT") if name not in notes_of(self.function)][:1]
+        others = [name for name in self.runtime if self.named[name] in self.dimensions and self.named[name] not in used]
+        self.named.update({name: f"{self.named[name]}_" for name in others})
         # Extents that are compiled in are numbers in the phase.
         fixed = [name for name in self.constants if name in in_shapes]
         base, self.tails = SIZES.get(len(self.dimensions) + len(fixed), MANY)
@@ -346,7 +348,7 @@ class KernelDraft:
         tuned = list(dict.fromkeys(key for config in configs or [] for key in config))
         # Defaults of Triton.
         rows = [{"num_warps": 4, "num_stages": 3, **config} for config in configs or []]
-        rows = [{key: row[key] for key in tuned} for row in rows if set(tuned) <= set(row)]
+        rows = [{key: "None" if row[key] is None else row[key] for key in tuned} for row in rows if set(tuned) <= set(row)]
         lines = []
         for name in self.constants:
             if name not in tuned:
@@ -358,7 +360,7 @@ class KernelDraft:
             lines.append("THREADS = [128, 256] # CHECK: usual values\n")
         if configs is None:
             lines.append("# FILL: values of `@triton.autotune`, which the file computes\n")
-        if is_triton and "num_warps" not in tuned:
+        if is_triton and "num_warps" not in [*tuned, *self.constants]:
             given = self.literal(self.launch.arguments.get("num_warps"))
             mark = "as the source passes it" if type(given) is int else "usual values"
             lines.append(f"num_warps = {[given] if type(given) is int else [4, 8]} # CHECK: {mark}\n")

@@ -327,6 +327,12 @@ class KernelLaunch:
         if isinstance(target, ast.Name):
             self.scope.setdefault(target.id, []).append((line, value))
         elif isinstance(target, ast.Tuple):
+            elements: List[ast.expr] = []
+            for one in getattr(value, "elts", []):
+                # `B, T, D = *x.shape, y.shape[-1]`
+                count = len(target.elts) - len(value.elts) + 1 if isinstance(one, ast.Starred) else 0  # type: ignore[attr-defined]
+                elements += [ast.Subscript(one.value, ast.Constant(at), ast.Load()) for at in range(count)] or [one]
+            value = ast.Tuple(elements, ast.Load()) if elements else value
             for at, one in enumerate(target.elts):
                 is_tuple = isinstance(value, ast.Tuple) and at < len(value.elts)
                 part = value.elts[at] if is_tuple else ast.Subscript(value, ast.Constant(at), ast.Load())  # type: ignore[attr-defined]

@@ -212,6 +212,23 @@ def test_device_functions_constants_and_flat_sizes_are_followed(tmp_path):
     assert phase["sweep"] == {"BLOCK": [1024], "LONG": [0], "num_warps": [4, 8]}
 
 
+def test_a_buffer_or_an_option_with_a_taken_name_is_said_once(tmp_path):
+    text = """import triton
+import triton.language as tl
+@triton.autotune(configs=[triton.Config({"KIND": None}), triton.Config({"KIND": 1}, num_warps=8)], key=[])
+@triton.jit
+def scan(x, T, num_warps: tl.constexpr, KIND: tl.constexpr):
+    tl.store(x, tl.load(T))
+def launch(x, lengths):
+    T, _ = *x.shape, lengths.shape[-1]
+    scan[(T,)](x, lengths, num_warps=4)
+"""
+    _, phase, reference = draft(tmp_path, text)
+    assert shapes(phase) == {"x": (["T"], "output"), "T_": (["T"], "input")}
+    assert phase["kernel"]["args"] == ["x", "T_"] and "def reference(T_, T):" in reference
+    assert phase["sweep"]["KIND"] == ["None", 1] and phase["sweep"]["num_warps"] == [4, 8]
+
+
 def test_strides_say_their_axes_by_name_if_no_launch_does(tmp_path):
     kernel = MATMUL[: MATMUL.index("def multiply")].replace("configs=configurations()", "configs=made_elsewhere()")
     text, phase, _ = draft(tmp_path, kernel)
