@@ -994,7 +994,7 @@ fn findings_are_ranked_by_gain_and_confidence_breaks_ties() {
 fn lanes_without_a_thread_are_told_without_counters() {
     let of = |threads: f64| found(&[("block_threads", threads)]).into_iter().find(|f| f.rule == "partial_warps");
     let one = of(1.0).unwrap();
-    assert_eq!(one.sentence, "A block has 1 thread: 96.9 % of the lanes of its warps have no thread.");
+    assert_eq!(one.sentence, "A block size of 1 leaves 96.9 % of the lanes of its warps without a thread.");
     assert!((one.saving.unwrap().percent - 96.875).abs() < 1e-9);
     assert!(of(48.0).is_some_and(|half| half.saving.unwrap().percent == 25.0));
     assert!(of(256.0).is_none());
