@@ -286,7 +286,7 @@ pub const FACTS: &[RuleFact] = &[
 ];
 
 /// Texts that a rule's sentence can insert in braces, in addition to numbers.
-pub const FACT_TEXTS: [&str; 11] = [
+pub const FACT_TEXTS: [&str; 10] = [
     "grown_dimension",
     "grown_from",
     "limiter",
@@ -295,7 +295,6 @@ pub const FACT_TEXTS: [&str; 11] = [
     "load_advice",
     "short_waits",
     "blocks",
-    "threads",
     "resident_blocks",
     "idle_sms",
 ];

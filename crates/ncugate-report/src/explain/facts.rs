@@ -151,7 +151,6 @@ impl CaseFacts<'_> {
             "load_advice" => Some(self.load_advice().to_owned()),
             "short_waits" => Some(self.short_waits()),
             "blocks" => Some(number::counted(self.count("grid_blocks")?, "block")),
-            "threads" => Some(number::counted(self.count("block_threads")?, "thread")),
             "resident_blocks" => Some(number::counted(self.count("blocks_per_sm")?, "block")),
             "idle_sms" => {
                 let idle = self.count("sms")?.checked_sub(self.count("grid_blocks")?)?;

@@ -81,7 +81,7 @@ fn rules_hold_from_their_thresholds_on() {
         (&[("bank_conflict_pct", 12.0)], "bank_conflicts"),
         (&[("threads_per_inst", 20.0)], "divergence"),
         (&[("dram_pct", 91.0)], "memory_bound"),
-        (&[("spills", 4.0), ("registers", 32.0)], "spills"),
+        (&[("spills", 40.0), ("local_bytes", 128.0), ("stall_long_scoreboard", 2.0)], "spills"),
         (&[("sectors_per_request", 32.0), ("stall_long_scoreboard", 1.0)], "uncoalesced"),
     ] {
         let with: Vec<(&str, f64)> = BUSY.into_iter().chain(values.iter().copied()).collect();
@@ -980,6 +980,7 @@ fn findings_are_ranked_by_gain_and_confidence_breaks_ties() {
         ("measured_tail_pct", 24.0),
         ("sm__inst_executed_pipe_fp64.avg.pct_of_peak_sustained_active", 57.0),
         ("sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active", 5.0),
+        ("sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active", 5.0),
         ("sm__cycles_active.max", 100.0),
         ("sm__cycles_active.avg", 76.0),
     ];
@@ -993,7 +994,7 @@ fn findings_are_ranked_by_gain_and_confidence_breaks_ties() {
 fn lanes_without_a_thread_are_told_without_counters() {
     let of = |threads: f64| found(&[("block_threads", threads)]).into_iter().find(|f| f.rule == "partial_warps");
     let one = of(1.0).unwrap();
-    assert_eq!(one.sentence, "A block has 1 thread: 96.9 % of the lanes of its warps have no thread.");
+    assert_eq!(one.sentence, "A block size of 1 leaves 96.9 % of the lanes of its warps without a thread.");
     assert!((one.saving.unwrap().percent - 96.875).abs() < 1e-9);
     assert!(of(48.0).is_some_and(|half| half.saving.unwrap().percent == 25.0));
     assert!(of(256.0).is_none());
