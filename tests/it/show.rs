@@ -47,7 +47,8 @@ fn failure(arguments: &[&str]) -> String {
 fn the_list_has_a_line_a_launch() {
     let list = text(&[&path("g12.ncu-rep.zst")]);
     let lines: Vec<&str> = list.lines().collect();
-    assert_eq!(lines.len(), 14, "{list}");
+    assert_eq!(lines.len(), 15, "{list}");
+    assert_eq!(lines[13], "times under ncu: clocks not locked");
     let head: Vec<&str> = lines[0].split_whitespace().collect();
     assert_eq!(head[..7], ["launch", "kernel", "grid", "block", "time", "registers", "occupancy"]);
     let report = Report::open(captures::data("g12.ncu-rep.zst")).unwrap();
@@ -58,7 +59,7 @@ fn the_list_has_a_line_a_launch() {
         assert_eq!(cells[6], registers.to_string(), "{line}");
     }
     // what was not collected is named
-    assert!(lines[13].starts_with("note: not collected: ") && lines[13].contains("ncu --set full"), "{}", lines[13]);
+    assert!(lines[14].starts_with("note: not collected: ") && lines[14].contains("ncu --set full"), "{}", lines[14]);
     let full = text(&[&path("full1.ncu-rep.zst")]);
     assert!(full.contains("compute") && full.contains("L2 hits") && full.contains("539 µs"), "{full}");
     assert!(!full.contains("note:"), "{full}");
@@ -122,7 +123,7 @@ fn conditions_choose_launches_and_metrics() {
     let list = text(&[&g12, "--launch", "3", "--metric", "launch__occupancy_limit_*"]);
     assert_eq!(list.lines().count(), 2);
     assert_eq!(list.lines().next().unwrap().matches("launch__occupancy_limit_").count(), 5);
-    assert_eq!(text(&[&g12, "--kernel", "^att"]).lines().count(), 14);
+    assert_eq!(text(&[&g12, "--kernel", "^att"]).lines().count(), 15);
     assert!(failure(&[&g12, "--kernel", "gemm"]).contains("no launch matches; the reports have 12 launches"));
     assert!(failure(&[&g12, "--nvtx=attention"]).contains("no launch matches"));
     let unknown = failure(&[&g12, "--metric", "gpu__time_duration.sun"]);

@@ -147,9 +147,10 @@ const OUTSIDE: [&str; 8] = [
 ];
 
 /// Files that use them and judge nothing.
-const READERS: [(&str, &str); 5] = [
+const READERS: [(&str, &str); 6] = [
     ("crates/ncugate-model/src/process/", "timeouts of child processes"),
     ("crates/ncugate-model/src/disk/lock.rs", "since when a process holds a lock"),
+    ("crates/ncugate-model/src/disk/private.rs", "the folder of the user's own records"),
     ("crates/ncugate-model/src/disk/scratch.rs", "the folder for temporary files"),
     ("crates/ncugate-judge/src/store/ledger.rs", "the user's record of an unfinished run, and its age"),
     ("crates/ncugate-report/src/explain/listing/disassembly.rs", "where nvdisasm is, for who asks for instructions"),

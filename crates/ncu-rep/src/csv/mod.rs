@@ -48,7 +48,7 @@ pub(crate) fn report(data: &[u8]) -> Option<Result<Vec<u8>, CsvError>> {
 pub(crate) fn text_of(data: &[u8]) -> Option<Cow<'_, str>> {
     let units = |of: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = data.chunks_exact(2).skip(1).map(|pair| of([pair[0], pair[1]])).collect();
-        String::from_utf16(&units).ok().filter(|_| data.len() % 2 == 0).map(Cow::Owned)
+        String::from_utf16(&units).ok().filter(|_| data.len().is_multiple_of(2)).map(Cow::Owned)
     };
     match data {
         [0xff, 0xfe, ..] => units(u16::from_le_bytes),

@@ -59,6 +59,9 @@ fn utf16(text: &str, mark: &[u8], of: fn(u16) -> [u8; 2]) -> Vec<u8> {
     mark.iter().copied().chain(text.encode_utf16().flat_map(of)).collect()
 }
 
+/// Name of a form, its bytes, and the time at each launch.
+type PrintedForm = (&'static str, Vec<u8>, Vec<Option<f64>>);
+
 #[test]
 fn every_form_has_the_values_that_ncu_printed() {
     let one = long(&[(TIME, "ns", "1,606,912")]);
@@ -67,7 +70,7 @@ fn every_form_has_the_values_that_ncu_printed() {
     let plain = |text: &str| text.replace("1,606,912", "1606912");
     let whole = Some(1_606_912.0);
     let (first, both) = (vec![whole], vec![whole, Some(7.0)]);
-    let forms: Vec<(&str, Vec<u8>, Vec<Option<f64>>)> = vec![
+    let forms: Vec<PrintedForm> = vec![
         ("long form", one.clone().into(), first.clone()),
         ("raw page", two.clone().into(), both.clone()),
         ("details page", long(&[("Duration", "ns", "1,606,912")]).into(), first.clone()),

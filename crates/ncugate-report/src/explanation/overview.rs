@@ -63,7 +63,8 @@ fn head(report: &ReportExplanation) -> String {
     let device = if devices.is_empty() { String::new() } else { format!(" on {devices}") };
     let launches = number::counted(report.launches, "launch");
     let kernels = number::counted(report.distinct_kernels, "kernel");
-    format!("{}: {launches} of {kernels}, {total}{device}", report.name)
+    let clocks = report.clocks.as_ref().map_or_else(String::new, |clocks| format!(", {clocks}"));
+    format!("{}: {launches} of {kernels}, {total}{device}{clocks}", report.name)
 }
 
 fn block(at: usize, explanation: &Explanation, columns: usize) -> String {

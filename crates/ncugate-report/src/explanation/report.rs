@@ -30,6 +30,8 @@ pub struct ReportExplanation {
     /// The name given by the reader.
     pub name: String,
     pub devices: Vec<String>,
+    /// The clocks of the times: `clocks locked to base (ncu's default)`.
+    pub clocks: Option<CleanText>,
     pub launches: usize,
     /// Kernels with different demangled names; `kernels` lists one more than once if its configurations or NVTX ranges differ.
     pub distinct_kernels: usize,
@@ -85,6 +87,7 @@ impl ReportExplanation {
             together,
             name: name.to_owned(),
             devices: profiled.devices.iter().map(CleanText::to_string).collect(),
+            clocks: profiled.clocks.clone(),
             launches: profiled.launches,
             distinct_kernels: distinct.len(),
             total_microseconds: total.map(|ns| ns / 1e3),

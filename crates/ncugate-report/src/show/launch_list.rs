@@ -3,12 +3,13 @@
 use super::CaptureLaunch;
 use super::metric_choice::MetricChoice;
 use super::table::{clean, dimensions, kernel_name, line, number};
+use crate::clock_control::clock_control;
 use crate::kernel_names::short_names;
 use crate::launch_shape::LaunchShape;
 use crate::number;
 use crate::text_table::{Alignment, TextTable};
 use indexmap::IndexMap;
-use ncu_rep::Launch;
+use ncu_rep::{Launch, Report};
 use ncugate_judge::frame::launches::FrameError;
 use ncugate_judge::frame::rows;
 use ncugate_judge::frame::{LaunchMetric, LaunchMetrics};
@@ -139,6 +140,19 @@ impl LaunchList<'_> {
         Ok(())
     }
 
+    /// The clocks of the times, if they are the same in all reports.
+    fn clocks(&self) -> Result<Option<String>, FrameError> {
+        let reports: IndexMap<&str, &Report> = self.launches.iter().map(|(c, _)| (c.name, c.report)).collect();
+        let clocks = reports.into_iter().map(|(name, report)| {
+            let session = report.session();
+            session
+                .map_err(|source| FrameError::Report { report: name.to_owned(), source })
+                .map(|one| clock_control(&one))
+        });
+        let clocks = clocks.collect::<Result<BTreeSet<_>, _>>()?;
+        Ok(if clocks.len() == 1 { clocks.into_iter().flatten().next() } else { None })
+    }
+
     /// Each metric at every launch.
     fn values(&self, metrics: &[&str]) -> Result<Vec<Vec<LaunchMetric>>, FrameError> {
         let mut values = vec![Vec::with_capacity(self.launches.len()); metrics.len()];
@@ -153,7 +167,7 @@ impl LaunchList<'_> {
     fn table(&self, mut columns: Vec<ListColumn>, rows: &[Vec<usize>], out: &mut String) -> Result<(), FrameError> {
         let mut room =
             self.columns.map(|all| all.saturating_sub(columns.iter().map(|column| column.width().min(NAME) + 2).sum()));
-        let mut missing: Vec<&str> = Vec::new();
+        let (mut missing, mut is_timed): (Vec<&str>, bool) = (Vec::new(), false);
         let mut outside: Option<(String, Vec<&str>)> = None;
         for ((name, head), values) in USUAL.into_iter().zip(self.values(&USUAL.map(|(name, _)| name))?) {
             if values.iter().all(|value| value.number().is_none()) {
@@ -181,8 +195,12 @@ impl LaunchList<'_> {
             }
             room = room.map(|room| room - width);
             columns.push(column);
+            is_timed |= name == "duration";
         }
         write(&columns, self.columns, out);
+        if let Some(clocks) = self.clocks()?.filter(|_| is_timed) {
+            line(out, &format!("times under ncu: {clocks}"));
+        }
         if !missing.is_empty() {
             line(out, &format!("note: not collected: {}; `ncu --set full` collects them", missing.join(", ")));
         }
