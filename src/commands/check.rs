@@ -19,9 +19,10 @@ use ncugate_judge::{
     static_gates, unlikely_bytes, unlikely_limits, unlisted_metrics, weakened_checks, weakened_gates,
 };
 use ncugate_model::cubin::device_code;
+use ncugate_model::disk::open;
 use ncugate_model::number::counted;
 use ncugate_model::{BuildOutcome, BuildRecord, ComputeCapability, Level, NullTest, Verdict};
-use ncugate_phase::config::{Phase, USUAL_SMS};
+use ncugate_phase::config::{MAX_BYTES, Phase, USUAL_SMS};
 use ncugate_phase::plan::{Plan, unroll};
 use ncugate_report::phase_check::{PhaseCheck, StaticVerdict, csv};
 use ncugate_report::static_check::{self, FactRows};
@@ -85,7 +86,7 @@ pub fn check(args: &CheckArgs, invocation: &Invocation, out: &mut Output) -> Res
 
 /// `2 lines with FILL and 9 lines with CHECK are left in ...`: the guesses of a draft that nobody has confirmed.
 fn open_places(config: &Path) -> Option<String> {
-    let text = std::fs::read_to_string(config).ok()?;
+    let text = open::text_if_there(config, MAX_BYTES).ok()??;
     let marked = |mark: &str| {
         let count =
             text.lines().filter(|line| line.split_once('#').is_some_and(|(_, says)| says.contains(mark))).count();
