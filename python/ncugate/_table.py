@@ -344,19 +344,19 @@ def read_report(path: PathLike, metrics: Metrics = (), *, wide: bool = False, un
 
 
 def read_detail(path: PathLike, detail: str, metrics: Metrics = ()) -> LaunchTable:
-    """A detail of the launches of an ncu report: `sources`, `source-metrics`, `warp-stalls` or `disasm` (SASS; needs nvdisasm).
+    """A detail of the launches of an ncu report: `sources`, `metrics`, `stalls` or `disasm` (SASS; needs nvdisasm), as `show --view`.
 
     A row is a source file, a source line, a warp state or an instruction, after the report, the launch and its kernel.
     Raises NcugateError if the report does not have it.
     """
-    given = ["show", positional(path), f"--detail={detail}", "--format", "json", *metric_options(metrics)]
+    given = ["show", positional(path), f"--view={detail}", "--format", "json", *metric_options(metrics)]
     sheets = json.loads(output(given))
     return LaunchTable([{**sheet, **row} for sheet in sheets for row in sheet.pop("rows")])
 
 
 def read_rules(path: PathLike) -> str:
     """The messages of ncu's rules in a report, by launch."""
-    return output(["show", positional(path), "--detail=rules"]).decode("utf-8")
+    return output(["show", positional(path), "--view=rules"]).decode("utf-8")
 
 
 def load_launches(folder: PathLike, metrics: Metrics = (), *, units: Optional[str] = None) -> ArrowTable:

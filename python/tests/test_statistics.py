@@ -87,10 +87,10 @@ def test_a_plot_has_a_line_for_each_group():
 
 def test_details_of_a_report_are_tables():
     report = ROOT / "tests/data/source.ncu-rep.zst"
-    lines = ncugate.read_detail(report, "source-metrics")
+    lines = ncugate.read_detail(report, "metrics")
     assert {"launch", "kernel", "file", "line", "inst_executed"} <= set(lines.columns)
     assert any(row["line"] == 12 and row["inst_executed"] == 128 for row in lines)
-    assert {"state", "samples"} <= set(ncugate.read_detail(report, "warp-stalls").columns)
+    assert {"state", "samples"} <= set(ncugate.read_detail(report, "stalls").columns)
     assert any(row["name"] == "kernels.cu" for row in ncugate.read_detail(report, "sources"))
     assert "SchedulerStats: Issue Slot Utilization" in ncugate.read_rules(ROOT / "tests/data/full1.ncu-rep.zst")
     with pytest.raises(ncugate.NcugateError):
