@@ -25,7 +25,7 @@ use ncugate_phase::plan::{Plan, Variant, VariantRole};
 /// | a parameter, by its name | Int64, Float64, Boolean or String | null where the variant has no such parameter |
 /// | `standing` | String | `candidate` or `baseline` |
 /// | `correct` | Boolean | whether every seed at the shape is within tolerance; null where that is not known |
-/// | a metric, `<metric>.reason` | Float64, String | as in [`wide`], in the [`base_unit`] |
+/// | a metric, `<metric>.reason` | Float64, String | as in [`wide`], in its base unit |
 ///
 /// A parameter with the name of another column gets the prefix `param.`.
 ///
