@@ -207,7 +207,8 @@ fn a_kernel_with_wrong_timed_launches_cheats_and_the_run_continues() {
         } else {
             assert_eq!(outcome["status"], "cheats", "{variant}: {outcome}");
             let reason = outcome["reason"].as_str().unwrap();
-            assert!(reason.contains("launch differs: ") && reason.contains("round "), "{reason}");
+            // Which launch shows it first depends on the hidden seeds: a timed one, or one before a sample.
+            assert!(reason.contains(" differs: ") && reason.contains("round "), "{reason}");
         }
     }
 }
