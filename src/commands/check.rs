@@ -12,7 +12,7 @@ use ncugate_campaign::{
 };
 use ncugate_cuda::build::{Arch, IncludeScope, prove_tools};
 use ncugate_cuda::host::{check_reference, ill_conditioned, mutant_table, null_test};
-use ncugate_judge::architectures::gaps;
+use ncugate_judge::architectures::{by_kernel, gaps};
 use ncugate_judge::kernel_ratchet::{KernelResources, LibraryResources, library_use};
 use ncugate_judge::{
     TargetGpu, VariantFacts, absent_metrics, by_duration_alone, gates_without_launch, out_of_reach, preconditions,
@@ -70,7 +70,13 @@ pub fn check(args: &CheckArgs, invocation: &Invocation, out: &mut Output) -> Res
         if archs.len() > 1 && !args.no_build {
             let gaps = gaps(&built);
             write!(out, "{}", library_check::by_architecture(&built, &gaps, str::to_owned))?;
-            outcome = outcome.and(if gaps.is_empty() { Outcome::Passed } else { Outcome::Failed });
+            let (compared, _) = by_kernel(&built);
+            outcome = outcome.and(match (gaps.is_empty(), compared.len() >= 2) {
+                (false, _) => Outcome::Failed,
+                (true, true) => Outcome::Passed,
+                // `sm_90` and `sm_90a` are one chip, and commands have no code.
+                (true, false) => Outcome::Inconclusive,
+            });
             if let Some(last) = checks.last_mut() {
                 last.lost = gaps;
             }

@@ -82,9 +82,11 @@ pub fn by_architecture(library: &LibraryResources, gaps: &[ArchitectureGap], tit
     if gaps.len() > LISTED {
         let _ = writeln!(out, "{:<7} {} more; --format json has all", "lost", gaps.len() - LISTED);
     }
-    if gaps.is_empty() {
-        let _ = writeln!(out, "no architecture lost what another has");
-    }
+    let _ = match (gaps.is_empty(), archs.len()) {
+        (false, _) => Ok(()),
+        (true, 2..) => writeln!(out, "no architecture lost what another has"),
+        (true, _) => writeln!(out, "nothing was compared: the machine code is of fewer than two chips"),
+    };
     out
 }
 
