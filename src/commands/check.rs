@@ -291,6 +291,12 @@ fn one(
     let (text, built) = static_check::builds(&plan, &builds, &arch.to_string());
     found.take_builds(&plan, &builds);
     let resources: Vec<_> = builds.iter().map(|build| variant_resources(build, arch.capability())).collect();
+    if args.arch.len() > 1 {
+        let is_built = |build: &BuildRecord| matches!(build.outcome, BuildOutcome::Built { .. });
+        for (build, _) in builds.iter().zip(&resources).filter(|(build, known)| is_built(build) && known.is_none()) {
+            outcome = fail(found, out, format!("the machine code of {} for {arch} cannot be read", build.variant))?;
+        }
+    }
     write!(out, "{text}")?;
     out_of_reach(&phase, &plan, None, target).into_iter().try_for_each(|text| note(found, out, "", text))?;
     if let Some(problem) = reference_problem(&phase, &plan, &arch, scope)? {
