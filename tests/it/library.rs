@@ -172,4 +172,6 @@ fn a_phase_is_built_for_several_architectures() {
     assert_eq!(checked.stdout.matches("1 of 1 candidate").count(), 2, "{}", checked.stdout);
     let equal = place.run(&["check", "phase.toml", "--arch", "sm_89,sm_90"]);
     assert_eq!(equal.status, Some(0), "{equal:?}");
+    let one = place.run(&["check", "phase.toml", "--arch", "sm_90,sm_90a"]);
+    assert!(one.status == Some(4) && one.stdout.contains("nothing was compared"), "one chip: {one:?}");
 }
