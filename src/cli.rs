@@ -306,6 +306,9 @@ pub struct RunArgs {
     /// Also take a deep profile of a variant, the best N (`top:N`) or `each` (repeatable)
     #[arg(long, value_name = "VARIANT|top:N|each", conflicts_with = "shard")]
     pub deep: Vec<DeepChoice>,
+    /// Do not measure what costs of the selected variant are worth
+    #[arg(long)]
+    pub no_measure: bool,
     /// Also launch every variant under these tools of compute-sanitizer [default: all four]
     #[arg(
         long,

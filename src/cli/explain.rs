@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 /// `ncugate explain`
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct ExplainArgs {
     /// A run, an ncu report, or a word: a metric by ncugate's or Nsight Compute's name, a rule (`few_warps`), a word of the
     /// glossary (`witness`), an exit status (`4`)
@@ -33,6 +33,9 @@ pub struct ExplainArgs {
     /// Compare source lines and machine code with this variant; both need a deep profile
     #[arg(long, value_name = "VARIANT", conflicts_with_all = ["each", "sweep", "reader", "rules"])]
     pub beside: Option<String>,
+    /// Measure on this machine's GPU what each cost of the variant is worth, and store it in the run
+    #[arg(long, value_name = "VARIANT", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["variant", "each", "sweep", "rules"])]
+    pub measure: Option<String>,
     /// Launches
     #[command(flatten)]
     pub launches: LaunchArgs,

@@ -105,6 +105,7 @@ fn measured(
         narrowed: None,
         searched: None,
         null_test: &tried,
+        ablation: false,
     };
     let MeasuredRun { session, ended } = run.measure()?;
     ended?;

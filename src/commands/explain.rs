@@ -2,12 +2,14 @@
 
 use super::page::filter;
 use super::run_name::{is_path, run_folder, run_named};
-use super::{CommandError, print, refuse};
+use super::{CommandError, print, refuse, verbosity};
 use crate::cli::{ExplainArgs, OutputFormat, Reader};
 use crate::console::Output;
 use crate::exit::Outcome;
 use jiff::civil::Date;
 use ncu_rep::Report;
+use ncugate_campaign::{AblatedVariant, AblationEffort, GpuTurn, GpuWait, Progress, Tools};
+use ncugate_judge::store::keep_ablations;
 use ncugate_judge::{JudgedRun, PhaseRun};
 use ncugate_model::metric::Catalogue;
 use ncugate_model::stats::Resampler;
@@ -63,6 +65,13 @@ pub fn explain(args: &ExplainArgs, today: Date, out: &mut Output) -> Result<Outc
         }
         (error, _) => error,
     })?;
+    let args = &match &args.measure {
+        Some(asked) => {
+            let variant = measure(path, asked, args, today)?;
+            ExplainArgs { variant: Some(variant.to_string()), ..args.clone() }
+        }
+        None => args.clone(),
+    };
     if args.sweep {
         return sweep(path, args, today, out);
     }
@@ -98,6 +107,35 @@ fn of_run(path: &Path, args: &ExplainArgs, today: Date) -> Result<Vec<Explanatio
     let shape = shape(&run, args)?;
     let variants = variants(&run, &explainer, &shape, args)?;
     variants.iter().map(|variant| Ok(explainer.explain(variant, &shape)?)).collect()
+}
+
+/// Measures the costs of a variant of a run at the shape, and stores them in the run.
+fn measure(path: &Path, asked: &str, args: &ExplainArgs, today: Date) -> Result<VariantId, CommandError> {
+    refuse(!path.is_dir(), "--measure is for a run, which has the program; a report has none")?;
+    let run = PhaseRun::load(path)?;
+    let shape = shape(&run, args)?;
+    let asked = match asked {
+        "" => {
+            let session = JudgedRun::of_stored(&run, today)?;
+            let used = Explainer::new(&session)?.used_at(&shape);
+            used.ok_or_else(|| CommandError::Usage("no variant is selected; name one after --measure".to_owned()))?
+        }
+        name => variant(&run, name)?,
+    };
+    let tools = Tools::find(&run.phase)?;
+    let phase = &tools.on_gpu(&run.phase);
+    let progress = verbosity::progress();
+    let turn = GpuTurn::new(&tools.device, GpuWait::Endless, &progress);
+    turn.take()?;
+    let of = run.run.measured_as(&asked);
+    let ablated = AblatedVariant { phase, plan: &run.plan, tools: &tools, run: &run.run, variant: of, shape: &shape };
+    progress.stage("measured causes", 1);
+    progress.step(&asked.0);
+    let records = ablated.measure(AblationEffort::Whole);
+    progress.clear();
+    let records = records?.map_err(|reason| CommandError::Usage(format!("cannot measure {asked}: {reason}")))?;
+    keep_ablations(path, &records)?;
+    Ok(asked)
 }
 
 /// The shape by its name, or by the table of its product if the variant is launched at one of its shapes only.

@@ -82,6 +82,7 @@ pub fn live(
         searched: journal,
         deep: &args.deep,
         null_test: &tried,
+        ablation: !args.no_measure,
     };
     if let Some(shard) = args.shard {
         let measured = run.measure_shard(shard);

@@ -6,6 +6,7 @@
 pub mod search;
 
 mod aa_test;
+mod ablation;
 mod absent_files;
 mod activity;
 mod base;
@@ -36,6 +37,7 @@ mod targets;
 mod tools;
 
 pub use aa_test::{CalibrationError, calibrate};
+pub use ablation::{AblatedVariant, AblationEffort};
 pub use absent_files::{absent_aids, absent_programs, prove_files};
 pub use activity::cupti;
 pub use base::{BaseCheckout, BaseError, difference, with_base};

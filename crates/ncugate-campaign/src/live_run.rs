@@ -5,7 +5,10 @@ use super::cubins::cubins;
 use super::manifest::{measured_manifest, shard_manifest};
 use super::profile;
 use super::reference_cubin::reference_cubin;
-use super::{Campaign, CampaignError, DeepChoice, DeepProfiler, GpuTurn, GpuWait, Progress, Tools};
+use super::{
+    AblatedVariant, AblationEffort, Campaign, CampaignError, DeepChoice, DeepProfiler, GpuTurn, GpuWait, Progress,
+    Tools,
+};
 use crate::{Confirmation, ConfirmationPass, PrestartedProcesses};
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -86,6 +89,8 @@ pub struct LiveRun<'a> {
     pub searched: Option<&'a Path>,
     /// Variants to deep-profile in addition to the one that the phase selects.
     pub deep: &'a [DeepChoice],
+    /// Whether the causes of the selected variant are measured.
+    pub ablation: bool,
     /// Result of the tolerance test on wrong answers.
     pub null_test: &'a NullTest,
 }
@@ -123,6 +128,7 @@ impl<'a> LiveRun<'a> {
             .and_then(|()| self.confirm(&mut writer, &mut session, &early))
             .and_then(|()| self.profile_again(&mut writer, &mut session, &early))
             .and_then(|()| self.deep_profile(&mut writer, &session, &early))
+            .and_then(|()| self.ablate(&mut writer, &session))
             .and_then(|()| self.seal(&mut writer));
         drop(early);
         if let Err(why) = &ended {
@@ -330,6 +336,25 @@ impl<'a> LiveRun<'a> {
         let Self { phase, plan, tools, progress, .. } = *self;
         let asked = self.deep_variants(session);
         Ok(DeepProfiler { phase, plan, tools, early, writer, progress }.run(session.selected(), &asked)?)
+    }
+
+    /// Measures what the costs of the selected variant are worth, unless the user declined. What prevents it is a note, since
+    /// nothing is judged by it.
+    fn ablate(&self, writer: &mut RunWriter, session: &JudgedRun<'_>) -> Result<(), LiveError> {
+        let Some(selected) = session.selected().filter(|_| self.ablation) else { return Ok(()) };
+        let run = Run::load(writer.folder())?;
+        let variant = run.measured_as(selected);
+        let (phase, plan, tools) = (self.phase, self.plan, self.tools);
+        let shape = &phase.objective.shape;
+        let ablated = AblatedVariant { phase, plan, tools, run: &run, variant, shape };
+        let started = Instant::now();
+        self.progress.stage("measured causes", 1);
+        self.progress.step(&variant.0);
+        match ablated.measure(AblationEffort::Run)? {
+            Ok(records) => store::keep_ablations(writer.folder(), &records)?,
+            Err(reason) => self.progress.say(&format!("causes of {variant} were not measured: {reason}")),
+        }
+        Ok(writer.spent("measured causes", started.elapsed().as_secs_f64())?)
     }
 
     /// Variants requested in addition to the selected one.

@@ -287,6 +287,7 @@ impl Campaign<'_> {
             WorkerEvent::Uses { variant, software } => self.writer.used(&variant, software)?,
             WorkerEvent::Device(_)
             | WorkerEvent::Traced { .. }
+            | WorkerEvent::Ablated { .. }
             | WorkerEvent::Activity { .. }
             | WorkerEvent::DeviceLost { .. }
             | WorkerEvent::NoDevice { .. }

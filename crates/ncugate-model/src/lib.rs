@@ -12,6 +12,7 @@ pub mod number;
 pub mod occupancy;
 pub mod process;
 
+mod ablation;
 mod activity;
 mod audit;
 mod better;
@@ -48,6 +49,7 @@ mod texture;
 mod tolerance;
 mod verdict;
 
+pub use ablation::{Ablation, AblationOutcome, AblationRecord, Gain};
 pub use activity::{ActivityTrace, TracedChip, TracedLaunch};
 pub use audit::{Audit, IsolatedSamples, UnrepeatedSamples};
 pub use better::Better;

@@ -3,7 +3,8 @@
 use super::number;
 use super::text;
 use crate::explain::{
-    EstimateSource, EvidenceValue, Finding, FindingLaunches, FindingLine, MeasuredPair, SavingEstimate, Severity,
+    EstimateSource, EvidenceValue, Finding, FindingLaunches, FindingLine, MeasuredGain, MeasuredPair, SavingEstimate,
+    Severity,
 };
 use ncugate_model::{CleanText, ShapeName};
 use ncugate_phase::config::{Confidence, RuleKind};
@@ -64,6 +65,9 @@ pub struct SavingRow {
     pub source: EstimateSource,
     /// A variant of the run without the trouble; one that is not faster speaks against the finding.
     pub pair: Option<MeasuredPair>,
+    /// What a copy of the machine code without the cause gained, or without more than it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ablation: Option<MeasuredGain>,
     /// In words.
     pub words: CleanText,
 }
@@ -147,15 +151,26 @@ fn row(saving: &SavingEstimate, expected: f64) -> SavingRow {
             _ => format!("but {variant}, which differs in {differs_in} and lacks this, is not faster"),
         }
     });
+    if let (EstimateSource::Ablation, Some(gain)) = (saving.source, &saving.ablation) {
+        return SavingRow { words: gain.words().into(), ..SavingRow::of(saving, expected) };
+    }
     let modelled = format!("at most {:.0} % of the time, estimated from counters", saving.percent);
     let is_modelled = pair.as_ref().is_none_or(|pair| pair.percent < saving.percent);
-    let words = [is_modelled.then_some(modelled), measured].into_iter().flatten().collect::<Vec<_>>().join("; ");
-    SavingRow {
-        percent: saving.percent,
-        modelled: saving.modelled,
-        expected,
-        source: saving.source,
-        pair,
-        words: words.into(),
+    let bound = saving.ablation.as_ref().map(MeasuredGain::words);
+    let words = [is_modelled.then_some(modelled), measured, bound].into_iter().flatten().collect::<Vec<_>>().join("; ");
+    SavingRow { words: words.into(), ..SavingRow::of(saving, expected) }
+}
+
+impl SavingRow {
+    fn of(saving: &SavingEstimate, expected: f64) -> Self {
+        Self {
+            percent: saving.percent,
+            modelled: saving.modelled,
+            expected,
+            source: saving.source,
+            pair: saving.pair.clone(),
+            ablation: saving.ablation.clone(),
+            words: CleanText::default(),
+        }
     }
 }

@@ -107,6 +107,7 @@ impl Fixture {
             chip: &chip,
             observations: &[],
             reports: &HashMap::new(),
+            ablations: &[],
         };
         let found = diagnosis.findings(std::slice::from_ref(&selected));
         Self {

@@ -8,6 +8,7 @@
 pub mod chart;
 pub mod explain;
 
+mod ablation_row;
 mod assemble;
 mod clock_control;
 pub mod code_diff;

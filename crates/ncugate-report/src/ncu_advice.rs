@@ -155,6 +155,7 @@ pub fn estimates(
                 expected: if whole { percent } else { 0.0 },
                 source: EstimateSource::NcuRule,
                 pair: None,
+                ablation: None,
                 words: format!("at most {percent:.1} % {of}, by Nsight Compute's rule").into(),
             }),
             evidence: Vec::new(),

@@ -7,13 +7,13 @@ use crate::explain::{
     UnaskedRules,
 };
 use ncugate_judge::frame::Quantities;
-use ncugate_judge::store::Run;
+use ncugate_judge::store::{self, Run};
 use ncugate_judge::witness::ChipFacts;
 use ncugate_judge::{Correctness, JudgeError, JudgedRun};
 use ncugate_model::expr::Expr;
-use ncugate_model::{CleanText, Dtype, ProfileOutcome, ShapeName, VariantId};
+use ncugate_model::{AblationRecord, CleanText, Dtype, ProfileOutcome, ShapeName, VariantId};
 use ncugate_phase::config::{Phase, Shape};
-use ncugate_phase::plan::Method;
+use ncugate_phase::plan::{Method, Plan};
 use std::collections::HashMap;
 
 /// The shapes of a phase that are timed or profiled, with their declared work. Shapes that are only checked have no
@@ -89,8 +89,19 @@ pub fn with_diagnosis<T>(
         chip: &chip,
         observations,
         reports: &reports(measured.run()),
+        ablations: &ablations(measured.run(), measured.plan()),
     };
     Ok(ask(&diagnosis))
+}
+
+/// The ablations of a run, for each variant that was measured as the same.
+pub fn ablations(run: &Run, plan: &Plan) -> Vec<AblationRecord> {
+    let records = store::ablations(&run.folder);
+    let of = |record: &AblationRecord| {
+        let same = plan.variants.iter().filter(|variant| run.measured_as(&variant.id) == &record.variant);
+        same.map(|variant| AblationRecord { variant: variant.id.clone(), ..record.clone() }).collect::<Vec<_>>()
+    };
+    records.iter().flat_map(of).collect()
 }
 
 /// Summarises the diagnosis of a variant at a shape from its findings and the rules that could not be evaluated.

@@ -215,6 +215,22 @@ impl Nvcc {
         command
     }
 
+    /// The machine code of PTX, by way of files in `folder`.
+    ///
+    /// # Errors
+    /// Why there is none, in words.
+    pub fn assemble_text(&self, ptx: &str, arch: &Arch, folder: &Path) -> Result<Vec<u8>, String> {
+        let (source, cubin) = (folder.join("self_test.ptx"), folder.join("self_test.cubin"));
+        std::fs::write(&source, ptx).map_err(|error| format!("cannot write {}: {error}", source.display()))?;
+        let mut command = Command::new(&self.path);
+        command.arg("-cubin").arg(format!("-arch={arch}")).arg("-o").arg(&cubin).arg(&source);
+        let output = process::run(&mut command, VERSION_LIMIT).map_err(|error| error.to_string())?;
+        if !output.ending.completed() {
+            return Err(format!("nvcc {}: {}", output.ending, output.stderr.trim()));
+        }
+        std::fs::read(&cubin).map_err(|error| format!("cannot read {}: {error}", cubin.display()))
+    }
+
     /// Links relocatable machine code of `unit`.
     pub(super) fn link(&self, unit: &CompileUnit, parts: &[&Path], arch: &Arch, cubin: &Path) -> Command {
         let mut command = Command::new(&self.path);

@@ -78,6 +78,14 @@ impl BufferSet {
         device.upload(&self.memory, image)
     }
 
+    /// Queues a copy of another set of the same shape into this one.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn restore(&self, device: &CudaDevice, from: &Self) -> Result<(), DeviceError> {
+        device.duplicate(&from.memory, &self.memory)
+    }
+
     pub const fn layout(&self) -> &ArenaLayout {
         &self.layout
     }

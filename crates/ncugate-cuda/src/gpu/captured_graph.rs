@@ -37,6 +37,32 @@ impl CapturedGraph {
         exec.map(|exec| ExecutableGraph { exec, deliveries: Vec::new() }).map_err(cuda("cuGraphInstantiate"))
     }
 
+    /// Groups of `width` copies side by side, one group after the other.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub(super) fn side_by_side(graphs: &[Self], groups: usize) -> Result<ExecutableGraph, DeviceError> {
+        let mut whole = std::ptr::null_mut();
+        // SAFETY: the graph is written on success.
+        unsafe { sys::cuGraphCreate(&raw mut whole, 0) }.result().map_err(cuda("cuGraphCreate"))?;
+        let whole = Self(whole);
+        let mut before: Vec<sys::CUgraphNode> = Vec::new();
+        for _ in 0..groups {
+            let add = |graph: &Self| {
+                let mut node = std::ptr::null_mut();
+                // SAFETY: the graphs live, and the nodes before are nodes of the whole; the graph is copied into it.
+                unsafe {
+                    sys::cuGraphAddChildGraphNode(&raw mut node, whole.0, before.as_ptr(), before.len(), graph.0)
+                }
+                .result()
+                .map_err(cuda("cuGraphAddChildGraphNode"))?;
+                Ok(node)
+            };
+            before = graphs.iter().map(add).collect::<Result<_, DeviceError>>()?;
+        }
+        whole.executable()
+    }
+
     /// Its nodes in the order in which they were captured, which no dependency contradicts. A graph that cannot be copied,
     /// because it allocates memory, is one step.
     ///

@@ -325,6 +325,19 @@ impl CudaDevice {
         self.captured(body, CapturedGraph::steps)
     }
 
+    /// A graph of all of `bodies` side by side, `groups` times one after the other.
+    ///
+    /// # Errors
+    /// As [`Self::capture`].
+    pub fn capture_side_by_side(
+        &self,
+        bodies: impl IntoIterator<Item = impl FnOnce() -> Result<(), DeviceError>>,
+        groups: usize,
+    ) -> Result<ExecutableGraph, DeviceError> {
+        let graphs = bodies.into_iter().map(|body| self.graph_of(body)).collect::<Result<Vec<_>, _>>()?;
+        CapturedGraph::side_by_side(&graphs, groups)
+    }
+
     fn captured<T>(
         &self,
         body: impl FnOnce() -> Result<(), DeviceError>,

@@ -51,10 +51,29 @@ impl GpuMonitor {
         read().map_err(reason)
     }
 
+    /// The name of a process that uses the GPU, other than this one and those that it started.
+    pub fn other_process(&self) -> Option<String> {
+        let own = std::process::id();
+        let others = self.0.running_compute_processes().ok()?.into_iter();
+        let mut others = others.filter(|process| !is_of(own, process.pid));
+        others
+            .find_map(|process| std::fs::read_to_string(format!("/proc/{}/comm", process.pid)).ok())
+            .map(|name| name.trim().to_owned())
+    }
+
     /// The power limit in watts, if the GPU has one.
     pub fn power_limit(&self) -> Option<u32> {
         self.0.power_management_limit().ok().map(watts).filter(|watts| *watts > 0)
     }
+}
+
+/// Whether a process is `ancestor` or descends from it, as `/proc` shows.
+fn is_of(ancestor: u32, pid: u32) -> bool {
+    let parent = |pid: &u32| {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        text.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok().filter(|parent| *parent > 1)
+    };
+    std::iter::successors(Some(pid), parent).any(|pid| pid == ancestor)
 }
 
 fn watts(milliwatts: u32) -> u32 {

@@ -69,6 +69,17 @@ impl CudaDevice {
         Ok(())
     }
 
+    /// Queues a copy of an allocation into another of its size.
+    ///
+    /// # Errors
+    /// The sizes differ, or the driver refuses.
+    pub(super) fn duplicate(&self, from: &DeviceMemory, to: &DeviceMemory) -> Result<(), DeviceError> {
+        inside(to.bytes(), &(0..from.bytes()))?;
+        // SAFETY: both are allocations of at least that many bytes, which outlive the queued work.
+        unsafe { result::memcpy_dtod_async(to.address(), from.address(), from.bytes(), self.stream()) }
+            .map_err(cuda("cuMemcpyDtoD"))
+    }
+
     /// Turns L2 lines that a kernel has set aside (persisting accesses) back into ordinary ones, if the chip has such lines.
     ///
     /// # Errors

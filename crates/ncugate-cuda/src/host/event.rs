@@ -65,6 +65,12 @@ pub enum WorkerEvent {
         variant: VariantId,
         shape: ShapeName,
     },
+    /// The copies of a variant were timed against it: in each round the time of a copy in units of the variant's.
+    Ablated {
+        variant: VariantId,
+        shape: ShapeName,
+        ratios: Vec<f64>,
+    },
     /// A variant was traced at a shape.
     Traced {
         variant: VariantId,

@@ -59,10 +59,23 @@ pub enum JobMode {
         /// Path of the CUPTI library.
         library: PathBuf,
     },
+    /// Time copies of the first variant, from which one cost each is removed, against it. Their outputs are wrong.
+    Ablate(AblationSettings),
     /// Launch once under compute-sanitizer, with the declared inputs of a seed.
     Sanitize {
         seed: u64,
     },
+}
+
+/// How copies without a cost are timed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AblationSettings {
+    /// Seed of the inputs.
+    pub seed: u64,
+    /// Microseconds of samples in all.
+    pub budget_us: f64,
+    /// The copy of which four evaluations run at once; the code is the first variant's.
+    pub side_by_side: Option<VariantId>,
 }
 
 /// Seeds of the inputs of profiled launches: hidden, like those of timed launches.

@@ -4,6 +4,7 @@
 //! the CUDA context. Both measure only, and judge no gates. [`external`] runs external programs that compute, check and time on
 //! their own, and enforces their protocol.
 
+mod ablation_task;
 mod activity_task;
 mod case_draw;
 mod check_task;
@@ -37,7 +38,7 @@ pub use crate::prove::dismiss as dismiss_references;
 pub use activity_task::report_activity;
 pub use event::{WorkerEvent, WorkerTask};
 pub use input_arrays::{InputArray, InputArraysError, input_arrays};
-pub use job::{CheckCase, JobFunction, JobKernel, JobMode, ProfiledInputs, WorkerJob};
+pub use job::{AblationSettings, CheckCase, JobFunction, JobKernel, JobMode, ProfiledInputs, WorkerJob};
 pub use job_error::JobError;
 pub use null_test::{NullTestError, mutant_table, null_test};
 pub use phase_job::{JobPurpose, cases, reference_servers};

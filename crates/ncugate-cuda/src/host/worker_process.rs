@@ -148,7 +148,7 @@ fn run(
     // CUPTI traces only contexts that are created after it has started.
     let tracer = match &job.mode {
         JobMode::Activity { library, .. } => Some(ActivityTracer::start(library)?),
-        JobMode::Bench(_) | JobMode::Profile(_) | JobMode::Sanitize { .. } => None,
+        JobMode::Bench(_) | JobMode::Profile(_) | JobMode::Ablate(_) | JobMode::Sanitize { .. } => None,
     };
     run_on(CudaDevice::open(job.device)?, (job, functions), tracer.as_ref(), reporter)
 }
@@ -184,6 +184,7 @@ fn run_on(
             worker.report_software()?;
             worker.trace(&inputs)
         }
+        JobMode::Ablate(settings) => worker.ablate(&settings),
         JobMode::Sanitize { seed } => {
             worker.report_software()?;
             worker.sanitize(seed)

@@ -3,6 +3,7 @@
 //! Records are appended line by line, so that measurements survive a crash. A recording is a run kept in the
 //! repository: the same files, compressed, without host names, addresses and paths.
 
+mod ablations;
 mod continuation;
 mod coverage;
 mod destination;
@@ -28,6 +29,7 @@ mod search_journal;
 mod settings;
 mod source_text;
 
+pub use ablations::{ablations, keep_ablations};
 pub use continuation::{Continuation, ResumedRun, complete, unfinished};
 pub use coverage::lacks;
 pub use folder::new_folder;

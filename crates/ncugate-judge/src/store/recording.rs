@@ -87,6 +87,10 @@ fn write_records(run: &Run, names: &BTreeMap<String, String>, draft: &Path) -> R
         let deep: Vec<DeepProfile> = run.deep_profiles.iter().map(|deep| redacted_deep(deep, names)).collect();
         pack(draft, "deep_profiles.jsonl", &deep)?;
     }
+    let ablations = super::ablations(&run.folder);
+    if !ablations.is_empty() {
+        pack(draft, "ablations.jsonl", &ablations)?;
+    }
     if !run.sanitizer.is_empty() {
         pack(draft, "sanitizer.jsonl", &run.sanitizer)?;
     }

@@ -66,6 +66,49 @@ pub fn machine_code<'c>(cubin: &'c [u8], entry: &str) -> Result<Option<&'c [u8]>
     text.map(|text| text.data().map_err(damaged)).transpose()
 }
 
+/// A change of an instruction of compute capability 7.0 or later. Registers, schedule and addresses of the code stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WordEdit {
+    /// Its guard becomes `@!PT`: it is issued and does nothing.
+    SwitchedOff,
+    /// Its address register becomes `RZ`, so that all lanes use one address.
+    OneAddress,
+    /// A load past L1 becomes an ordinary one.
+    Cached,
+}
+
+impl WordEdit {
+    fn apply(self, word: &mut [u8]) {
+        match self {
+            Self::SwitchedOff => word[1] |= 0xf0,
+            Self::OneAddress => word[3] = 0xff,
+            // bits 77 to 80
+            Self::Cached => {
+                word[9] &= 0x1f;
+                word[10] &= 0xfe;
+            }
+        }
+    }
+}
+
+/// A copy of a cubin in which instructions of a kernel are changed, by their offsets in its code.
+///
+/// # Errors
+/// The cubin is damaged, or has no such kernel or instruction.
+pub fn edited(cubin: &[u8], entry: &str, edits: &[(u64, WordEdit)]) -> Result<Vec<u8>, CubinError> {
+    let elf = Elf::parse(cubin).map_err(damaged)?;
+    let absent = || CubinError::Damaged { reason: format!("no machine code of `{entry}` to change") };
+    let section = elf.section_by_name(&format!(".text.{entry}")).ok_or_else(absent)?;
+    let (start, length) = section.file_range().ok_or_else(absent)?;
+    let mut copy = cubin.to_vec();
+    for (offset, edit) in edits {
+        let at = (start + offset) as usize;
+        let word = copy.get_mut(at..at + 16).filter(|_| offset + 16 <= length).ok_or_else(absent)?;
+        edit.apply(word);
+    }
+    Ok(copy)
+}
+
 /// Bytes of the machine code of all functions that are not kernels.
 ///
 /// # Errors

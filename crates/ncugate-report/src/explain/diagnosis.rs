@@ -9,6 +9,7 @@ use super::finding::{
     WORTH_TRYING,
 };
 use super::growth::{DeclaredWork, ShapeFacts, ShapeGrowth, growth};
+use super::measured_causes;
 use super::pair::{FASTER, Pairs, fastest_without};
 use super::profiler::{Dependency, NcuObservations};
 use super::rule_book::RuleBook;
@@ -18,7 +19,7 @@ use ncugate_judge::frame::Quantities;
 use ncugate_model::expr::Value;
 use ncugate_model::metric::{Catalogue, id};
 use ncugate_model::number;
-use ncugate_model::{CleanText, Line, ShapeName, VariantId, demangled};
+use ncugate_model::{AblationRecord, CleanText, Line, ShapeName, VariantId, demangled};
 use ncugate_phase::config::{Confidence, Rule, RuleKind};
 use ncugate_phase::plan::{Method, Plan, Step};
 use rayon::prelude::*;
@@ -42,6 +43,8 @@ pub struct Diagnosis<'a> {
     pub observations: &'a [NcuObservations],
     /// The report that holds the launch of a variant and shape.
     pub reports: &'a HashMap<(VariantId, ShapeName), String>,
+    /// What copies of the machine code without one cost gained.
+    pub ablations: &'a [AblationRecord],
 }
 
 /// Utilisation of a unit of the chip.
@@ -176,6 +179,11 @@ impl Diagnosis<'_> {
             if let Some(pairs) = &asked.common.pairs {
                 self.measure(asked, pairs, &mut of_case, shape);
             }
+            if !self.ablations.is_empty() {
+                measured_causes::apply(&mut of_case, (variant, &shape.name), self.ablations, self.rules);
+                of_case.iter_mut().for_each(|finding| finding.severity = severity(finding));
+                self.rank(&mut of_case);
+            }
             found.extend(of_case);
         }
         found
@@ -306,6 +314,7 @@ impl Diagnosis<'_> {
             modelled: percent,
             source: EstimateSource::Model,
             pair: None,
+            ablation: None,
         });
         let key = (variant.clone(), shape.clone());
         let mut finding = Finding {
@@ -518,7 +527,9 @@ fn limit(kind: RuleKind, whole: &CaseFacts<'_>) -> Limit {
 /// Order: the defect that another variant of the run was measured without, other causes worth trying, doubts about the
 /// numbers, small findings, remarks.
 fn place(finding: &Finding) -> u8 {
-    let measured = finding.saving.as_ref().is_some_and(|saving| saving.source == EstimateSource::MeasuredPair);
+    let is_measured =
+        |saving: &SavingEstimate| matches!(saving.source, EstimateSource::MeasuredPair | EstimateSource::Ablation);
+    let measured = finding.saving.as_ref().is_some_and(is_measured);
     match (finding.kind, finding.severity) {
         (RuleKind::Defect | RuleKind::Redesign, Severity::Advice | Severity::Warning) => u8::from(!measured),
         (RuleKind::Doubt, _) => 2,

@@ -107,6 +107,7 @@ pub fn diagnose_together(name: &str, seen: Vec<(Arc<str>, f64)>, rules: &RuleBoo
         chip: &ChipKnowledge::default(),
         observations: &[],
         reports: &HashMap::new(),
+        ablations: &[],
     };
     let is_of_all = |finding: &Finding| launches > 1 && finding.launches.is_none() && finding.is_cause();
     diagnosis.findings(&[variant]).into_iter().find(is_of_all)
@@ -147,6 +148,7 @@ fn with_diagnosis<T>(
         chip: &chip,
         observations: observations.as_slice(),
         reports: &HashMap::from([(key, name.to_owned())]),
+        ablations: &[],
     };
     Ok(ask(&diagnosis))
 }

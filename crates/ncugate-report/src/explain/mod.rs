@@ -16,6 +16,7 @@ mod launches;
 pub mod listing;
 mod machine_code;
 mod matched_pairs;
+mod measured_causes;
 mod pair;
 mod pareto;
 mod profiler;
@@ -31,14 +32,15 @@ pub use deep_profile::DeepProfiles;
 pub use diagnosis::{Diagnosis, RuleAnswers, Utilisation};
 pub use facts::{ChipKnowledge, Compilation};
 pub use finding::{
-    AwaitedResult, EstimateSource, EvidenceValue, Finding, FindingLaunches, FindingLine, MeasuredPair, SEVERE,
-    SavingEstimate, Severity, WORTH_TRYING,
+    AwaitedResult, EstimateSource, EvidenceValue, Finding, FindingLaunches, FindingLine, MeasuredGain, MeasuredPair,
+    SEVERE, SavingEstimate, Severity, WORTH_TRYING,
 };
 pub use growth::{DeclaredWork, ShapeFacts};
 pub use instructions::{
     CountedLine, CountedLines, DisassembledInstruction, Disassembly, InstructionCounters, disassemble,
 };
 pub use launches::{DiagnosedLaunch, answers_of_report, diagnose_launch, diagnose_together};
+pub use machine_code::{CodeEdit, EditRisk, MachineCode};
 pub use matched_pairs::{ChangeUnit, MatchedChange, Separation};
 pub use pareto::{FrontVariant, ObjectiveFront, ParetoAxis, objective_front};
 pub use profiler::{

@@ -10,6 +10,7 @@ pub use overview::overview;
 pub use report::{KernelTime, ReportExplanation};
 pub use terminal::{table, text};
 
+use super::ablation_row::AblationRow;
 use super::assemble::observations;
 use super::diagnosis_row::{DiagnosisOutcome, DiagnosisRow, RuleCoverage};
 use super::finding_row::FindingRow;
@@ -18,12 +19,12 @@ use super::line_pairs::{PairedLines, SampledVariant, pair};
 use super::mutation_space::{MutationSpace, mutation_space};
 use super::ncu_advice::estimates;
 use super::number;
-use super::rule_answers::{answers, diagnose, diagnosis_row, with_diagnosis};
+use super::rule_answers::{ablations, answers, diagnose, diagnosis_row, with_diagnosis};
 use crate::explain::{DeepProfiles, DiagnosedLaunch, Finding, RuleAnswers, is_mostly_asked};
 use ncugate_judge::frame::Quantities;
 use ncugate_judge::{Correctness, JudgeError, JudgedRun};
 use ncugate_model::stats::Resampler;
-use ncugate_model::{CleanText, Level, ShapeName, VariantId, Verdict};
+use ncugate_model::{AblationRecord, CleanText, Level, ShapeName, VariantId, Verdict};
 use ncugate_phase::config::Confidence;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -59,6 +60,9 @@ pub struct Explanation {
     /// The largest estimates of Nsight Compute's own rules, if these rules found nothing or mostly lack counters.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ncu: Vec<FindingRow>,
+    /// What each cost was worth on copies of the machine code, if that was measured.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ablations: Vec<AblationRow>,
     /// Findings at the other shapes, for the variants in use there.
     pub elsewhere: Vec<ShapeCause>,
 }
@@ -112,6 +116,7 @@ pub struct Explainer<'s, 'a> {
     session: &'s JudgedRun<'a>,
     seen: Quantities,
     observations: Vec<crate::explain::NcuObservations>,
+    ablations: Vec<AblationRecord>,
 }
 
 impl<'s, 'a> Explainer<'s, 'a> {
@@ -123,7 +128,8 @@ impl<'s, 'a> Explainer<'s, 'a> {
         let measured = session.measurements();
         let deep = DeepProfiles::read(measured.run(), measured.plan(), measured.capability());
         let observations = observations(session, &deep)?;
-        Ok(Self { session, seen: measured.quantities().filled_from(&deep.quantities), observations })
+        let ablations = ablations(measured.run(), measured.plan());
+        Ok(Self { session, ablations, seen: measured.quantities().filled_from(&deep.quantities), observations })
     }
 
     /// Explains a variant at a shape.
@@ -143,6 +149,7 @@ impl<'s, 'a> Explainer<'s, 'a> {
         Ok(Explanation {
             task: self.task(variant, shape),
             bests: self.bests(shape),
+            ablations: AblationRow::all(&self.ablations, variant, shape),
             ..explanation(row, microseconds, rows, busiest)
         })
     }
@@ -319,6 +326,7 @@ fn explanation(
         not_asked: row.not_asked,
         insights: rows,
         ncu: Vec::new(),
+        ablations: Vec::new(),
         elsewhere: Vec::new(),
     }
 }

@@ -25,6 +25,12 @@ pub fn text(explanation: &Explanation, columns: usize) -> String {
     for row in &explanation.ncu {
         paragraph(&mut out, 0, &format!("{}: {}", row.title, row.sentence), columns);
     }
+    if !explanation.ablations.is_empty() {
+        out += "\nMeasured on copies of the machine code without one cost each (no variants, not checked)\n";
+    }
+    for row in &explanation.ablations {
+        paragraph(&mut out, 2, &format!("without {}: {}", row.without, row.says), columns);
+    }
     let (symptoms, rest): (Vec<&FindingRow>, Vec<&FindingRow>) =
         explanation.insights.iter().partition(|row| row.symptom_of.is_some());
     if !rest.is_empty() {

@@ -34,6 +34,7 @@ fn diagnose_on(
         chip,
         observations: &[],
         reports: &HashMap::new(),
+        ablations: &[],
     };
     diagnosis.findings(variants)
 }
@@ -348,7 +349,8 @@ fn a_launch_without_a_counter_leaves_the_rule_unasked() {
         let chip = &CHIP;
         let shapes = &shapes;
         let reports = &reports;
-        let diagnosis = Diagnosis { rules, quantities, plan, compilation, shapes, chip, observations, reports };
+        let diagnosis =
+            Diagnosis { rules, quantities, plan, compilation, shapes, chip, observations, reports, ablations: &[] };
         diagnosis.unasked(&VariantId("v".into()), &ShapeName("s".into())).lacking_counters
     };
     let is_unasked = |quantities: &Quantities| unasked(quantities).iter().any(|rule| rule == "barriers");
@@ -430,6 +432,7 @@ fn a_thousand_variants_are_diagnosed_quickly() {
         chip: &CHIP,
         observations: &[],
         reports: &HashMap::new(),
+        ablations: &[],
     };
     let findings = diagnosis.findings(&ids);
     let took = started.elapsed();
@@ -741,6 +744,7 @@ fn registers_of_a_kernel_at_the_rate_of_the_tensor_pipe_limit_nothing() {
             chip: &CHIP,
             observations: &[],
             reports: &HashMap::new(),
+            ablations: &[],
         };
         let rules: Vec<String> = diagnosis.findings(&variants[..1]).into_iter().map(|finding| finding.rule).collect();
         (rules, diagnosis.busiest(&variants[0], &shape.name).unwrap())

@@ -102,6 +102,8 @@ impl Register {
     const UNIFORM: u16 = 256;
     const PREDICATE: u16 = 512;
     const UNIFORM_PREDICATE: u16 = 528;
+    /// All predicates of a lane.
+    pub const PREDICATES: Range<u16> = Self::PREDICATE..Self::PREDICATE + 7;
     /// One more than the highest number.
     pub const COUNT: usize = 544;
 

@@ -2,6 +2,7 @@
 //!
 //! Instructions come from the words of a cubin, or, for reports without code, from the text that the run stored.
 
+mod ablation;
 mod instruction;
 mod mbarrier;
 mod mix;
@@ -10,6 +11,7 @@ mod sequence;
 mod text;
 mod word;
 
+pub use ablation::{CodeEdit, EditRisk};
 pub use instruction::CodeInstruction;
 use instruction::Operation;
 pub use mbarrier::MbarrierWait;

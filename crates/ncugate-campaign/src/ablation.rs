@@ -1,0 +1,332 @@
+//! Measures what costs of a variant are worth: copies of its machine code without one cost each, timed against it in a process
+//! of their own. A copy is no variant: it is not checked, has no name, and no gate can read its time.
+
+use super::cubins::cubins;
+use super::error::CampaignError;
+use super::tools::Tools;
+use ncugate_cuda::build::Arch;
+use ncugate_cuda::gpu::GpuMonitor;
+use ncugate_cuda::host::{AblationSettings, JobKernel, JobMode, JobPurpose, WorkerEvent, WorkerJob, measure};
+use ncugate_judge::store::Run;
+use ncugate_model::cubin::{LineTable, WordEdit, edited, machine_code, symbol};
+use ncugate_model::stats::{median, order_limits};
+use ncugate_model::{
+    Ablation, AblationOutcome, AblationRecord, BuiltKernel, ComputeCapability, Gain, LatencyOutcome, LaunchMode,
+    ShapeName, VariantId,
+};
+use ncugate_phase::config::Phase;
+use ncugate_phase::plan::{Plan, ShapeProgram, Step};
+use ncugate_report::explain::{EditRisk, MachineCode};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// The architecture on which edited code was tried; on others an instruction that is switched off may do something else.
+const TRIED: ComputeCapability = ComputeCapability::new(9, 0);
+/// A copy that does not end within this is stopped.
+const HANG: Duration = Duration::from_secs(2);
+/// Launches of an evaluation up to which several run side by side, and steps that are left out one at a time.
+const MOST_STEPS: usize = 8;
+/// The program of the self-test: an instruction of each kind in an entry of its own, and one without.
+const SELF_TEST: &str = include_str!("ablation/self_test.ptx");
+
+/// How far the measurement goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AblationEffort {
+    /// Within a run: copies whose garbage reaches no loop and no address, and 2 seconds.
+    Run,
+    /// On request: every copy, and loads by source line.
+    Whole,
+}
+
+impl AblationEffort {
+    const fn budget(self) -> Duration {
+        match self {
+            Self::Run => Duration::from_millis(500),
+            Self::Whole => Duration::from_secs(3),
+        }
+    }
+
+    const fn limit(self) -> Duration {
+        match self {
+            Self::Run => Duration::from_secs(2),
+            Self::Whole => Duration::from_secs(120),
+        }
+    }
+
+    fn takes(self, without: &Ablation, risk: EditRisk) -> bool {
+        match self {
+            Self::Run => risk == EditRisk::None && !matches!(without, Ablation::LoadsAt { .. }),
+            Self::Whole => true,
+        }
+    }
+}
+
+/// A variant of a run at a shape, and where its copies are measured.
+pub struct AblatedVariant<'a> {
+    pub phase: &'a Phase,
+    pub plan: &'a Plan,
+    pub tools: &'a Tools,
+    pub run: &'a Run,
+    pub variant: &'a VariantId,
+    pub shape: &'a ShapeName,
+}
+
+/// A copy before it is measured.
+struct Copy {
+    without: Ablation,
+    changed: u32,
+    left: u32,
+}
+
+impl AblatedVariant<'_> {
+    /// Makes and times the copies.
+    ///
+    /// # Errors
+    /// The user asked to stop, or a file cannot be written.
+    pub fn measure(&self, effort: AblationEffort) -> Result<Result<Vec<AblationRecord>, String>, CampaignError> {
+        if let Some(reason) = self.obstacle() {
+            return Ok(Err(reason));
+        }
+        let folder = self.run.folder.join("logs").join("ablation");
+        let io = |source| CampaignError::Io { what: "write copies of machine code", source };
+        std::fs::create_dir_all(&folder).map_err(io)?;
+        let outcome = match self.copies(&folder, effort) {
+            Ok((job, copies)) => Ok(self.time(job, copies, &folder, effort)?),
+            Err(reason) => Err(reason),
+        };
+        // The copies are of no use to anybody else.
+        for entry in std::fs::read_dir(&folder).map_err(io)?.flatten() {
+            if entry.path().extension().is_some_and(|extension| extension == "cubin") {
+                std::fs::remove_file(entry.path()).map_err(io)?;
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// Why this machine cannot measure it.
+    fn obstacle(&self) -> Option<String> {
+        let device = &self.tools.device;
+        if device.compute_capability != TRIED {
+            let own = device.compute_capability;
+            return Some(format!(
+                "copies of machine code were tried on compute capability {TRIED} alone, not on {own}"
+            ));
+        }
+        let measured = self.run.manifest.fingerprint.gpu.as_ref().map(|gpu| &gpu.name);
+        if measured.is_some_and(|name| *name != device.name) {
+            return Some(format!("the run was measured on another GPU than the {} of this machine", device.name));
+        }
+        let monitor = device.uuid.as_deref().and_then(|uuid| GpuMonitor::open(uuid).ok());
+        let others = monitor.and_then(|monitor| monitor.other_process());
+        others.map(|name| format!("{name} uses the GPU too, and a copy that fails could take it along"))
+    }
+
+    /// The job with the variant and its copies, written to `folder`.
+    fn copies(&self, folder: &Path, effort: AblationEffort) -> Result<(WorkerJob, Vec<Copy>), String> {
+        let built = cubins(self.plan, &self.run.builds, |build| build.variant == *self.variant);
+        let Some(kernel) = built.get(self.variant) else { return Err("it has no machine code".to_owned()) };
+        let image = std::fs::read(&kernel.cubin);
+        let image = image.map_err(|error| format!("its machine code is gone ({error}); run the phase again"))?;
+        let mut phase = self.phase.clone();
+        phase.workload.shapes.retain(|shape| shape.name == *self.shape);
+        let mut job =
+            WorkerJob::new(&phase, self.plan, &built, JobPurpose::Sanitize).map_err(|error| error.to_string())?;
+        job.kernels.retain(|own| own.variant == *self.variant);
+        let Some(own) = job.kernels.first().filter(|own| own.function.is_none()).cloned() else {
+            return Err("it is a function, which has no code of its own".to_owned());
+        };
+        let Some(program) = own.program(self.shape).cloned() else { return Err("it is not launched there".to_owned()) };
+        job.kernels[0].shapes = vec![self.shape.clone()];
+        let mut copies = vec![Copy { without: Ablation::Nothing, changed: 0, left: 0 }];
+        let mut add = |job: &mut WorkerJob, copy: Copy, cubin: Option<&Path>, program: Option<ShapeProgram>| {
+            let mut kernel = JobKernel { variant: copy_name(copies.len()), ..job.kernels[0].clone() };
+            kernel.cubin = cubin.map_or(kernel.cubin, Path::to_owned);
+            kernel.programs = program.map_or(kernel.programs, |program| vec![program]);
+            job.kernels.push(kernel);
+            copies.push(copy);
+        };
+        for (number, (without, edits)) in self.edits(folder, &image, kernel, &own, effort)?.into_iter().enumerate() {
+            let mut copy = image.clone();
+            let (mut changed, mut left) = (0, 0);
+            for (entry, words, kept) in edits {
+                copy = edited(&copy, &entry, &words).map_err(|error| error.to_string())?;
+                (changed, left) = (changed + words.len() as u32, left + kept);
+            }
+            let path = folder.join(format!("{number}.cubin"));
+            std::fs::write(&path, copy).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+            add(&mut job, Copy { without, changed, left }, Some(&path), None);
+        }
+        let launch_only = |without| Copy { without, changed: 0, left: 0 };
+        let is_short = (1..=MOST_STEPS).contains(&program.steps.len());
+        let mut settings = AblationSettings {
+            seed: self.phase.workload.seeds.first().copied().unwrap_or_default(),
+            budget_us: effort.budget().as_secs_f64() * 1e6,
+            side_by_side: None,
+        };
+        if is_short && program.launches().all(|launch| launch.mode == LaunchMode::Ordinary) {
+            settings.side_by_side = Some(copy_name(job.kernels.len()));
+            add(&mut job, launch_only(Ablation::IdleHardware), None, None);
+        }
+        // What a later step reads is then older, perhaps how often it loops.
+        if is_short && program.steps.len() > 1 && effort == AblationEffort::Whole {
+            for at in 0..program.steps.len() {
+                let mut rest = program.clone();
+                rest.steps.remove(at);
+                if rest.steps.iter().any(|step| matches!(step, Step::Launch(_))) {
+                    add(&mut job, launch_only(Ablation::Step(at + 1)), None, Some(rest));
+                }
+            }
+        }
+        job.mode = JobMode::Ablate(settings);
+        Ok((job, copies))
+    }
+
+    /// The changes of each kernel of the variant, by cost.
+    fn edits(
+        &self,
+        folder: &Path,
+        image: &[u8],
+        kernel: &BuiltKernel,
+        own: &JobKernel,
+        effort: AblationEffort,
+    ) -> Result<BTreeMap<Ablation, Vec<(String, Vec<(u64, WordEdit)>, u32)>>, String> {
+        let major = TRIED.major;
+        self.self_test(folder)?;
+        let mut all: BTreeMap<Ablation, Vec<(String, Vec<(u64, WordEdit)>, u32)>> = BTreeMap::new();
+        let mut risks: BTreeMap<Ablation, EditRisk> = BTreeMap::new();
+        for entry in own.entries() {
+            let unread = |error: ncugate_model::cubin::CubinError| error.to_string();
+            let symbol = symbol(image, kernel.symbols.of(entry)).map_err(unread)?;
+            let code = machine_code(image, &symbol).map_err(unread)?.ok_or("a kernel without machine code")?;
+            let lines = LineTable::read(image, &symbol).map_err(unread)?;
+            let decoded = MachineCode::of_words(code, 0, major).ok_or("unknown machine code")?;
+            for edit in decoded.edits(code, major, &lines) {
+                let risk = risks.entry(edit.without.clone()).or_insert(EditRisk::None);
+                *risk = edit.risk.max(*risk);
+                all.entry(edit.without).or_default().push((symbol.clone(), edit.words, edit.left));
+            }
+        }
+        all.retain(|without, _| effort.takes(without, risks[without]));
+        Ok(all)
+    }
+
+    /// Assembles known PTX with this toolkit, and reads every kind of instruction back.
+    fn self_test(&self, folder: &Path) -> Result<(), String> {
+        let failed = |reason: String| format!("the self-test of machine code failed: {reason}");
+        let cubin = self.tools.nvcc.assemble_text(SELF_TEST, &Arch::of(TRIED), folder).map_err(failed)?;
+        self_test(&cubin).map_err(failed)
+    }
+
+    fn time(
+        &self,
+        job: WorkerJob,
+        copies: Vec<Copy>,
+        folder: &Path,
+        effort: AblationEffort,
+    ) -> Result<Vec<AblationRecord>, CampaignError> {
+        let begun = Instant::now();
+        let names: Vec<VariantId> = job.kernels.iter().map(|kernel| kernel.variant.clone()).collect();
+        let mut outcomes: BTreeMap<VariantId, AblationOutcome> = BTreeMap::new();
+        let worker = &self.tools.worker;
+        let ended = measure(job, worker, None, HANG, folder, &mut |event| {
+            match event {
+                WorkerEvent::Ablated { variant, ratios, .. } => drop(outcomes.insert(variant, outcome(&ratios))),
+                WorkerEvent::LaunchFailed { variant, reason, .. } => {
+                    drop(outcomes.insert(variant, AblationOutcome::NotMeasured { reason }));
+                }
+                WorkerEvent::Timed(record) => {
+                    if let LatencyOutcome::Failed { reason } = record.outcome {
+                        outcomes.entry(record.variant).or_insert(AblationOutcome::NotMeasured { reason });
+                    }
+                }
+                _ => {}
+            }
+            match begun.elapsed() < effort.limit() {
+                true => Ok(()),
+                false => Err(format!("the time of {} s is over", effort.limit().as_secs()).into()),
+            }
+        });
+        if ncugate_model::process::interrupted() {
+            return Err(CampaignError::Interrupted);
+        }
+        let why = ended
+            .err()
+            .map_or_else(|| "it was not reached".to_owned(), |error| ncugate_cuda::host::error_chain(&error));
+        let record = |(name, copy): (VariantId, Copy)| AblationRecord {
+            variant: self.variant.clone(),
+            shape: self.shape.clone(),
+            without: copy.without,
+            changed: copy.changed,
+            left: copy.left,
+            outcome: outcomes.remove(&name).unwrap_or_else(|| AblationOutcome::NotMeasured { reason: why.clone() }),
+        };
+        Ok(names.into_iter().zip(copies).map(record).collect())
+    }
+}
+
+/// The name of a copy in the worker's job; no variant has a name with `~`.
+fn copy_name(number: usize) -> VariantId {
+    VariantId(format!("~{number}").into())
+}
+
+fn outcome(ratios: &[f64]) -> AblationOutcome {
+    let percent = |ratio: f64| 100.0 * (1.0 - ratio);
+    match (median(ratios), order_limits(ratios, 0.5, 0.95)) {
+        (Ok(middle), Ok((low, high))) => {
+            AblationOutcome::Measured(Gain { percent: percent(middle), low: percent(high), high: percent(low) })
+        }
+        (Err(error), _) | (_, Err(error)) => AblationOutcome::NotMeasured { reason: error.to_string() },
+    }
+}
+
+/// Whether each kind of instruction is found in its own kernel of the self-test, and in no other one where it should not be,
+/// and whether guards are where they are expected.
+fn self_test(cubin: &[u8]) -> Result<(), String> {
+    let decoded = |entry: &str| {
+        let code = machine_code(cubin, entry).map_err(|error| error.to_string())?;
+        let code = code.ok_or_else(|| format!("no kernel `{entry}`"))?;
+        let read = MachineCode::of_words(code, 0, TRIED.major).ok_or("unknown machine code")?;
+        let edits = read.edits(code, TRIED.major, &LineTable::default());
+        Ok::<_, String>((code.to_vec(), edits))
+    };
+    let kinds = [
+        ("barriers", Ablation::Barriers),
+        ("local_memory", Ablation::LocalMemory),
+        ("shared_memory", Ablation::SharedMemory),
+        ("shared_memory", Ablation::BankConflicts),
+        ("atomics", Ablation::Atomics),
+        ("special_functions", Ablation::SpecialFunctions),
+        ("double_precision", Ablation::DoublePrecision),
+        ("float", Ablation::SingleAndHalfPrecision),
+        ("matrix_products", Ablation::MatrixProducts),
+        ("shuffles", Ablation::Shuffles),
+        ("indexed_constants", Ablation::IndexedConstants),
+        ("uncached_loads", Ablation::UncachedLoads),
+    ];
+    let (_, plain) = decoded("plain")?;
+    for without in [Ablation::GlobalLoads, Ablation::GlobalStores] {
+        if !plain.iter().any(|edit| edit.without == without) {
+            return Err(format!("{without} were not found"));
+        }
+    }
+    for (entry, without) in kinds {
+        let is_there = |edits: &[ncugate_report::explain::CodeEdit]| edits.iter().any(|edit| edit.without == without);
+        if !is_there(&decoded(entry)?.1) || is_there(&plain) {
+            return Err(format!("{without} were not told from other instructions"));
+        }
+    }
+    // The store of `guarded` runs if a predicate holds, that of `negated` if it does not: one bit of the guard.
+    let (guarded, negated) = (decoded("guarded")?, decoded("negated")?);
+    let store = |(code, edits): &(Vec<u8>, Vec<ncugate_report::explain::CodeEdit>)| {
+        let found = edits.iter().find(|edit| edit.without == Ablation::GlobalStores)?;
+        code.get(found.words.last()?.0 as usize + 1).map(|byte| byte >> 4)
+    };
+    match (store(&guarded), store(&negated)) {
+        (Some(guard), Some(other)) if guard ^ other == 8 && guard & 7 != 7 => Ok(()),
+        _ => Err("guards are not where they were expected".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

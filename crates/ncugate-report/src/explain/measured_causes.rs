@@ -1,0 +1,170 @@
+//! Findings beside what copies of the machine code have shown: a measured gain replaces an estimate or bounds it, a cause
+//! without a gain is no finding, and a cost that no rule names becomes one.
+
+use super::finding::{EstimateSource, Finding, MeasuredGain, SavingEstimate, Severity, WORTH_TRYING};
+use super::rule_book::RuleBook;
+use ncugate_model::number::short;
+use ncugate_model::{Ablation, AblationRecord, ShapeName, VariantId};
+use ncugate_phase::config::{Confidence, RuleKind};
+
+/// A gain below this, in percent of the time, is none.
+const NOTHING: f64 = 1.0;
+
+/// What an ablation says about the cause of a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Evidence {
+    /// It removes the cause and nothing else.
+    Gain,
+    /// It removes more than the cause.
+    Bound,
+}
+
+/// The ablation for the cause of a rule.
+const RULES: [(&str, Ablation, Evidence); 27] = [
+    ("barriers", Ablation::Barriers, Evidence::Gain),
+    ("spills", Ablation::LocalMemory, Evidence::Gain),
+    ("local_memory", Ablation::LocalMemory, Evidence::Gain),
+    ("atomics", Ablation::Atomics, Evidence::Gain),
+    ("shared_atomics", Ablation::Atomics, Evidence::Gain),
+    ("compare_and_swap", Ablation::Atomics, Evidence::Gain),
+    ("special_functions", Ablation::SpecialFunctions, Evidence::Gain),
+    ("double_precision", Ablation::DoublePrecision, Evidence::Gain),
+    ("double_by_accident", Ablation::DoublePrecision, Evidence::Gain),
+    ("bank_conflicts", Ablation::BankConflicts, Evidence::Gain),
+    ("divergent_constants", Ablation::IndexedConstants, Evidence::Gain),
+    ("shuffles", Ablation::Shuffles, Evidence::Gain),
+    ("uncached_loads", Ablation::UncachedLoads, Evidence::Gain),
+    ("slow_math", Ablation::SingleAndHalfPrecision, Evidence::Bound),
+    ("unfused_multiply_add", Ablation::SingleAndHalfPrecision, Evidence::Bound),
+    ("short_scoreboard", Ablation::SharedMemory, Evidence::Bound),
+    ("uncoalesced", Ablation::GlobalLoads, Evidence::Bound),
+    ("gather", Ablation::GlobalLoads, Evidence::Bound),
+    ("reread", Ablation::GlobalLoads, Evidence::Bound),
+    ("load_latency", Ablation::GlobalLoads, Evidence::Bound),
+    ("too_many_loads", Ablation::GlobalLoads, Evidence::Bound),
+    ("uncoalesced_stores", Ablation::GlobalStores, Evidence::Bound),
+    ("drain", Ablation::GlobalStores, Evidence::Bound),
+    ("small_grid", Ablation::IdleHardware, Evidence::Bound),
+    ("few_warps", Ablation::IdleHardware, Evidence::Bound),
+    ("tail", Ablation::IdleHardware, Evidence::Bound),
+    ("imbalance", Ablation::IdleHardware, Evidence::Bound),
+];
+
+/// Costs that are findings if they are measured, with the rule that advises; for those without a rule, title and advice.
+const COSTS: [(Ablation, &str, Option<(&str, &str)>); 10] = [
+    (Ablation::Barriers, "barriers", None),
+    (Ablation::LocalMemory, "local_memory", None),
+    (Ablation::Atomics, "atomics", None),
+    (Ablation::SpecialFunctions, "special_functions", None),
+    (Ablation::DoublePrecision, "double_precision", None),
+    (Ablation::BankConflicts, "bank_conflicts", None),
+    (Ablation::IndexedConstants, "divergent_constants", None),
+    (Ablation::IdleHardware, "few_warps", None),
+    (
+        Ablation::Shuffles,
+        "shuffles",
+        Some((
+            "Shuffles between lanes",
+            "combine several values a lane before the first shuffle, or reduce through shared memory or matrix products",
+        )),
+    ),
+    (
+        Ablation::UncachedLoads,
+        "uncached_loads",
+        Some((
+            "Loads go past L1",
+            "use ordinary loads (`ld.global`, no `volatile`, `__ldcg`) where no other block writes the data",
+        )),
+    ),
+];
+
+/// Brings the findings of a case in line with its ablations.
+pub(super) fn apply(
+    found: &mut Vec<Finding>,
+    case: (&VariantId, &ShapeName),
+    records: &[AblationRecord],
+    rules: &RuleBook,
+) {
+    let of_case = |record: &&AblationRecord| (&record.variant, &record.shape) == case && record.gain().is_some();
+    let records: Vec<&AblationRecord> = records.iter().filter(of_case).collect();
+    let by = |without: &Ablation| records.iter().find(|record| record.without == *without).copied();
+    found.retain_mut(|finding| {
+        let Some((_, without, evidence)) = RULES.iter().find(|(rule, ..)| *rule == finding.rule) else { return true };
+        let Some((record, gain)) = by(without).and_then(|record| Some((record, record.gain()?))) else { return true };
+        // What could not be changed may be the cause.
+        if record.left > 0 {
+            return true;
+        }
+        let Some(saving) = &mut finding.saving else { return true };
+        let measured = MeasuredGain::of(record, gain);
+        match evidence {
+            Evidence::Gain => {
+                finding.confidence = Confidence::High;
+                *saving = SavingEstimate {
+                    percent: gain.percent,
+                    modelled: gain.percent,
+                    source: EstimateSource::Ablation,
+                    pair: None,
+                    ablation: Some(measured),
+                };
+            }
+            Evidence::Bound if gain.high < saving.percent => {
+                let most = gain.high.max(0.0);
+                saving.percent = most;
+                saving.modelled = saving.modelled.min(most);
+                saving.source = EstimateSource::AblationBound;
+                saving.ablation = Some(measured);
+            }
+            Evidence::Bound => {}
+        }
+        saving.percent >= NOTHING
+    });
+    let evidence_of =
+        |finding: &Finding| RULES.iter().find(|(rule, ..)| *rule == finding.rule).map(|(_, of, _)| of.clone());
+    for (without, rule, own) in COSTS {
+        let Some((record, gain)) = by(&without).and_then(|record| Some((record, record.gain()?))) else { continue };
+        if gain.low < WORTH_TRYING || found.iter().any(|finding| evidence_of(finding).as_ref() == Some(&without)) {
+            continue;
+        }
+        let known = rules.rules().iter().find(|known| known.id == rule);
+        let (cause, advice) = match (known, own) {
+            (Some(rule), _) => {
+                let texts = rule.advice.iter().filter_map(|advice| advice.render_with(&|_| None, &|_| String::new()));
+                (rule.cause.clone(), texts.collect())
+            }
+            (None, Some((cause, advice))) => (cause.to_owned(), vec![advice.to_owned()]),
+            (None, None) => continue,
+        };
+        let measured = MeasuredGain::of(record, gain);
+        let number = |value: f64| short(value.max(0.0));
+        let sentence = format!(
+            "Without {without} an evaluation takes {} % less time ({} to {} %); no rule had named it.",
+            number(gain.percent),
+            number(gain.low),
+            number(gain.high)
+        );
+        found.push(Finding {
+            rule: rule.to_owned(),
+            variant: case.0.clone(),
+            shape: case.1.clone(),
+            launches: None,
+            cause,
+            kind: known.map_or(RuleKind::Defect, |rule| rule.kind),
+            sentence,
+            severity: Severity::Advice,
+            confidence: Confidence::High,
+            saving: Some(SavingEstimate {
+                percent: gain.percent,
+                modelled: gain.percent,
+                source: EstimateSource::Ablation,
+                pair: None,
+                ablation: Some(measured),
+            }),
+            evidence: Vec::new(),
+            report: None,
+            lines: Vec::new(),
+            advice,
+            symptom_of: None,
+        });
+    }
+}
