@@ -4,7 +4,7 @@
  * Modules are of two kinds: PTX text, which is a file of crates/ncugate-cuda/src/gpu by its entry, and anything else, whose entries are copies of
  * 4096 bytes by name: copy_honest, copy_table, which copies a variable of its module instead of its input, copy_window, which is right under its window over its input alone, copies that cheat, copies that look for a profiler, and copies that hang, crash, print or are wrong (copy_narrow at all inputs but those of seeds 0 and 1); add_honest and add_later add
  * to what is there; turn_honest, turn_scan and turn_later give every bit turned, the last as often as it is checked. map_value, map_pointer, map_struct64 and map_struct128 copy what a tensor map shows of x. quick_honest, quick_epoch and quick_memo take half as long. What a
- * cheat remembers is gone with its module. NCUGATE_DOUBLE_FIRSTS is a file that gets a line for the first launch of each module. */
+ * cheat remembers is gone with its module. copy_frail crashes without its loads and hangs without its stores. NCUGATE_DOUBLE_FIRSTS is a file that gets a line for the first launch of each module. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stddef.h>
@@ -254,7 +254,7 @@ static void copy_view(const View *view, unsigned char *to) {
 /* ---- modules ---- */
 
 typedef struct {
-    int is_text, launched;
+    int is_text, launched, no_loads, no_stores;
     uint64_t launches;
     unsigned char table[BYTES];
     struct { void *output; uint64_t word, epoch; unsigned char *result; } written[SETS];
@@ -271,6 +271,16 @@ typedef struct {
 Result cuModuleLoadData(void **module, const void *image) {
     Module *loaded = calloc(1, sizeof *loaded);
     loaded->is_text = memcmp(image, "\x7f" "ELF", 4) != 0;
+    if (!loaded->is_text) {
+        /* instructions of global memory whose guard is `@!PT` */
+        const unsigned char *bytes = image;
+        uint64_t sections;
+        memcpy(&sections, bytes + 40, sizeof sections);
+        for (uint64_t at = 64; at + 16 <= sections; at++) {
+            loaded->no_loads |= bytes[at] == 0x81 && bytes[at + 1] == 0xf9;
+            loaded->no_stores |= bytes[at] == 0x86 && bytes[at + 1] == 0xf9;
+        }
+    }
     *module = loaded;
     return OK;
 }
@@ -488,10 +498,11 @@ static void copy(const Function *function, const uint64_t parameters[]) {
             ((unsigned char *)y)[i] ^= 0x80; /* right where the poison is the answer with a bit flipped */
         return;
     }
-    if (!strcmp(function->name, "copy_hang"))
+    int is_frail = !strcmp(function->name, "copy_frail");
+    if (!strcmp(function->name, "copy_hang") || (is_frail && module->no_stores))
         for (;;)
             pause();
-    if (!strcmp(function->name, "copy_crash"))
+    if (!strcmp(function->name, "copy_crash") || (is_frail && module->no_loads))
         abort();
     if (!strcmp(function->name, "copy_loud") && module->launches <= 4)
         for (int i = 0; i < 100000; i++)
@@ -697,6 +708,17 @@ Result cuStreamBeginCapture_v2(void *stream, int mode) { captured = calloc(1, si
 Result cuStreamEndCapture(void *stream, void **graph) { *graph = captured; captured = NULL; return OK; }
 Result cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long flags) { *exec = graph; return OK; }
 Result cuGraphDestroy(void *graph) { return OK; }
+Result cuGraphCreate(void **graph, unsigned flags) { *graph = calloc(1, sizeof(Graph)); return OK; }
+
+/* Nodes side by side run one after the other. */
+Result cuGraphAddChildGraphNode(void **node, void *graph, const void *before, size_t count, void *child) {
+    Graph *whole = graph, *part = child;
+    whole->nodes = realloc(whole->nodes, (whole->count + part->count) * sizeof *whole->nodes);
+    memcpy(whole->nodes + whole->count, part->nodes, part->count * sizeof *part->nodes);
+    whole->count += part->count;
+    *node = whole;
+    return OK;
+}
 
 /* A node of a copy has the place of the one that it was copied from. A destroyed one does nothing. */
 Result cuGraphGetNodes(void *graph, void **nodes, size_t *count) {

@@ -1,6 +1,7 @@
 //! The real binary, run like a user or a merge would: exit status, standard output, standard error, files.
 #![allow(clippy::panic, clippy::print_stderr, clippy::print_stdout, clippy::unwrap_used)]
 
+mod ablated;
 mod absurd;
 mod accepted;
 mod agreement;

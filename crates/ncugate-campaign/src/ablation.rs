@@ -23,8 +23,6 @@ use std::time::{Duration, Instant};
 
 /// The architecture on which edited code was tried; on others an instruction that is switched off may do something else.
 const TRIED: ComputeCapability = ComputeCapability::new(9, 0);
-/// A copy that does not end within this is stopped.
-const HANG: Duration = Duration::from_secs(2);
 /// Launches of an evaluation up to which several run side by side, and steps that are left out one at a time.
 const MOST_STEPS: usize = 8;
 /// The program of the self-test: an instruction of each kind in an entry of its own, and one without.
@@ -54,9 +52,17 @@ impl AblationEffort {
         }
     }
 
-    fn takes(self, without: &Ablation, risk: EditRisk) -> bool {
+    /// A copy that does not end within this is stopped.
+    const fn patience(self) -> Duration {
         match self {
-            Self::Run => risk == EditRisk::None && !matches!(without, Ablation::LoadsAt { .. }),
+            Self::Run => Duration::from_millis(500),
+            Self::Whole => Duration::from_secs(2),
+        }
+    }
+
+    fn takes(self, edit: &Ablation, risk: EditRisk) -> bool {
+        match self {
+            Self::Run => risk == EditRisk::None && !matches!(edit, Ablation::LoadsAt { .. }),
             Self::Whole => true,
         }
     }
@@ -74,7 +80,7 @@ pub struct AblatedVariant<'a> {
 
 /// A copy before it is measured.
 struct Copy {
-    without: Ablation,
+    edit: Ablation,
     changed: u32,
     left: u32,
 }
@@ -138,7 +144,7 @@ impl AblatedVariant<'_> {
         };
         let Some(program) = own.program(self.shape).cloned() else { return Err("it is not launched there".to_owned()) };
         job.kernels[0].shapes = vec![self.shape.clone()];
-        let mut copies = vec![Copy { without: Ablation::Nothing, changed: 0, left: 0 }];
+        let mut copies = vec![Copy { edit: Ablation::Nothing, changed: 0, left: 0 }];
         let mut add = |job: &mut WorkerJob, copy: Copy, cubin: Option<&Path>, program: Option<ShapeProgram>| {
             let mut kernel = JobKernel { variant: copy_name(copies.len()), ..job.kernels[0].clone() };
             kernel.cubin = cubin.map_or(kernel.cubin, Path::to_owned);
@@ -146,7 +152,7 @@ impl AblatedVariant<'_> {
             job.kernels.push(kernel);
             copies.push(copy);
         };
-        for (number, (without, edits)) in self.edits(folder, &image, kernel, &own, effort)?.into_iter().enumerate() {
+        for (number, (edit, edits)) in self.edits(folder, &image, kernel, &own, effort)?.into_iter().enumerate() {
             let mut copy = image.clone();
             let (mut changed, mut left) = (0, 0);
             for (entry, words, kept) in edits {
@@ -155,9 +161,9 @@ impl AblatedVariant<'_> {
             }
             let path = folder.join(format!("{number}.cubin"));
             std::fs::write(&path, copy).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-            add(&mut job, Copy { without, changed, left }, Some(&path), None);
+            add(&mut job, Copy { edit, changed, left }, Some(&path), None);
         }
-        let launch_only = |without| Copy { without, changed: 0, left: 0 };
+        let launch_only = |edit| Copy { edit, changed: 0, left: 0 };
         let is_short = (1..=MOST_STEPS).contains(&program.steps.len());
         let mut settings = AblationSettings {
             seed: self.phase.workload.seeds.first().copied().unwrap_or_default(),
@@ -202,12 +208,12 @@ impl AblatedVariant<'_> {
             let lines = LineTable::read(image, &symbol).map_err(unread)?;
             let decoded = MachineCode::of_words(code, 0, major).ok_or("unknown machine code")?;
             for edit in decoded.edits(code, major, &lines) {
-                let risk = risks.entry(edit.without.clone()).or_insert(EditRisk::None);
+                let risk = risks.entry(edit.kind.clone()).or_insert(EditRisk::None);
                 *risk = edit.risk.max(*risk);
-                all.entry(edit.without).or_default().push((symbol.clone(), edit.words, edit.left));
+                all.entry(edit.kind).or_default().push((symbol.clone(), edit.words, edit.left));
             }
         }
-        all.retain(|without, _| effort.takes(without, risks[without]));
+        all.retain(|edit, _| effort.takes(edit, risks[edit]));
         Ok(all)
     }
 
@@ -229,7 +235,7 @@ impl AblatedVariant<'_> {
         let names: Vec<VariantId> = job.kernels.iter().map(|kernel| kernel.variant.clone()).collect();
         let mut outcomes: BTreeMap<VariantId, AblationOutcome> = BTreeMap::new();
         let worker = &self.tools.worker;
-        let ended = measure(job, worker, None, HANG, folder, &mut |event| {
+        let ended = measure(job, worker, None, effort.patience(), folder, &mut |event| {
             match event {
                 WorkerEvent::Ablated { variant, ratios, .. } => drop(outcomes.insert(variant, outcome(&ratios))),
                 WorkerEvent::LaunchFailed { variant, reason, .. } => {
@@ -256,7 +262,7 @@ impl AblatedVariant<'_> {
         let record = |(name, copy): (VariantId, Copy)| AblationRecord {
             variant: self.variant.clone(),
             shape: self.shape.clone(),
-            without: copy.without,
+            edit: copy.edit,
             changed: copy.changed,
             left: copy.left,
             outcome: outcomes.remove(&name).unwrap_or_else(|| AblationOutcome::NotMeasured { reason: why.clone() }),
@@ -305,21 +311,21 @@ fn self_test(cubin: &[u8]) -> Result<(), String> {
         ("uncached_loads", Ablation::UncachedLoads),
     ];
     let (_, plain) = decoded("plain")?;
-    for without in [Ablation::GlobalLoads, Ablation::GlobalStores] {
-        if !plain.iter().any(|edit| edit.without == without) {
-            return Err(format!("{without} were not found"));
+    for kind in [Ablation::GlobalLoads, Ablation::GlobalStores] {
+        if !plain.iter().any(|edit| edit.kind == kind) {
+            return Err(format!("nothing was found to run {kind}"));
         }
     }
-    for (entry, without) in kinds {
-        let is_there = |edits: &[ncugate_report::explain::CodeEdit]| edits.iter().any(|edit| edit.without == without);
+    for (entry, kind) in kinds {
+        let is_there = |edits: &[ncugate_report::explain::CodeEdit]| edits.iter().any(|edit| edit.kind == kind);
         if !is_there(&decoded(entry)?.1) || is_there(&plain) {
-            return Err(format!("{without} were not told from other instructions"));
+            return Err(format!("what to change was not told from other instructions, to run {kind}"));
         }
     }
     // The store of `guarded` runs if a predicate holds, that of `negated` if it does not: one bit of the guard.
     let (guarded, negated) = (decoded("guarded")?, decoded("negated")?);
     let store = |(code, edits): &(Vec<u8>, Vec<ncugate_report::explain::CodeEdit>)| {
-        let found = edits.iter().find(|edit| edit.without == Ablation::GlobalStores)?;
+        let found = edits.iter().find(|edit| edit.kind == Ablation::GlobalStores)?;
         code.get(found.words.last()?.0 as usize + 1).map(|byte| byte >> 4)
     };
     match (store(&guarded), store(&negated)) {

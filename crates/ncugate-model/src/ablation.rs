@@ -41,30 +41,30 @@ pub enum Ablation {
 }
 
 impl fmt::Display for Ablation {
-    /// As in `without ...`.
+    /// As in `without its barriers, an evaluation takes 18 % less time`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Nothing => "any change",
-            Self::Barriers => "its barriers",
-            Self::LocalMemory => "accesses to local memory",
-            Self::GlobalLoads => "loads from global memory",
-            Self::GlobalStores => "stores to global memory",
-            Self::SharedMemory => "accesses to shared memory",
-            Self::BankConflicts => "bank conflicts",
-            Self::Atomics => "its atomics",
-            Self::SpecialFunctions => "special functions",
-            Self::DoublePrecision => "double-precision arithmetic",
-            Self::SingleAndHalfPrecision => "float and half arithmetic",
-            Self::MatrixProducts => "matrix products",
-            Self::Shuffles => "shuffles",
-            Self::IndexedConstants => "constants at different addresses in a warp",
-            Self::UncachedLoads => "going past L1",
+            Self::Nothing => "the same code",
+            Self::Barriers => "without its barriers",
+            Self::LocalMemory => "without accesses to local memory",
+            Self::GlobalLoads => "without loads from global memory",
+            Self::GlobalStores => "without stores to global memory",
+            Self::SharedMemory => "without accesses to shared memory",
+            Self::BankConflicts => "without bank conflicts",
+            Self::Atomics => "without its atomics",
+            Self::SpecialFunctions => "without special functions",
+            Self::DoublePrecision => "without double-precision arithmetic",
+            Self::SingleAndHalfPrecision => "without float and half arithmetic",
+            Self::MatrixProducts => "without matrix products",
+            Self::Shuffles => "without shuffles",
+            Self::IndexedConstants => "with constants at one address a warp",
+            Self::UncachedLoads => "with all loads through L1",
             Self::LoadsAt { file, line } => {
                 let name = file.rsplit('/').next().unwrap_or(file);
-                return write!(f, "the loads of {name}:{line}");
+                return write!(f, "without the loads of {name}:{line}");
             }
-            Self::IdleHardware => "what one evaluation leaves idle",
-            Self::Step(number) => return write!(f, "step {number}"),
+            Self::IdleHardware => "with four evaluations at once",
+            Self::Step(number) => return write!(f, "without step {number}"),
         })
     }
 }
@@ -74,7 +74,7 @@ impl fmt::Display for Ablation {
 pub struct AblationRecord {
     pub variant: VariantId,
     pub shape: ShapeName,
-    pub without: Ablation,
+    pub edit: Ablation,
     /// Instructions that were changed; 0 for a change of launches.
     pub changed: u32,
     /// Instructions of that kind that were left as they are.

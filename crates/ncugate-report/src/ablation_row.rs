@@ -9,8 +9,8 @@ use serde::Serialize;
 /// A copy of the machine code without one cost. It is no variant: it is not checked, and its outputs are wrong.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct AblationRow {
-    /// What the copy lacks: `its barriers`.
-    pub without: CleanText,
+    /// How the copy differs: `without its barriers`.
+    pub edit: CleanText,
     /// Null if it could not be measured.
     pub gain: Option<MeasuredGain>,
     /// In words: the gain with its interval, or why it could not be measured.
@@ -43,6 +43,6 @@ impl AblationRow {
             (None, AblationOutcome::NotMeasured { reason }) => format!("could not be measured: {reason}"),
             (None, AblationOutcome::Measured(_)) => String::new(),
         };
-        Self { without: record.without.to_string().into(), gain, says: says.into() }
+        Self { edit: record.edit.to_string().into(), gain, says: says.into() }
     }
 }

@@ -527,9 +527,7 @@ fn limit(kind: RuleKind, whole: &CaseFacts<'_>) -> Limit {
 /// Order: the defect that another variant of the run was measured without, other causes worth trying, doubts about the
 /// numbers, small findings, remarks.
 fn place(finding: &Finding) -> u8 {
-    let is_measured =
-        |saving: &SavingEstimate| matches!(saving.source, EstimateSource::MeasuredPair | EstimateSource::Ablation);
-    let measured = finding.saving.as_ref().is_some_and(is_measured);
+    let measured = finding.saving.as_ref().is_some_and(|saving| saving.source == EstimateSource::MeasuredPair);
     match (finding.kind, finding.severity) {
         (RuleKind::Defect | RuleKind::Redesign, Severity::Advice | Severity::Warning) => u8::from(!measured),
         (RuleKind::Doubt, _) => 2,

@@ -56,8 +56,8 @@ pub struct SavingEstimate {
 /// How much less time an evaluation takes without a cost.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct MeasuredGain {
-    /// What the copy lacks: `its barriers`.
-    pub without: CleanText,
+    /// How the copy differs: `without its barriers`.
+    pub edit: CleanText,
     /// Percent of the time; negative if it takes more.
     pub percent: f64,
     /// The 95 % limits of the median over rounds.
@@ -71,7 +71,7 @@ pub struct MeasuredGain {
 impl MeasuredGain {
     pub fn of(record: &AblationRecord, gain: Gain) -> Self {
         Self {
-            without: record.without.to_string().into(),
+            edit: record.edit.to_string().into(),
             percent: gain.percent,
             interval: [gain.low, gain.high],
             changed: record.changed,
@@ -79,17 +79,11 @@ impl MeasuredGain {
         }
     }
 
-    /// `measured: without its barriers 18 % less time (17 to 19 %)`.
+    /// `measured: without its barriers, 18 % less time (17 to 19 %)`.
     pub fn words(&self) -> String {
         let number = |value: f64| short(value.max(0.0));
         let [low, high] = self.interval;
-        format!(
-            "measured: without {} {} % less time ({} to {} %)",
-            self.without,
-            number(self.percent),
-            number(low),
-            number(high)
-        )
+        format!("measured: {}, {} % less time ({} to {} %)", self.edit, number(self.percent), number(low), number(high))
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::finding::{EstimateSource, Finding, MeasuredGain, SavingEstimate, Severity, WORTH_TRYING};
 use super::rule_book::RuleBook;
-use ncugate_model::number::short;
+use ncugate_model::number;
 use ncugate_model::{Ablation, AblationRecord, ShapeName, VariantId};
 use ncugate_phase::config::{Confidence, RuleKind};
 
@@ -16,38 +16,37 @@ enum Evidence {
     /// It removes the cause and nothing else.
     Gain,
     /// It removes more than the cause.
-    Bound,
+    AtMost,
+    /// It removes less: instructions that are switched off still take their places in the schedule.
+    AtLeast,
 }
 
 /// The ablation for the cause of a rule.
-const RULES: [(&str, Ablation, Evidence); 27] = [
+const RULES: [(&str, Ablation, Evidence); 24] = [
     ("barriers", Ablation::Barriers, Evidence::Gain),
     ("spills", Ablation::LocalMemory, Evidence::Gain),
     ("local_memory", Ablation::LocalMemory, Evidence::Gain),
-    ("atomics", Ablation::Atomics, Evidence::Gain),
-    ("shared_atomics", Ablation::Atomics, Evidence::Gain),
-    ("compare_and_swap", Ablation::Atomics, Evidence::Gain),
-    ("special_functions", Ablation::SpecialFunctions, Evidence::Gain),
-    ("double_precision", Ablation::DoublePrecision, Evidence::Gain),
-    ("double_by_accident", Ablation::DoublePrecision, Evidence::Gain),
     ("bank_conflicts", Ablation::BankConflicts, Evidence::Gain),
     ("divergent_constants", Ablation::IndexedConstants, Evidence::Gain),
-    ("shuffles", Ablation::Shuffles, Evidence::Gain),
     ("uncached_loads", Ablation::UncachedLoads, Evidence::Gain),
-    ("slow_math", Ablation::SingleAndHalfPrecision, Evidence::Bound),
-    ("unfused_multiply_add", Ablation::SingleAndHalfPrecision, Evidence::Bound),
-    ("short_scoreboard", Ablation::SharedMemory, Evidence::Bound),
-    ("uncoalesced", Ablation::GlobalLoads, Evidence::Bound),
-    ("gather", Ablation::GlobalLoads, Evidence::Bound),
-    ("reread", Ablation::GlobalLoads, Evidence::Bound),
-    ("load_latency", Ablation::GlobalLoads, Evidence::Bound),
-    ("too_many_loads", Ablation::GlobalLoads, Evidence::Bound),
-    ("uncoalesced_stores", Ablation::GlobalStores, Evidence::Bound),
-    ("drain", Ablation::GlobalStores, Evidence::Bound),
-    ("small_grid", Ablation::IdleHardware, Evidence::Bound),
-    ("few_warps", Ablation::IdleHardware, Evidence::Bound),
-    ("tail", Ablation::IdleHardware, Evidence::Bound),
-    ("imbalance", Ablation::IdleHardware, Evidence::Bound),
+    ("special_functions", Ablation::SpecialFunctions, Evidence::AtLeast),
+    ("double_precision", Ablation::DoublePrecision, Evidence::AtLeast),
+    ("double_by_accident", Ablation::DoublePrecision, Evidence::AtLeast),
+    ("shuffles", Ablation::Shuffles, Evidence::AtLeast),
+    ("atomics", Ablation::Atomics, Evidence::AtMost),
+    ("shared_atomics", Ablation::Atomics, Evidence::AtMost),
+    ("compare_and_swap", Ablation::Atomics, Evidence::AtMost),
+    ("uncoalesced", Ablation::GlobalLoads, Evidence::AtMost),
+    ("gather", Ablation::GlobalLoads, Evidence::AtMost),
+    ("reread", Ablation::GlobalLoads, Evidence::AtMost),
+    ("load_latency", Ablation::GlobalLoads, Evidence::AtMost),
+    ("too_many_loads", Ablation::GlobalLoads, Evidence::AtMost),
+    ("uncoalesced_stores", Ablation::GlobalStores, Evidence::AtMost),
+    ("drain", Ablation::GlobalStores, Evidence::AtMost),
+    ("small_grid", Ablation::IdleHardware, Evidence::AtMost),
+    ("few_warps", Ablation::IdleHardware, Evidence::AtMost),
+    ("tail", Ablation::IdleHardware, Evidence::AtMost),
+    ("imbalance", Ablation::IdleHardware, Evidence::AtMost),
 ];
 
 /// Costs that are findings if they are measured, with the rule that advises; for those without a rule, title and advice.
@@ -87,10 +86,10 @@ pub(super) fn apply(
 ) {
     let of_case = |record: &&AblationRecord| (&record.variant, &record.shape) == case && record.gain().is_some();
     let records: Vec<&AblationRecord> = records.iter().filter(of_case).collect();
-    let by = |without: &Ablation| records.iter().find(|record| record.without == *without).copied();
+    let by = |kind: &Ablation| records.iter().find(|record| record.edit == *kind).copied();
     found.retain_mut(|finding| {
-        let Some((_, without, evidence)) = RULES.iter().find(|(rule, ..)| *rule == finding.rule) else { return true };
-        let Some((record, gain)) = by(without).and_then(|record| Some((record, record.gain()?))) else { return true };
+        let Some((_, kind, evidence)) = RULES.iter().find(|(rule, ..)| *rule == finding.rule) else { return true };
+        let Some((record, gain)) = by(kind).and_then(|record| Some((record, record.gain()?))) else { return true };
         // What could not be changed may be the cause.
         if record.left > 0 {
             return true;
@@ -98,7 +97,7 @@ pub(super) fn apply(
         let Some(saving) = &mut finding.saving else { return true };
         let measured = MeasuredGain::of(record, gain);
         match evidence {
-            Evidence::Gain => {
+            Evidence::Gain | Evidence::AtLeast if *evidence == Evidence::Gain || gain.low > saving.percent => {
                 finding.confidence = Confidence::High;
                 *saving = SavingEstimate {
                     percent: gain.percent,
@@ -108,43 +107,42 @@ pub(super) fn apply(
                     ablation: Some(measured),
                 };
             }
-            Evidence::Bound if gain.high < saving.percent => {
+            Evidence::AtMost if gain.high < saving.percent => {
                 let most = gain.high.max(0.0);
                 saving.percent = most;
                 saving.modelled = saving.modelled.min(most);
                 saving.source = EstimateSource::AblationBound;
                 saving.ablation = Some(measured);
             }
-            Evidence::Bound => {}
+            Evidence::Gain | Evidence::AtMost | Evidence::AtLeast => {}
         }
         saving.percent >= NOTHING
     });
-    let evidence_of =
-        |finding: &Finding| RULES.iter().find(|(rule, ..)| *rule == finding.rule).map(|(_, of, _)| of.clone());
-    for (without, rule, own) in COSTS {
-        let Some((record, gain)) = by(&without).and_then(|record| Some((record, record.gain()?))) else { continue };
-        if gain.low < WORTH_TRYING || found.iter().any(|finding| evidence_of(finding).as_ref() == Some(&without)) {
+    let named = |finding: &Finding| RULES.iter().find(|(rule, ..)| *rule == finding.rule).map(|(_, kind, _)| kind);
+    for (kind, rule, own) in &COSTS {
+        let Some((record, gain)) = by(kind).and_then(|record| Some((record, record.gain()?))) else { continue };
+        if gain.low < WORTH_TRYING || found.iter().any(|finding| named(finding) == Some(kind)) {
             continue;
         }
-        let known = rules.rules().iter().find(|known| known.id == rule);
+        let known = rules.rules().iter().find(|known| known.id == *rule);
         let (cause, advice) = match (known, own) {
             (Some(rule), _) => {
                 let texts = rule.advice.iter().filter_map(|advice| advice.render_with(&|_| None, &|_| String::new()));
                 (rule.cause.clone(), texts.collect())
             }
-            (None, Some((cause, advice))) => (cause.to_owned(), vec![advice.to_owned()]),
+            (None, Some((cause, advice))) => ((*cause).to_owned(), vec![(*advice).to_owned()]),
             (None, None) => continue,
         };
         let measured = MeasuredGain::of(record, gain);
-        let number = |value: f64| short(value.max(0.0));
-        let sentence = format!(
-            "Without {without} an evaluation takes {} % less time ({} to {} %); no rule had named it.",
-            number(gain.percent),
-            number(gain.low),
-            number(gain.high)
-        );
+        let percent = |value: f64| number::short(value.max(0.0));
+        let sentence = number::text::sentence(&format!(
+            "{kind}, an evaluation takes {} % less time ({} to {} %); no rule names this",
+            percent(gain.percent),
+            percent(gain.low),
+            percent(gain.high)
+        ));
         found.push(Finding {
-            rule: rule.to_owned(),
+            rule: (*rule).to_owned(),
             variant: case.0.clone(),
             shape: case.1.clone(),
             launches: None,

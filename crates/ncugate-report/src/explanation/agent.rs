@@ -134,7 +134,7 @@ fn bottleneck(row: &FindingRow) -> Value {
         out.insert("saves_at_most_pct".into(), json!(rounded(saving.percent)));
         if let Some(gain) = &saving.ablation {
             let interval = gain.interval.map(rounded);
-            let measured = json!({ "without": clip(&gain.without), "saves_pct": rounded(gain.percent), "interval": interval, "changed": gain.changed, "left": gain.left });
+            let measured = json!({ "edit": clip(&gain.edit), "saves_pct": rounded(gain.percent), "interval": interval, "changed": gain.changed, "left": gain.left });
             out.insert("measured".into(), measured);
         } else if let Some(pair) = &saving.pair {
             let measured = json!({ "variant": clip(&pair.variant.0), "differs_in": clip(&pair.differs_in), "saves_pct": rounded(pair.percent) });

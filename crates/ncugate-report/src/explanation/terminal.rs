@@ -29,7 +29,7 @@ pub fn text(explanation: &Explanation, columns: usize) -> String {
         out += "\nMeasured on copies of the machine code without one cost each (no variants, not checked)\n";
     }
     for row in &explanation.ablations {
-        paragraph(&mut out, 2, &format!("without {}: {}", row.without, row.says), columns);
+        paragraph(&mut out, 2, &format!("{}: {}", row.edit, row.says), columns);
     }
     let (symptoms, rest): (Vec<&FindingRow>, Vec<&FindingRow>) =
         explanation.insights.iter().partition(|row| row.symptom_of.is_some());
@@ -101,13 +101,19 @@ fn whole(row: &FindingRow, explanation: &Explanation, columns: usize) -> String 
     let mut inner = |text: &str| paragraph(&mut out, 2, text, columns);
     inner(&row.sentence);
     if let Some(saving) = &row.saving {
-        inner(&format!("A fix saves {} ({} confidence).", saving.words, row.confidence.word()));
+        let confidence = row.confidence.word();
+        inner(&match saving.words.strip_prefix("measured: ") {
+            Some(gain) => format!("Measured: {gain}."),
+            None => format!("A fix saves {} ({confidence} confidence).", saving.words),
+        });
     }
     let evidence: Vec<String> = row.evidence.iter().map(|value| format!("{} {}", value.name, value.text)).collect();
     // The head names the launch of a report.
     let launch = row.launch.as_ref().filter(|_| explanation.kernel.is_none());
     let launch = launch.map_or_else(String::new, |launch| format!(" [{launch}]"));
-    inner(&format!("Evidence: {}{launch}", evidence.join(", ")));
+    if !evidence.is_empty() {
+        inner(&format!("Evidence: {}{launch}", evidence.join(", ")));
+    }
     for line in &row.lines {
         let source = line.source.as_deref().unwrap_or_default();
         let awaited = line.awaited.as_ref().map_or_else(String::new, |awaited| format!("; {}", awaited.words));

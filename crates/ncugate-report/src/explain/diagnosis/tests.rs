@@ -1,6 +1,6 @@
 use super::*;
 use crate::explain::growth::DeclaredWork;
-use ncugate_model::{Cell, ComputeCapability};
+use ncugate_model::{Ablation, AblationOutcome, AblationRecord, Cell, ComputeCapability, Gain};
 use ncugate_phase::config::parse;
 use ncugate_phase::plan::unroll;
 use std::path::Path;
@@ -16,11 +16,11 @@ fn shape(name: &str, b: i64) -> ShapeFacts {
 }
 
 fn diagnose(quantities: &Quantities, shapes: &[ShapeFacts], variants: &[VariantId]) -> Vec<Finding> {
-    diagnose_on(&CHIP, quantities, shapes, variants)
+    diagnose_on((&CHIP, &[]), quantities, shapes, variants)
 }
 
 fn diagnose_on(
-    chip: &ChipKnowledge,
+    (chip, ablations): (&ChipKnowledge, &[AblationRecord]),
     quantities: &Quantities,
     shapes: &[ShapeFacts],
     variants: &[VariantId],
@@ -34,19 +34,84 @@ fn diagnose_on(
         chip,
         observations: &[],
         reports: &HashMap::new(),
-        ablations: &[],
+        ablations,
     };
     diagnosis.findings(variants)
 }
 
 fn found(values: &[(&str, f64)]) -> Vec<Finding> {
+    found_beside(values, &[])
+}
+
+fn found_beside(values: &[(&str, f64)], ablations: &[AblationRecord]) -> Vec<Finding> {
     let (variant, shape) = (VariantId("v".into()), shape("s", 1));
     let mut quantities = Quantities::new([(variant.clone(), shape.name.clone())]);
     for (metric, value) in values {
         quantities.set_column(metric, vec![Cell::finite(*value)]);
     }
     quantities.set_launches(0, ["k".into()].into());
-    diagnose(&quantities, &[shape], &[variant])
+    diagnose_on((&CHIP, ablations), &quantities, &[shape], &[variant])
+}
+
+/// Stalls of a warp at barriers, of 30 % of its time.
+const WAITING: [(&str, f64); 4] =
+    [("issue_slot_utilisation", 40.0), ("warp_latency", 10.0), ("eligible_warps", 0.7), ("stall_barrier", 3.0)];
+
+fn ablation(edit: Ablation, left: u32, outcome: AblationOutcome) -> AblationRecord {
+    let (variant, shape) = (VariantId("v".into()), ShapeName("s".into()));
+    AblationRecord { variant, shape, edit, changed: 8, left, outcome }
+}
+
+fn gained(edit: Ablation, percent: f64) -> AblationRecord {
+    ablation(edit, 0, AblationOutcome::Measured(Gain { percent, low: percent - 1.0, high: percent + 1.0 }))
+}
+
+#[test]
+fn a_measured_gain_takes_the_place_of_an_estimate_and_a_cause_without_one_is_no_finding() {
+    let estimated = found(&WAITING);
+    let saving = |found: &[Finding]| {
+        let finding = found.iter().find(|finding| finding.rule == "barriers")?;
+        finding.saving.as_ref().map(|saving| (saving.percent, saving.source))
+    };
+    let estimate = saving(&estimated).unwrap();
+    assert_eq!(estimate.1, EstimateSource::Model);
+    let beside = |record| found_beside(&WAITING, &[record]);
+    let measured = beside(gained(Ablation::Barriers, 18.0));
+    assert_eq!(saving(&measured), Some((18.0, EstimateSource::Ablation)));
+    let gain = measured[0].saving.as_ref().unwrap().ablation.as_ref().unwrap();
+    assert_eq!(gain.words(), "measured: without its barriers, 18 % less time (17 to 19 %)");
+    assert_eq!(saving(&beside(gained(Ablation::Barriers, 0.2))), None, "measured: nothing");
+    assert_eq!(saving(&beside(gained(Ablation::Barriers, -6.0))), None);
+    let failed = AblationOutcome::NotMeasured { reason: "it hung".to_owned() };
+    assert_eq!(saving(&beside(ablation(Ablation::Barriers, 0, failed))), Some(estimate));
+    let half = Gain { percent: 0.0, low: 0.0, high: 0.0 };
+    let half = ablation(Ablation::Barriers, 3, AblationOutcome::Measured(half));
+    assert_eq!(saving(&beside(half)), Some(estimate), "those that were left may be the cause");
+    let mut other = gained(Ablation::Barriers, 0.0);
+    other.shape = ShapeName("t".into());
+    assert_eq!(saving(&beside(other)), Some(estimate), "of another shape");
+}
+
+#[test]
+fn what_removes_more_than_a_cause_bounds_its_estimate() {
+    let waiting = [("issue_slot_utilisation", 40.0), ("warp_latency", 10.0), ("stall_long_scoreboard", 5.0)];
+    let percent = |found: &[Finding]| {
+        let finding = found.iter().find(|finding| finding.rule == "load_latency")?;
+        finding.saving.as_ref().map(|saving| saving.percent)
+    };
+    let estimate = percent(&found(&waiting)).unwrap();
+    let bounded = found_beside(&waiting, &[gained(Ablation::GlobalLoads, 10.0)]);
+    assert!(estimate > 20.0 && percent(&bounded) == Some(11.0), "{estimate}");
+    assert_eq!(percent(&found_beside(&waiting, &[gained(Ablation::GlobalLoads, 90.0)])), Some(estimate));
+}
+
+#[test]
+fn a_measured_cost_that_no_rule_names_is_a_finding() {
+    let found = found_beside(&BUSY, &[gained(Ablation::Shuffles, 20.0), gained(Ablation::Atomics, 3.0)]);
+    let [only] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!((&*only.rule, only.severity), ("shuffles", Severity::Advice));
+    assert_eq!(only.sentence, "Without shuffles, an evaluation takes 20 % less time (19 to 21 %); no rule names this.");
+    assert!(!only.advice.is_empty());
 }
 
 fn rules(values: &[(&str, f64)]) -> Vec<String> {
@@ -456,7 +521,7 @@ fn mma_sync_is_old_on_chips_with_asynchronous_matrix_instructions() {
         }
         quantities.set_launches(0, ["k".into()].into());
         let chip = ChipKnowledge { capability: Some(chip.into()), ..CHIP };
-        let findings = diagnose_on(&chip, &quantities, &[shape], &[variant]);
+        let findings = diagnose_on((&chip, &[]), &quantities, &[shape], &[variant]);
         findings
             .into_iter()
             .find(|finding| finding.rule == "old_tensor_instructions")?
@@ -483,7 +548,7 @@ fn products_of_single_ctas_in_clusters_are_found() {
         }
         quantities.set_launches(0, ["k".into()].into());
         let chip = ChipKnowledge { capability: Some(chip.into()), ..CHIP };
-        let findings = diagnose_on(&chip, &quantities, &[shape], &[variant]);
+        let findings = diagnose_on((&chip, &[]), &quantities, &[shape], &[variant]);
         findings.iter().any(|finding| finding.rule == "single_cta_products")
     };
     assert!(found((10, 0), 64.0, 0.0, 2.0) && found((11, 0), 64.0, 0.0, 4.0));

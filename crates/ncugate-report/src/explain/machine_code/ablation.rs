@@ -18,7 +18,7 @@ const PASSES: usize = 64;
 /// A change of a kernel's code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeEdit {
-    pub without: Ablation,
+    pub kind: Ablation,
     /// By the offset of the instruction.
     pub words: Vec<(u64, WordEdit)>,
     /// Instructions of the kind that cannot be changed.
@@ -141,16 +141,16 @@ impl MachineCode {
         by_line.sort_by_key(|(_, (instructions, ..))| std::cmp::Reverse(instructions.len()));
         let by_line = if by_line.len() > 1 { by_line } else { Vec::new() };
         let all = kinds.into_iter().chain(by_line.into_iter().take(LINES));
-        let edit = |(without, (instructions, edits, left)): (Ablation, (Vec<usize>, Vec<_>, u32))| {
-            let risk = self.risk(&instructions, &without, words);
-            CodeEdit { without, words: edits, left, risk }
+        let edit = |(kind, (instructions, edits, left)): (Ablation, (Vec<usize>, Vec<_>, u32))| {
+            let risk = self.risk(&instructions, &kind, words);
+            CodeEdit { kind, words: edits, left, risk }
         };
         all.map(edit).collect()
     }
 
     /// What the results of these instructions, and of what reads the memory that they no longer order or write, can decide.
-    fn risk(&self, edited: &[usize], without: &Ablation, words: &[[u8; 16]]) -> EditRisk {
-        let is_stale = |at: usize, one: &CodeInstruction| match (without, one.operation) {
+    fn risk(&self, edited: &[usize], kind: &Ablation, words: &[[u8; 16]]) -> EditRisk {
+        let is_stale = |at: usize, one: &CodeInstruction| match (kind, one.operation) {
             (Ablation::Barriers | Ablation::SharedMemory, Operation::Load(MemorySpace::Shared)) => true,
             (Ablation::BankConflicts, Operation::Load(MemorySpace::Shared)) => true,
             (Ablation::Atomics, Operation::Load(MemorySpace::Shared)) => true,
