@@ -57,8 +57,8 @@ for answer in answers:
     if named and second == "-":
         counts["near"][1] += 1
         counts["near"][0] += abs(named[0]["saving"]["percent"] - true) <= 10
-    gains = [f"{one['without']} {one['gain']['percent']:.0f}" for one in own["ablations"] if one["gain"] and one["gain"]["percent"] >= 5]
-    failed = [one["without"] for one in own["ablations"] if not one["gain"]]
+    gains = [f"{one['edit'].removeprefix('without ')} {one['gain']['percent']:.0f}" for one in own["ablations"] if one["gain"] and one["gain"]["percent"] >= 5]
+    failed = [one["edit"] for one in own["ablations"] if not one["gain"]]
     print(f"{'ok ' if right(told, wanted) else 'NOT'} {phase}.{kernel} true {true:.0f} %, wanted {wanted}"
           f"{' then ' + second if second != '-' else ''} | before: {', '.join(map(words, first[:3]))} | after: {', '.join(map(words, told[:3]))}"
           f" | without: {'; '.join(gains[:7])}{' | failed: ' + ', '.join(failed) if failed else ''}")

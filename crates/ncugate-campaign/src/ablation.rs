@@ -15,7 +15,7 @@ use ncugate_model::{
     ShapeName, VariantId,
 };
 use ncugate_phase::config::Phase;
-use ncugate_phase::plan::{Plan, ShapeProgram, Step};
+use ncugate_phase::plan::{Plan, Step};
 use ncugate_report::explain::{EditRisk, MachineCode};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,9 +31,9 @@ const SELF_TEST: &str = include_str!("ablation/self_test.ptx");
 /// How far the measurement goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AblationEffort {
-    /// Within a run: copies whose garbage reaches no loop and no address, and 2 seconds.
+    /// Within a run: 2 seconds.
     Run,
-    /// On request: every copy, and loads by source line.
+    /// On request: also loads by source line and evaluations without a step.
     Whole,
 }
 
@@ -60,11 +60,8 @@ impl AblationEffort {
         }
     }
 
-    fn takes(self, edit: &Ablation, risk: EditRisk) -> bool {
-        match self {
-            Self::Run => risk == EditRisk::None && !matches!(edit, Ablation::LoadsAt { .. }),
-            Self::Whole => true,
-        }
+    const fn takes(self, edit: &Ablation) -> bool {
+        matches!(self, Self::Whole) || !matches!(edit, Ablation::LoadsAt { .. })
     }
 }
 
@@ -83,6 +80,17 @@ struct Copy {
     edit: Ablation,
     changed: u32,
     left: u32,
+    /// Its name in the job, or why it would prove nothing.
+    name: Result<VariantId, &'static str>,
+}
+
+/// A change of a variant's kernels.
+#[derive(Debug, Default)]
+struct VariantEdit {
+    /// By the symbol of the kernel.
+    words: Vec<(String, Vec<(u64, WordEdit)>)>,
+    left: u32,
+    risk: EditRisk,
 }
 
 impl AblatedVariant<'_> {
@@ -144,35 +152,37 @@ impl AblatedVariant<'_> {
         };
         let Some(program) = own.program(self.shape).cloned() else { return Err("it is not launched there".to_owned()) };
         job.kernels[0].shapes = vec![self.shape.clone()];
-        let mut copies = vec![Copy { edit: Ablation::Nothing, changed: 0, left: 0 }];
-        let mut add = |job: &mut WorkerJob, copy: Copy, cubin: Option<&Path>, program: Option<ShapeProgram>| {
-            let mut kernel = JobKernel { variant: copy_name(copies.len()), ..job.kernels[0].clone() };
-            kernel.cubin = cubin.map_or(kernel.cubin, Path::to_owned);
-            kernel.programs = program.map_or(kernel.programs, |program| vec![program]);
-            job.kernels.push(kernel);
-            copies.push(copy);
+        let launches = |edit, name| Copy { edit, changed: 0, left: 0, name: Ok(name) };
+        let mut copies = vec![launches(Ablation::Nothing, self.variant.clone())];
+        let mut add = |kernel: JobKernel| {
+            let variant = copy_name(job.kernels.len());
+            job.kernels.push(JobKernel { variant: variant.clone(), shapes: vec![self.shape.clone()], ..kernel });
+            variant
         };
-        for (number, (edit, edits)) in self.edits(folder, &image, kernel, &own, effort)?.into_iter().enumerate() {
-            let mut copy = image.clone();
-            let (mut changed, mut left) = (0, 0);
-            for (entry, words, kept) in edits {
-                copy = edited(&copy, &entry, &words).map_err(|error| error.to_string())?;
-                (changed, left) = (changed + words.len() as u32, left + kept);
-            }
-            let path = folder.join(format!("{number}.cubin"));
-            std::fs::write(&path, copy).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-            add(&mut job, Copy { edit, changed, left }, Some(&path), None);
+        for (number, (edit, VariantEdit { words, left, risk })) in
+            self.edits(folder, &image, kernel, &own, effort)?.into_iter().enumerate()
+        {
+            let changed = words.iter().map(|(_, words)| words.len() as u32).sum();
+            let name = match risk {
+                EditRisk::Loop => Err("what it leaves in registers decides how often a loop runs"),
+                EditRisk::Address => Err("what it leaves in registers is used as an address"),
+                EditRisk::None => {
+                    let edit = |image: Vec<u8>, (entry, words): &(String, Vec<_>)| edited(&image, entry, words);
+                    let copy = words.iter().try_fold(image.clone(), edit).map_err(|error| error.to_string())?;
+                    let cubin = folder.join(format!("{number}.cubin"));
+                    std::fs::write(&cubin, copy)
+                        .map_err(|error| format!("cannot write {}: {error}", cubin.display()))?;
+                    Ok(add(JobKernel { cubin, ..own.clone() }))
+                }
+            };
+            copies.push(Copy { edit, changed, left, name });
         }
-        let launch_only = |edit| Copy { edit, changed: 0, left: 0 };
         let is_short = (1..=MOST_STEPS).contains(&program.steps.len());
-        let mut settings = AblationSettings {
-            seed: self.phase.workload.seeds.first().copied().unwrap_or_default(),
-            budget_us: effort.budget().as_secs_f64() * 1e6,
-            side_by_side: None,
-        };
+        let mut side_by_side = None;
         if is_short && program.launches().all(|launch| launch.mode == LaunchMode::Ordinary) {
-            settings.side_by_side = Some(copy_name(job.kernels.len()));
-            add(&mut job, launch_only(Ablation::IdleHardware), None, None);
+            let name = add(own.clone());
+            copies.push(launches(Ablation::IdleHardware, name.clone()));
+            side_by_side = Some(name);
         }
         // What a later step reads is then older, perhaps how often it loops.
         if is_short && program.steps.len() > 1 && effort == AblationEffort::Whole {
@@ -180,10 +190,14 @@ impl AblatedVariant<'_> {
                 let mut rest = program.clone();
                 rest.steps.remove(at);
                 if rest.steps.iter().any(|step| matches!(step, Step::Launch(_))) {
-                    add(&mut job, launch_only(Ablation::Step(at + 1)), None, Some(rest));
+                    let name = add(JobKernel { programs: vec![rest], ..own.clone() });
+                    copies.push(launches(Ablation::Step(at + 1), name));
                 }
             }
         }
+        let seed = self.phase.workload.seeds.first().copied().unwrap_or_default();
+        let budget_us = effort.budget().as_secs_f64() * 1e6;
+        let settings = AblationSettings { seed, budget_us, side_by_side };
         job.mode = JobMode::Ablate(settings);
         Ok((job, copies))
     }
@@ -196,11 +210,10 @@ impl AblatedVariant<'_> {
         kernel: &BuiltKernel,
         own: &JobKernel,
         effort: AblationEffort,
-    ) -> Result<BTreeMap<Ablation, Vec<(String, Vec<(u64, WordEdit)>, u32)>>, String> {
+    ) -> Result<BTreeMap<Ablation, VariantEdit>, String> {
         let major = TRIED.major;
         self.self_test(folder)?;
-        let mut all: BTreeMap<Ablation, Vec<(String, Vec<(u64, WordEdit)>, u32)>> = BTreeMap::new();
-        let mut risks: BTreeMap<Ablation, EditRisk> = BTreeMap::new();
+        let mut all: BTreeMap<Ablation, VariantEdit> = BTreeMap::new();
         for entry in own.entries() {
             let unread = |error: ncugate_model::cubin::CubinError| error.to_string();
             let symbol = symbol(image, kernel.symbols.of(entry)).map_err(unread)?;
@@ -208,12 +221,13 @@ impl AblatedVariant<'_> {
             let lines = LineTable::read(image, &symbol).map_err(unread)?;
             let decoded = MachineCode::of_words(code, 0, major).ok_or("unknown machine code")?;
             for edit in decoded.edits(code, major, &lines) {
-                let risk = risks.entry(edit.kind.clone()).or_insert(EditRisk::None);
-                *risk = edit.risk.max(*risk);
-                all.entry(edit.kind).or_default().push((symbol.clone(), edit.words, edit.left));
+                let of_kind = all.entry(edit.kind).or_default();
+                of_kind.words.push((symbol.clone(), edit.words));
+                of_kind.left += edit.left;
+                of_kind.risk = edit.risk.max(of_kind.risk);
             }
         }
-        all.retain(|edit, _| effort.takes(edit, risks[edit]));
+        all.retain(|edit, _| effort.takes(edit));
         Ok(all)
     }
 
@@ -232,7 +246,6 @@ impl AblatedVariant<'_> {
         effort: AblationEffort,
     ) -> Result<Vec<AblationRecord>, CampaignError> {
         let begun = Instant::now();
-        let names: Vec<VariantId> = job.kernels.iter().map(|kernel| kernel.variant.clone()).collect();
         let mut outcomes: BTreeMap<VariantId, AblationOutcome> = BTreeMap::new();
         let worker = &self.tools.worker;
         let ended = measure(job, worker, None, effort.patience(), folder, &mut |event| {
@@ -259,15 +272,22 @@ impl AblatedVariant<'_> {
         let why = ended
             .err()
             .map_or_else(|| "it was not reached".to_owned(), |error| ncugate_cuda::host::error_chain(&error));
-        let record = |(name, copy): (VariantId, Copy)| AblationRecord {
+        let mut taken = |name: Result<VariantId, &'static str>| {
+            let name = match name {
+                Ok(name) => name,
+                Err(reason) => return AblationOutcome::NotMeasured { reason: reason.to_owned() },
+            };
+            outcomes.remove(&name).unwrap_or_else(|| AblationOutcome::NotMeasured { reason: why.clone() })
+        };
+        let record = |Copy { edit, changed, left, name }| AblationRecord {
             variant: self.variant.clone(),
             shape: self.shape.clone(),
-            edit: copy.edit,
-            changed: copy.changed,
-            left: copy.left,
-            outcome: outcomes.remove(&name).unwrap_or_else(|| AblationOutcome::NotMeasured { reason: why.clone() }),
+            edit,
+            changed,
+            left,
+            outcome: taken(name),
         };
-        Ok(names.into_iter().zip(copies).map(record).collect())
+        Ok(copies.into_iter().map(record).collect())
     }
 }
 

@@ -15,6 +15,8 @@ pub enum Ablation {
     LocalMemory,
     GlobalLoads,
     GlobalStores,
+    /// Loads from and stores to it.
+    GlobalMemory,
     /// Loads from and stores to shared memory.
     SharedMemory,
     /// All lanes of these accesses use one address of shared memory.
@@ -49,6 +51,7 @@ impl fmt::Display for Ablation {
             Self::LocalMemory => "without accesses to local memory",
             Self::GlobalLoads => "without loads from global memory",
             Self::GlobalStores => "without stores to global memory",
+            Self::GlobalMemory => "without accesses to global memory",
             Self::SharedMemory => "without accesses to shared memory",
             Self::BankConflicts => "without bank conflicts",
             Self::Atomics => "without its atomics",

@@ -58,10 +58,10 @@ fn garbage_is_followed_to_loops_and_addresses() {
     assert_eq!(risk("streams", Ablation::GlobalLoads), EditRisk::None);
     assert_eq!(risk("streams", Ablation::GlobalStores), EditRisk::None);
     assert_eq!(risk("streams", Ablation::SingleAndHalfPrecision), EditRisk::None);
-    assert_eq!(risk("counts", Ablation::GlobalLoads), EditRisk::Hang);
+    assert_eq!(risk("counts", Ablation::GlobalLoads), EditRisk::Loop);
     assert_eq!(risk("counts", Ablation::GlobalStores), EditRisk::None, "what it loads is not past L1");
-    assert_eq!(risk("chases", Ablation::GlobalLoads), EditRisk::Fault);
-    assert_eq!(risk("polls", Ablation::GlobalStores), EditRisk::Hang, "another block may wait for the store");
+    assert_eq!(risk("chases", Ablation::GlobalLoads), EditRisk::Address);
+    assert_eq!(risk("polls", Ablation::GlobalStores), EditRisk::Loop, "another block may wait for the store");
 }
 
 #[test]

@@ -36,21 +36,22 @@ const RULES: [(&str, Ablation, Evidence); 24] = [
     ("atomics", Ablation::Atomics, Evidence::AtMost),
     ("shared_atomics", Ablation::Atomics, Evidence::AtMost),
     ("compare_and_swap", Ablation::Atomics, Evidence::AtMost),
-    ("uncoalesced", Ablation::GlobalLoads, Evidence::AtMost),
-    ("gather", Ablation::GlobalLoads, Evidence::AtMost),
-    ("reread", Ablation::GlobalLoads, Evidence::AtMost),
-    ("load_latency", Ablation::GlobalLoads, Evidence::AtMost),
-    ("too_many_loads", Ablation::GlobalLoads, Evidence::AtMost),
-    ("uncoalesced_stores", Ablation::GlobalStores, Evidence::AtMost),
-    ("drain", Ablation::GlobalStores, Evidence::AtMost),
+    ("uncoalesced", Ablation::GlobalMemory, Evidence::AtMost),
+    ("gather", Ablation::GlobalMemory, Evidence::AtMost),
+    ("reread", Ablation::GlobalMemory, Evidence::AtMost),
+    ("load_latency", Ablation::GlobalMemory, Evidence::AtMost),
+    ("too_many_loads", Ablation::GlobalMemory, Evidence::AtMost),
+    ("uncoalesced_stores", Ablation::GlobalMemory, Evidence::AtMost),
+    ("drain", Ablation::GlobalMemory, Evidence::AtMost),
     ("small_grid", Ablation::IdleHardware, Evidence::AtMost),
     ("few_warps", Ablation::IdleHardware, Evidence::AtMost),
     ("tail", Ablation::IdleHardware, Evidence::AtMost),
     ("imbalance", Ablation::IdleHardware, Evidence::AtMost),
 ];
 
-/// Costs that are findings if they are measured, with the rule that advises; for those without a rule, title and advice.
-const COSTS: [(Ablation, &str, Option<(&str, &str)>); 10] = [
+/// Costs that are findings if they are measured, with the rule that advises; for those without a rule, title and advice. Idle
+/// hardware is none: between two evaluations every kernel leaves some.
+const COSTS: [(Ablation, &str, Option<(&str, &str)>); 9] = [
     (Ablation::Barriers, "barriers", None),
     (Ablation::LocalMemory, "local_memory", None),
     (Ablation::Atomics, "atomics", None),
@@ -58,7 +59,6 @@ const COSTS: [(Ablation, &str, Option<(&str, &str)>); 10] = [
     (Ablation::DoublePrecision, "double_precision", None),
     (Ablation::BankConflicts, "bank_conflicts", None),
     (Ablation::IndexedConstants, "divergent_constants", None),
-    (Ablation::IdleHardware, "few_warps", None),
     (
         Ablation::Shuffles,
         "shuffles",

@@ -100,9 +100,9 @@ fn what_removes_more_than_a_cause_bounds_its_estimate() {
         finding.saving.as_ref().map(|saving| saving.percent)
     };
     let estimate = percent(&found(&waiting)).unwrap();
-    let bounded = found_beside(&waiting, &[gained(Ablation::GlobalLoads, 10.0)]);
+    let bounded = found_beside(&waiting, &[gained(Ablation::GlobalMemory, 10.0)]);
     assert!(estimate > 20.0 && percent(&bounded) == Some(11.0), "{estimate}");
-    assert_eq!(percent(&found_beside(&waiting, &[gained(Ablation::GlobalLoads, 90.0)])), Some(estimate));
+    assert_eq!(percent(&found_beside(&waiting, &[gained(Ablation::GlobalMemory, 90.0)])), Some(estimate));
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Changes of machine code that remove one cost, and what their garbage can reach.
 //!
 //! An instruction that is switched off leaves old values in its registers. They are followed forward through registers,
-//! predicates and, without regard to addresses, shared and local memory: a copy in which they decide how often a loop runs may
-//! not end, one in which they are addresses may fault. The watchdog of the worker has the last word.
+//! predicates and, without regard to addresses, shared and local memory. A copy in which they decide how often a loop runs does
+//! other work, or never ends; one in which they are addresses has other traffic, or faults. Neither shows what a cost is worth.
 
 use super::instruction::{FloatFormat, FloatOperation, MemorySpace, Register};
 use super::{CodeInstruction, MachineCode, Operation};
@@ -27,14 +27,14 @@ pub struct CodeEdit {
 }
 
 /// What a value that is no longer computed can decide.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum EditRisk {
     /// Other values only.
+    #[default]
     None,
-    /// An address.
-    Fault,
+    Address,
     /// How often a loop runs, or something that is not followed.
-    Hang,
+    Loop,
 }
 
 /// The registers that hold garbage.
@@ -71,10 +71,13 @@ fn costs(one: &CodeInstruction, word: &[u8; 16], major: u32) -> Vec<(Ablation, O
         Operation::Load(Global) => {
             let past = major >= 8 && is_strong(word);
             let cached = past.then_some((Ablation::UncachedLoads, Some(WordEdit::Cached)));
-            std::iter::once((Ablation::GlobalLoads, off)).chain(cached).collect()
+            [(Ablation::GlobalLoads, off), (Ablation::GlobalMemory, off)].into_iter().chain(cached).collect()
         }
-        Operation::AsyncCopy => vec![(Ablation::GlobalLoads, off)],
-        Operation::Store(Global) => vec![(Ablation::GlobalStores, off)],
+        Operation::AsyncCopy => vec![(Ablation::GlobalLoads, off), (Ablation::GlobalMemory, off)],
+        Operation::Store(Global) => vec![(Ablation::GlobalStores, off), (Ablation::GlobalMemory, off)],
+        // What waits for a bulk copy would wait forever.
+        Operation::BulkLoad => vec![(Ablation::GlobalLoads, None), (Ablation::GlobalMemory, None)],
+        Operation::BulkCopy => vec![(Ablation::GlobalStores, None), (Ablation::GlobalMemory, None)],
         Operation::Load(Shared) | Operation::Store(Shared) => {
             // One address for accesses of 8 and 16 bytes would save more than their conflicts.
             let narrow = one.bytes.is_some_and(|bytes| bytes <= 4) && !name.ends_with('M');
@@ -156,12 +159,19 @@ impl MachineCode {
             (Ablation::Atomics, Operation::Load(MemorySpace::Shared)) => true,
             // what other blocks have written is read by loads past L1
             (
-                Ablation::Barriers | Ablation::Atomics | Ablation::GlobalStores | Ablation::UncachedLoads,
+                Ablation::Barriers
+                | Ablation::Atomics
+                | Ablation::GlobalStores
+                | Ablation::GlobalMemory
+                | Ablation::UncachedLoads,
                 Operation::Load(MemorySpace::Global),
             ) => is_strong(&words[at]),
             (Ablation::LocalMemory, Operation::Load(MemorySpace::Local)) => true,
             // a poll by atomics
-            (Ablation::GlobalStores | Ablation::Barriers, Operation::Atomic(_) | Operation::CompareAndSwap(_)) => true,
+            (
+                Ablation::GlobalStores | Ablation::GlobalMemory | Ablation::Barriers,
+                Operation::Atomic(_) | Operation::CompareAndSwap(_),
+            ) => true,
             _ => false,
         };
         let mut reach = Reach::default();
@@ -194,7 +204,7 @@ impl MachineCode {
                 return reach.risk;
             }
         }
-        EditRisk::Hang
+        EditRisk::Loop
     }
 }
 
@@ -220,11 +230,11 @@ impl Reach {
         let reads_predicates = matches!(name, "PLOP3" | "VOTE" | "P2R" | "SEL" | "FSEL");
         is_garbage |= reads_predicates && read(&Register::PREDICATES);
         match one.operation {
-            Operation::Branch if is_garbage && in_loop => self.risk = EditRisk::Hang,
+            Operation::Branch if is_garbage && in_loop => self.risk = EditRisk::Loop,
             Operation::Branch | Operation::Control => return,
             Operation::Load(_) | Operation::Store(_) | Operation::Atomic(_) | Operation::CompareAndSwap(_) => {
                 if one.reads.first().is_some_and(read) {
-                    self.risk = self.risk.max(EditRisk::Fault);
+                    self.risk = self.risk.max(EditRisk::Address);
                 }
                 match one.operation {
                     Operation::Store(Shared) => self.memory.0 |= is_garbage,
@@ -236,7 +246,7 @@ impl Reach {
             }
             // the uniform pipe is not followed
             Operation::Vote | Operation::Integer if is_garbage && one.writes.is_empty() && name != "PLOP3" => {
-                self.risk = EditRisk::Hang;
+                self.risk = EditRisk::Loop;
             }
             _ => {}
         }
