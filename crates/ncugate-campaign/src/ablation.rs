@@ -28,26 +28,38 @@ const MOST_STEPS: usize = 8;
 /// The program of the self-test: an instruction of each kind in an entry of its own, and one without.
 const SELF_TEST: &str = include_str!("ablation/self_test.ptx");
 
+/// A run takes this part of its own time for measured causes, and no more than [`MOST`].
+const PART: f64 = 0.1;
+const MOST: Duration = Duration::from_secs(2);
+/// What a worker needs to start and to load copies.
+const LEAST: Duration = Duration::from_millis(500);
+
 /// How far the measurement goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AblationEffort {
-    /// Within a run: 2 seconds.
-    Run,
+    /// Within a run, for so long.
+    Run(Duration),
     /// On request: also loads by source line and evaluations without a step.
     Whole,
 }
 
 impl AblationEffort {
+    /// Within a run that has taken so many seconds; none if it was too short.
+    pub fn within(seconds: f64) -> Option<Self> {
+        let part = Duration::try_from_secs_f64(PART * seconds).unwrap_or_default().min(MOST);
+        (part >= LEAST).then_some(Self::Run(part))
+    }
+
     const fn budget(self) -> Duration {
         match self {
-            Self::Run => Duration::from_millis(500),
+            Self::Run(_) => Duration::from_millis(300),
             Self::Whole => Duration::from_secs(3),
         }
     }
 
     const fn limit(self) -> Duration {
         match self {
-            Self::Run => Duration::from_secs(2),
+            Self::Run(limit) => limit,
             Self::Whole => Duration::from_secs(120),
         }
     }
@@ -55,7 +67,7 @@ impl AblationEffort {
     /// A copy that does not end within this is stopped.
     const fn patience(self) -> Duration {
         match self {
-            Self::Run => Duration::from_millis(500),
+            Self::Run(_) => Duration::from_millis(500),
             Self::Whole => Duration::from_secs(2),
         }
     }
@@ -263,7 +275,7 @@ impl AblatedVariant<'_> {
             }
             match begun.elapsed() < effort.limit() {
                 true => Ok(()),
-                false => Err(format!("the time of {} s is over", effort.limit().as_secs()).into()),
+                false => Err(format!("the time of {:.1} s is over", effort.limit().as_secs_f64()).into()),
             }
         });
         if ncugate_model::process::interrupted() {

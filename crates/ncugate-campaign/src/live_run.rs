@@ -343,6 +343,8 @@ impl<'a> LiveRun<'a> {
     fn ablate(&self, writer: &mut RunWriter, session: &JudgedRun<'_>) -> Result<(), LiveError> {
         let Some(selected) = session.selected().filter(|_| self.ablation) else { return Ok(()) };
         let run = Run::load(writer.folder())?;
+        let seconds = run.manifest.stage_seconds.iter().map(|(_, seconds)| seconds).sum();
+        let Some(effort) = AblationEffort::within(seconds) else { return Ok(()) };
         let variant = run.measured_as(selected);
         let (phase, plan, tools) = (self.phase, self.plan, self.tools);
         let shape = &phase.objective.shape;
@@ -350,7 +352,7 @@ impl<'a> LiveRun<'a> {
         let started = Instant::now();
         self.progress.stage("measured causes", 1);
         self.progress.step(&variant.0);
-        match ablated.measure(AblationEffort::Run)? {
+        match ablated.measure(effort)? {
             Ok(records) => store::keep_ablations(writer.folder(), &records)?,
             Err(reason) => self.progress.say(&format!("causes of {variant} were not measured: {reason}")),
         }

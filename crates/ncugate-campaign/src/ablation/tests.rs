@@ -74,3 +74,11 @@ fn limits_of_a_gain_are_those_of_the_median_and_too_few_rounds_are_none() {
     assert!(matches!(outcome(&[0.8, 0.9]), AblationOutcome::NotMeasured { .. }));
     assert!(matches!(outcome(&[f64::NAN; 9]), AblationOutcome::NotMeasured { .. }));
 }
+
+#[test]
+fn a_run_takes_a_tenth_of_its_time_for_it_and_a_short_one_nothing() {
+    assert_eq!(AblationEffort::within(3.0), None);
+    assert_eq!(AblationEffort::within(f64::NAN), None);
+    assert_eq!(AblationEffort::within(14.0), Some(AblationEffort::Run(Duration::from_millis(1400))));
+    assert_eq!(AblationEffort::within(600.0), Some(AblationEffort::Run(MOST)));
+}
