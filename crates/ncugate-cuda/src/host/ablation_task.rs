@@ -33,7 +33,7 @@ struct Sample {
 }
 
 /// A timed copy.
-struct Timed {
+struct CopySamples {
     variant: VariantId,
     sample: Sample,
     /// Microseconds of an evaluation in each round.
@@ -85,7 +85,7 @@ impl Worker<'_> {
         })?;
         let buffers = AblationBuffers::new(&self.device, shape, &inputs);
         let buffers = buffers.map_err(|source| WorkError::buffers(shape, source))?;
-        let mut timed: Vec<Timed> = Vec::new();
+        let mut timed: Vec<CopySamples> = Vec::new();
         let mut evaluation_us = 0.0;
         for index in self.wanted_at(shape) {
             let variant = self.job.kernels[index].variant.clone();
@@ -96,7 +96,7 @@ impl Worker<'_> {
                     if timed.is_empty() {
                         evaluation_us = us;
                     }
-                    timed.push(Timed { variant, sample, times: Vec::new() });
+                    timed.push(CopySamples { variant, sample, times: Vec::new() });
                 }
                 Err(error) => {
                     let reason = error.to_string();
@@ -183,7 +183,7 @@ impl Worker<'_> {
         &mut self,
         shape: &ShapeSpec,
         buffers: &AblationBuffers,
-        mut timed: Vec<Timed>,
+        mut timed: Vec<CopySamples>,
         (budget_us, evaluation_us): (f64, f64),
     ) -> Result<ControlFlow<DeviceLoss>, WorkError> {
         let sample_us = evaluation_us.max(SAMPLE_US + 80.0);
@@ -218,7 +218,7 @@ impl Worker<'_> {
         let Some(control) = timed.first().map(|control| control.times.clone()) else {
             return Ok(ControlFlow::Continue(()));
         };
-        for (at, Timed { variant, times, .. }) in timed.into_iter().enumerate() {
+        for (at, CopySamples { variant, times, .. }) in timed.into_iter().enumerate() {
             // Against itself: the end of a round by its beginning.
             let (times, until) = if at == 0 { (&ends, &control) } else { (&times, &ends) };
             let around = control.iter().zip(until).map(|(begin, end)| (begin + end) / 2.0);
