@@ -18,6 +18,7 @@ mod deep_profile;
 mod deltas;
 mod diagnosis_row;
 pub mod dispatch;
+pub mod document;
 mod effects;
 mod error;
 pub mod explanation;

@@ -13,12 +13,13 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 /// Templates by name; each page extends `base.html`.
-const TEMPLATES: [(&str, &str); 8] = [
+const TEMPLATES: [(&str, &str); 9] = [
     ("base.html", include_str!("../templates/base.html")),
     ("macros.html", include_str!("../templates/macros.html")),
     ("report.html", include_str!("../templates/report.html")),
     ("deep_profile.html", include_str!("../templates/deep_profile.html")),
-    ("compare.html", include_str!("../templates/compare.html")),
+    ("document.html", include_str!("../templates/document.html")),
+    ("document_macros.html", include_str!("../templates/document_macros.html")),
     ("kernels_macros.html", include_str!("../templates/kernels_macros.html")),
     ("kernels.html", include_str!("../templates/kernels.html")),
     ("index.html", include_str!("../templates/index.html")),

@@ -448,16 +448,17 @@ fn kernels(name: &str) -> String {
 
 /// Two captures compared.
 fn compared_captures(a: &str, b: &str) -> String {
-    use crate::compare::{ComparedSide, RunComparison, html};
+    use crate::compare::{ComparedSide, RunComparison};
+    use crate::document::html;
     let side = |name| ComparedSide::of_report(name, &capture(name), &crate::kernels::KernelFilter::default()).unwrap();
-    html(&RunComparison::new(&side(a), &side(b), &ncugate_model::stats::Resampler::default())).unwrap()
+    html(&RunComparison::new(&side(a), &side(b), &ncugate_model::stats::Resampler::default()).document()).unwrap()
 }
 
 /// A run compared with itself.
 fn compared(fixture: &Fixture) -> String {
     let side = crate::compare::ComparedSide::of_run(&fixture.phase.title, &fixture.report());
     let resampler = ncugate_model::stats::Resampler::default();
-    crate::compare::html(&crate::compare::RunComparison::new(&side, &side, &resampler)).unwrap()
+    crate::document::html(&crate::compare::RunComparison::new(&side, &side, &resampler).document()).unwrap()
 }
 
 /// Three runs of one phase with different values, the second without a page.
