@@ -13,15 +13,13 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 /// Templates by name; each page extends `base.html`.
-const TEMPLATES: [(&str, &str); 9] = [
+const TEMPLATES: [(&str, &str); 7] = [
     ("base.html", include_str!("../templates/base.html")),
     ("macros.html", include_str!("../templates/macros.html")),
     ("report.html", include_str!("../templates/report.html")),
     ("deep_profile.html", include_str!("../templates/deep_profile.html")),
     ("document.html", include_str!("../templates/document.html")),
     ("document_macros.html", include_str!("../templates/document_macros.html")),
-    ("kernels_macros.html", include_str!("../templates/kernels_macros.html")),
-    ("kernels.html", include_str!("../templates/kernels.html")),
     ("index.html", include_str!("../templates/index.html")),
 ];
 
@@ -56,16 +54,6 @@ fn glossary() -> Vec<GlossaryEntry<'static>> {
         .map(|(word, meaning)| GlossaryEntry { word, meaning })
         .collect()
 }
-
-/// The script of pages of kernels and comparisons: light and dark, tables that sort and filter, points by keyboard.
-pub const KERNELS_SCRIPT: &str = concat!(
-    "\"use strict\";\n(() => {\n",
-    include_str!("../templates/script/element.js"),
-    include_str!("../templates/script/theme.js"),
-    include_str!("../templates/script/kernels.js"),
-    include_str!("../templates/script/charts.js"),
-    "})();\n",
-);
 
 /// The data of a template: its context, style and script.
 #[derive(Serialize)]

@@ -441,9 +441,9 @@ fn capture(name: &str) -> ncu_rep::Report {
 
 /// The page over the kernels of a capture.
 fn kernels(name: &str) -> String {
-    use crate::kernels::{KernelFilter, KernelsPage, ProfiledReport, html};
+    use crate::kernels::{KernelFilter, ProfiledReport, document};
     let report = ProfiledReport::read(name, &capture(name), &KernelFilter::default()).unwrap();
-    html(&KernelsPage::new(&report, &|_| Vec::new())).unwrap()
+    crate::document::html(&document(&report, &|_| Vec::new())).unwrap()
 }
 
 /// Two captures compared.

@@ -32,6 +32,17 @@ pub fn blocks(blocks: &[Block], depth: usize) -> String {
             }
             Block::Text(text) | Block::Aside(text) => out += &format!("\n{}\n", escape(text)),
             Block::Note(text) => out += &format!("\nNote: {}\n", escape(text)),
+            Block::Next(text) => out += &format!("\n**Next:** {}\n", escape(text)),
+            Block::Findings(findings) => {
+                out.push('\n');
+                for (at, finding) in findings.iter().enumerate() {
+                    let lines = escape(&finding.lines.join(" "));
+                    let _ = writeln!(out, "{}. **{}**: {lines}", at + 1, escape(&finding.title));
+                    if !finding.advice.is_empty() {
+                        let _ = writeln!(out, "   Try: {}", escape(&finding.advice));
+                    }
+                }
+            }
             Block::List(lines) => {
                 out.push('\n');
                 lines.iter().for_each(|line| out.push_str(&format!("- {}\n", escape(line))));

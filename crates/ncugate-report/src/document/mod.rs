@@ -11,6 +11,7 @@ pub use terminal::{blocks as terminal_blocks, terminal};
 
 use crate::chart::Chart;
 use crate::chart::svg::Drawing;
+use crate::explain::Severity;
 use ncugate_model::Verdict;
 use serde::{Serialize, Serializer};
 
@@ -41,14 +42,27 @@ pub enum Block {
     Text(String),
     /// A condition that changes how the rest is read.
     Note(String),
+    /// What to do.
+    Next(String),
     /// Text of little weight: origin, what is left out.
     Aside(String),
     List(Vec<String>),
     Table(Table),
+    Findings(Vec<FindingBlock>),
     #[serde(serialize_with = "drawn")]
     Figure(Box<Chart>),
     /// Lines of code with their change.
     Code(Vec<CodeLine>),
+}
+
+/// A finding with its advice.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FindingBlock {
+    pub title: String,
+    pub severity: Severity,
+    /// What it says, what fixing it could save, where it is.
+    pub lines: Vec<String>,
+    pub advice: String,
 }
 
 /// A heading with its blocks.

@@ -34,6 +34,14 @@ pub fn blocks(blocks: &[Block], columns: Option<usize>) -> String {
             }
             Block::Text(text) | Block::Aside(text) => paragraph(&mut out, 0, text, wide),
             Block::Note(text) => paragraph(&mut out, 0, &format!("note: {text}"), wide),
+            Block::Next(text) => paragraph(&mut out, 0, &format!("next: {text}"), wide),
+            Block::Findings(findings) => {
+                for finding in findings {
+                    paragraph(&mut out, 0, &format!("{}: {}", finding.title, finding.lines.join(" ")), wide);
+                    let advice = Some(&finding.advice).filter(|advice| !advice.is_empty());
+                    advice.iter().for_each(|advice| paragraph(&mut out, 2, &format!("Try: {advice}"), wide));
+                }
+            }
             Block::List(lines) => lines.iter().for_each(|line| paragraph(&mut out, 2, line, wide)),
             Block::Table(table) => write_table(&mut out, table, columns),
             Block::Figure(chart) => paragraph(&mut out, 0, &format!("{} {}", chart.title, chart.note), wide),
