@@ -54,6 +54,7 @@ mod rule_answers;
 mod run_charts;
 #[allow(clippy::module_inception)]
 mod run_report;
+mod run_sections;
 mod sarif;
 mod search;
 mod selected_times;

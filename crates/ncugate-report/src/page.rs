@@ -13,11 +13,10 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 /// Templates by name; each page extends `base.html`.
-const TEMPLATES: [(&str, &str); 7] = [
+const TEMPLATES: [(&str, &str); 6] = [
     ("base.html", include_str!("../templates/base.html")),
     ("macros.html", include_str!("../templates/macros.html")),
     ("report.html", include_str!("../templates/report.html")),
-    ("deep_profile.html", include_str!("../templates/deep_profile.html")),
     ("document.html", include_str!("../templates/document.html")),
     ("document_macros.html", include_str!("../templates/document_macros.html")),
     ("index.html", include_str!("../templates/index.html")),

@@ -149,7 +149,7 @@ fn gates(gates: &[GateChange]) -> Option<Block> {
         for gate in gates.iter().filter(|gate| gate.turned == turned) {
             let on = |side: &Option<(Verdict, Option<CleanText>)>| match side {
                 Some((verdict, measured)) => {
-                    let measured = measured.as_ref().map_or_else(String::new, |measured| format!("({measured})"));
+                    let measured = measured.as_deref().unwrap_or_default();
                     Cell::verdict(*verdict, verdict.to_string()).note(measured)
                 }
                 None => Cell::of("absent", Tone::Missing),

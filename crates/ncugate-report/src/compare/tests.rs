@@ -123,7 +123,7 @@ fn every_rendering_of_a_comparison_has_the_same_numbers() {
     let file = markdown(&compared.document());
     assert!(
         file.contains("| slow&#64;\u{200b}m ")
-            && file.contains("## Gates 1 verdict changed")
+            && file.contains("## Gates\n\n1 verdict changed")
             && file.contains("+10.0 %"),
         "{file}"
     );

@@ -1,11 +1,13 @@
 //! A document as Markdown that reads as text.
 
-use super::{Block, Cell, Document, Medium, Section, Table, Tone};
+use super::{Block, Cell, Document, Fold, Medium, Section, Table, Tone};
 use crate::markdown::{MarkdownTable, code, escape};
 use std::fmt::Write as _;
 
 /// Most rows of a table.
 const ROWS: usize = 100;
+/// The chart whose table is a ranking that readers want as text.
+const RANKING: &str = "sensitivity";
 
 pub fn markdown(document: &Document) -> String {
     let mut out = format!("# {}\n", escape(&document.title));
@@ -48,8 +50,16 @@ pub fn blocks(blocks: &[Block], depth: usize) -> String {
                 lines.iter().for_each(|line| out.push_str(&format!("- {}\n", escape(line))));
             }
             Block::Table(table) => out += &write_table(table),
-            Block::Figure(chart) => {
-                out += &format!("\n![{}](charts/{}.svg)\n\n{}\n", escape(&chart.title), chart.id, escape(&chart.note));
+            Block::Figures(charts) => {
+                for chart in charts {
+                    let (title, note) = (escape(&chart.title), escape(&chart.note));
+                    out += &format!("\n![{title}](charts/{}.svg)\n\n{note}\n", chart.id);
+                    if chart.id == RANKING {
+                        let mut ranking = MarkdownTable::new(&chart.table.head);
+                        chart.table.rows.iter().for_each(|row| ranking.row(row.iter().map(|c| escape(c)).collect()));
+                        out += &format!("\n{ranking}");
+                    }
+                }
             }
             Block::Code(lines) => out += &format!("\n{}", code(lines.iter().map(|line| line.text.as_str()))),
         }
@@ -61,8 +71,12 @@ fn write_section(section: &Section, depth: usize) -> String {
     if section.medium > Medium::File {
         return String::new();
     }
-    let about = if section.about.is_empty() { String::new() } else { format!(" {}", escape(&section.about)) };
-    format!("\n{} {}{about}\n", "#".repeat(depth), escape(&section.title)) + &blocks(&section.blocks, depth + 1)
+    let about = if section.about.is_empty() || section.fold != Fold::None {
+        String::new()
+    } else {
+        format!("\n{}\n", escape(&section.about))
+    };
+    format!("\n{} {}\n{about}", "#".repeat(depth), escape(&section.title)) + &blocks(&section.blocks, depth + 1)
 }
 
 fn write_table(table: &Table) -> String {
@@ -80,5 +94,5 @@ fn cell(cell: &Cell) -> String {
         Tone::Strong if !cell.text.is_empty() => format!("**{}**", escape(&cell.text)),
         _ => escape(&cell.text),
     };
-    format!("{text} {}", escape(&cell.note)).trim_end().to_owned()
+    if cell.note.is_empty() { text } else { format!("{text} ({})", escape(&cell.note)).trim_start().to_owned() }
 }

@@ -50,7 +50,7 @@ pub enum Block {
     Table(Table),
     Findings(Vec<FindingBlock>),
     #[serde(serialize_with = "drawn")]
-    Figure(Box<Chart>),
+    Figures(Vec<Chart>),
     /// Lines of code with their change.
     Code(Vec<CodeLine>),
 }
@@ -180,6 +180,11 @@ impl Document {
 }
 
 impl Section {
+    /// A part of a page with its own heading, closed at first.
+    pub fn part(id: &str, title: impl Into<String>, about: impl Into<String>, blocks: Vec<Block>) -> Self {
+        Self { fold: Fold::Closed, about: about.into(), ..Self::new(id, title, blocks) }
+    }
+
     pub fn new(id: &str, title: impl Into<String>, blocks: Vec<Block>) -> Self {
         Self { id: id.to_owned(), title: title.into(), blocks, ..Self::default() }
     }
@@ -187,6 +192,12 @@ impl Section {
     /// A part that a page folds.
     pub fn folded(title: impl Into<String>, medium: Medium, blocks: Vec<Block>) -> Self {
         Self { fold: Fold::Closed, medium, ..Self::new("", title, blocks) }
+    }
+}
+
+impl CodeLine {
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self { change: "", text: text.into() }
     }
 }
 
@@ -261,6 +272,10 @@ impl Cell {
         Self::of(text, verdict.into())
     }
 
+    pub fn bar(self, percent: f64) -> Self {
+        Self { bar: Some(percent), ..self }
+    }
+
     pub fn note(self, note: impl Into<String>) -> Self {
         Self { note: note.into(), ..self }
     }
@@ -276,6 +291,7 @@ impl From<Verdict> for Tone {
     }
 }
 
-fn drawn<S: Serializer>(chart: &Chart, serializer: S) -> Result<S::Ok, S::Error> {
-    Drawing::new(chart).map_err(serde::ser::Error::custom)?.serialize(serializer)
+fn drawn<S: Serializer>(charts: &[Chart], serializer: S) -> Result<S::Ok, S::Error> {
+    let drawn: Result<Vec<_>, _> = charts.iter().map(Drawing::new).collect();
+    drawn.map_err(serde::ser::Error::custom)?.serialize(serializer)
 }

@@ -1,6 +1,6 @@
 //! A document on a screen: what matters most, with the answer last.
 
-use super::{Block, Document, Medium, Section, Table};
+use super::{Block, Cell, Document, Medium, Section, Table};
 use crate::text_table::{Alignment, TextTable};
 use crate::wrap::paragraph;
 use std::fmt::Write as _;
@@ -44,7 +44,11 @@ pub fn blocks(blocks: &[Block], columns: Option<usize>) -> String {
             }
             Block::List(lines) => lines.iter().for_each(|line| paragraph(&mut out, 2, line, wide)),
             Block::Table(table) => write_table(&mut out, table, columns),
-            Block::Figure(chart) => paragraph(&mut out, 0, &format!("{} {}", chart.title, chart.note), wide),
+            Block::Figures(charts) => {
+                for chart in charts {
+                    paragraph(&mut out, 0, &format!("{} {}", chart.title, chart.note), wide);
+                }
+            }
             Block::Code(lines) => lines.iter().for_each(|line| out.push_str(&format!("  {}\n", line.text))),
         }
     }
@@ -86,7 +90,15 @@ fn text_table(table: &Table, shown: &[usize]) -> TextTable {
     }
     for row in table.rows.iter().take(ROWS) {
         let cells = shown.iter().filter_map(|at| row.cells.get(*at));
-        text.push(cells.map(|cell| format!("{} {}", cell.text, cell.note).trim_end().to_owned()).collect());
+        text.push(cells.map(cell_text).collect());
     }
     text
+}
+
+fn cell_text(cell: &Cell) -> String {
+    if cell.note.is_empty() {
+        cell.text.clone()
+    } else {
+        format!("{} ({})", cell.text, cell.note).trim_start().to_owned()
+    }
 }

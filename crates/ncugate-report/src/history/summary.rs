@@ -2,10 +2,11 @@
 
 use super::entry::{HistoryEntry, to_use};
 use super::phases::{PhaseHistory, ReferenceEntry};
-use super::shape_comparison::ShapeComparison;
+use super::shape_comparison::blocks;
 use crate::code_diff::CodeDiff;
+use crate::document::markdown_blocks;
 use crate::finding_row::FindingRow;
-use crate::markdown::{MarkdownTable, code as code_lines, escape, table_of_times};
+use crate::markdown::{MarkdownTable, code as code_lines, escape};
 use crate::model::{Conclusion, ObjectiveRow};
 use crate::number::{self, Number};
 use crate::provenance::quoted;
@@ -88,8 +89,9 @@ fn details(run: &LatestRun<'_>) -> String {
     if !run.entry.is_complete() {
         out.push_str("The run did not finish.\n\n");
     }
-    out.push_str(&shapes(&report.times));
+    out.push_str(&markdown_blocks(&blocks(&report.times), 3));
     if !report.gates.is_empty() {
+        out.push('\n');
         let mut table = MarkdownTable::new(&["gate", "verdict", "measured", "limit"]);
         for gate in &report.gates {
             let written = |number: &Option<Number>| {
@@ -106,11 +108,6 @@ fn details(run: &LatestRun<'_>) -> String {
     run.phase.diffs.iter().for_each(|diff| out.push_str(&difference(diff)));
     let _ = writeln!(out, "Run {} in {}.\n", escape(&report.run), escape(&run.entry.folder.display().to_string()));
     out
-}
-
-/// Each shape: ours, the first baseline and the fastest one.
-fn shapes(rows: &[ShapeComparison]) -> String {
-    if rows.is_empty() { String::new() } else { format!("{}\n", table_of_times(rows)) }
 }
 
 /// The costliest findings.

@@ -51,7 +51,7 @@ pub fn document<'f>(report: &ProfiledReport, files: &dyn Fn(u32) -> Vec<SourceFi
     blocks.extend(notes(report).into_iter().map(Block::Note));
     blocks.push(Section::new("kernels", "Kernels", vec![Block::Table(listing(report, total))]).into());
     let roofline = match roofline(report) {
-        Ok(chart) => Block::Figure(Box::new(chart)),
+        Ok(chart) => Block::Figures(vec![chart]),
         Err(why) => Block::Aside(format!("No roofline: {why}.")),
     };
     blocks.push(Section::new("roofline", "Roofline", vec![roofline]).into());
@@ -236,7 +236,7 @@ fn section<'f>(
     ));
     if let Some(timeline) = said.and_then(|said| said.timeline.as_ref()).filter(|_| at < SHOWN) {
         let source = format!("PM sampling of launch {}", group.median_launch);
-        blocks.push(Block::Figure(Box::new(launch_timeline(&format!("timeline-{}", at + 1), &source, timeline))));
+        blocks.push(Block::Figures(vec![launch_timeline(&format!("timeline-{}", at + 1), &source, timeline)]));
     }
     blocks.push(group.memory.as_deref().map_or_else(|| Block::Aside(MEMORY_LACKS.to_owned()), memory::table));
     let has_source = source.is_some();
