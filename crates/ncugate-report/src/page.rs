@@ -13,13 +13,12 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 /// Templates by name; each page extends `base.html`.
-const TEMPLATES: [(&str, &str); 6] = [
+const TEMPLATES: [(&str, &str); 5] = [
     ("base.html", include_str!("../templates/base.html")),
     ("macros.html", include_str!("../templates/macros.html")),
     ("report.html", include_str!("../templates/report.html")),
     ("document.html", include_str!("../templates/document.html")),
     ("document_macros.html", include_str!("../templates/document_macros.html")),
-    ("index.html", include_str!("../templates/index.html")),
 ];
 
 /// The style sheet, from general rules to rules for print.
@@ -31,7 +30,6 @@ const STYLE: &str = concat!(
     include_str!("../templates/style/table.css"),
     include_str!("../templates/style/first_screen.css"),
     include_str!("../templates/style/kernels.css"),
-    include_str!("../templates/style/history.css"),
     include_str!("../templates/style/narrow.css"),
     include_str!("../templates/style/print.css"),
 );

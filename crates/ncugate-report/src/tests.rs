@@ -463,7 +463,7 @@ fn compared(fixture: &Fixture) -> String {
 
 /// Three runs of one phase with different values, the second without a page.
 fn indexed(fixture: &Fixture) -> String {
-    use crate::history::{History, HistoryEntry, RunSummary, html};
+    use crate::history::{History, HistoryEntry, RunSummary};
     let entry = |at: i64| {
         let mut report = fixture.report();
         let scale = 1.0 + at as f64 / 10.0;
@@ -482,5 +482,5 @@ fn indexed(fixture: &Fixture) -> String {
         }
     };
     let history = History::new((0..3).map(entry).collect(), vec![(&fixture.phase.title).into()]);
-    html(&history).unwrap()
+    crate::document::html(&history.document()).unwrap()
 }

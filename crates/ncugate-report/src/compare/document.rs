@@ -53,7 +53,7 @@ impl RunComparison {
         let sides = [("A", &self.a), ("B", &self.b)]
             .map(|(letter, side)| DocumentFact { about: Vec::new(), ..fact(letter, side) });
         let blocks = [Block::Facts(sides.to_vec())].into_iter().chain(only).chain(table.block()).collect();
-        Document { title: String::new(), sentence: String::new(), blocks }
+        Document { title: format!("{} against {}", self.b.name, self.a.name), sentence: String::new(), blocks }
     }
 
     fn times(&self) -> Option<Block> {
@@ -88,7 +88,7 @@ impl RunComparison {
                 ..Row::default()
             });
         }
-        table.listing = Some(Listing { shown: SHOWN, ranges: Vec::new() });
+        table.listing = Some(Listing { shown: SHOWN, by: "", ranges: Vec::new() });
         table.rest = format!("with smaller changes or less time: {WHOLE}");
         Some(Section::new("times", "Times", vec![Block::Table(table)]).into())
     }

@@ -6,6 +6,8 @@ use std::fmt::Write as _;
 
 /// Most rows of a table.
 const ROWS: usize = 100;
+/// Most lines of code.
+const LINES: usize = 60;
 /// The chart whose table is a ranking that readers want as text.
 const RANKING: &str = "sensitivity";
 
@@ -61,7 +63,12 @@ pub fn blocks(blocks: &[Block], depth: usize) -> String {
                     }
                 }
             }
-            Block::Code(lines) => out += &format!("\n{}", code(lines.iter().map(|line| line.text.as_str()))),
+            Block::Code(lines) => {
+                out += &format!("\n{}", code(lines.iter().take(LINES).map(|line| line.text.as_str())));
+                if let Some(more) = lines.len().checked_sub(LINES).filter(|more| *more > 0) {
+                    out += &format!("\n{} omitted; the page has them.\n", crate::number::counted(more, "line"));
+                }
+            }
         }
     }
     out
@@ -91,6 +98,10 @@ fn write_table(table: &Table) -> String {
 
 fn cell(cell: &Cell) -> String {
     let text = match cell.tone {
+        _ if cell.link.as_ref().is_some_and(|link| !link.starts_with('#')) => {
+            let link = cell.link.as_deref().unwrap_or_default().replace(['<', '>'], "");
+            format!("[{}](<{link}>)", escape(&cell.text))
+        }
         Tone::Strong if !cell.text.is_empty() => format!("**{}**", escape(&cell.text)),
         _ => escape(&cell.text),
     };

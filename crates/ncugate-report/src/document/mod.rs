@@ -112,6 +112,8 @@ pub struct Table {
 pub struct Listing {
     /// Rows shown at first.
     pub shown: usize,
+    /// What the ranges are.
+    pub by: &'static str,
     /// Names that rows can be chosen by, if there are several.
     pub ranges: Vec<String>,
 }

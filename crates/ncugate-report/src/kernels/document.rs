@@ -182,7 +182,7 @@ fn listing(report: &ProfiledReport, total: Option<f64>) -> Table {
     }
     let ranges: IndexSet<String> = groups.iter().map(|group| group.key.nvtx.to_string()).collect();
     let ranges = if ranges.len() < 2 { Vec::new() } else { ranges.into_iter().collect() };
-    Table { listing: Some(Listing { shown: SHOWN, ranges }), ..table }
+    Table { listing: Some(Listing { shown: SHOWN, by: "NVTX range", ranges }), ..table }
 }
 
 /// A percentage with its bar.
