@@ -11,7 +11,8 @@ use ncugate_judge::PhaseRun;
 use ncugate_judge::store::open_report;
 use ncugate_model::stats::Resampler;
 use ncugate_report as report;
-use ncugate_report::compare::{self, ComparedSide, RunComparison};
+use ncugate_report::compare::{ComparedSide, RunComparison};
+use ncugate_report::document::{markdown, terminal};
 use ncugate_report::kernels::KernelFilter;
 use std::io::Write;
 use std::path::Path;
@@ -23,13 +24,12 @@ pub fn compare(args: &CompareArgs, today: Date, out: &mut Output) -> Result<Outc
     if !args.metrics.is_empty() {
         comparison.keep_metrics(&args.metrics).map_err(|error| CommandError::Usage(error.to_string()))?;
     }
+    let all = args.metrics.is_empty();
+    let document = if all { comparison.document() } else { comparison.metric_document() };
     match args.format {
         CompareFormat::Json => print::json(&comparison, out)?,
-        CompareFormat::Markdown => write!(out.machine(), "{}", compare::markdown(&comparison))?,
-        CompareFormat::Text if !args.metrics.is_empty() => {
-            write!(out, "{}", compare::metric_table(&comparison, print::terminal_columns()))?
-        }
-        CompareFormat::Text => write!(out, "{}", compare::terminal(&comparison, print::terminal_columns()))?,
+        CompareFormat::Markdown => write!(out.machine(), "{}", markdown(&document))?,
+        CompareFormat::Text => write!(out, "{}", terminal(&document, print::terminal_columns()))?,
     }
     Ok(Outcome::Passed)
 }

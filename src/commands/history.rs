@@ -75,7 +75,7 @@ pub fn history(args: &HistoryArgs, invocation: &Invocation, out: &mut Output) ->
     }
     prove_writable(&args.folders.reports)?;
     let page = args.folders.reports.join("index.html");
-    replace(&page, &history::html(&history)?)?;
+    replace(&page, &report::document::html(&history.document())?)?;
     let mut problems = history.problems.clone();
     if let Some(path) = &args.summary {
         let mut latest = Vec::new();
@@ -87,7 +87,8 @@ pub fn history(args: &HistoryArgs, invocation: &Invocation, out: &mut Output) ->
             }
         }
         let reports = relative(path.parent().unwrap_or(Path::new("")), &args.folders.reports);
-        replace(path, &history::summary(&latest, &problems, reports.as_deref()))?;
+        let summary = history::summary(&latest, &problems, reports.as_deref());
+        replace(path, &report::document::markdown(&summary))?;
     }
     match args.format {
         OutputFormat::Json => {

@@ -9,9 +9,9 @@ use crate::console::Output;
 use crate::exit::Outcome;
 use crate::invocation::Invocation;
 use ncugate_model::disk::is_same_file;
-use ncugate_report::kernels::{self, KernelFilter};
+use ncugate_report::kernels::KernelFilter;
 use ncugate_report::write::replace;
-use ncugate_report::{RunSource, compare, show};
+use ncugate_report::{RunSource, document, show};
 use std::io::{IsTerminal, Write, stdout};
 use std::path::{Path, PathBuf};
 
@@ -26,9 +26,9 @@ pub fn page(args: &PageArgs, invocation: &Invocation, out: &mut Output) -> Resul
     let html = match args.paths.as_slice() {
         [a, b] => {
             let sides = ComparisonInput { profiles: &args.folders.profiles, launches: &filter(&args.launches) };
-            compare::html(&sides.compare(a, b, invocation.today())?)?
+            document::html(&sides.compare(a, b, invocation.today())?.document())?
         }
-        [report, ..] => kernels::html(&show::kernels(report, &filter(&args.launches))?)?,
+        [report, ..] => document::html(&show::kernels(report, &filter(&args.launches))?)?,
         [] => return Err(CommandError::Usage("name a run or a report".to_owned())),
     };
     let path = args.output.clone().unwrap_or_else(|| usual(&args.paths));

@@ -25,7 +25,7 @@ function refresh() {
   const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
   const rows = [...listing.tBodies[0].rows];
   const matches = rows.filter((row) => {
-    const text = `${row.cells[0].title} ${row.cells[0].textContent}`.toLowerCase();
+    const text = `${row.cells[0].title} ${row.textContent}`.toLowerCase();
     return words.every((word) => text.includes(word)) && (!range?.value || row.dataset.range === range.value);
   });
   const shown = new Set(showAll ? matches : matches.slice(0, Number(listing.dataset.shown)));

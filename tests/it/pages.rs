@@ -155,7 +155,11 @@ fn the_index_links_rendered_reports_and_lists_unjudged_runs() {
     assert_eq!(finished.status, Some(0), "{}", finished.stderr);
     assert!(finished.stderr.contains("not judged: profiles/phase_d/broken"), "{}", finished.stderr);
     let page = read(&place.path().join("reports/index.html"));
-    assert!(page.contains("<h1>1 run of 1 phase</h1>") && page.contains("report.html") && page.contains("broken"));
+    assert!(
+        page.contains("<h1><bdi>1 run of 1 phase</bdi></h1>")
+            && page.contains("report.html")
+            && page.contains("broken")
+    );
     let summary = read(&place.path().join("final_summary.md"));
     assert!(summary.contains("](<reports/phase_d/") && summary.contains("| gate"), "{summary}");
 }

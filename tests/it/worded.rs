@@ -182,7 +182,7 @@ fn the_index_has_the_newest_phase_first() {
     assert_eq!(place.run(&["history"]).status, Some(0));
     let page = read(&place, "reports/index.html");
     let places: Vec<usize> =
-        phases.iter().map(|(_, phase)| page.find(&format!("<tr data-phase=\"{phase}\"")).unwrap()).collect();
+        phases.iter().map(|(_, phase)| page.find(&format!("<tr data-range=\"{phase}\"")).unwrap()).collect();
     assert!(places.is_sorted(), "{phases:?} {places:?}");
 }
 

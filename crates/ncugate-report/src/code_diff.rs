@@ -1,7 +1,6 @@
 //! Line-by-line difference of two texts, with context lines.
 
 use ncugate_model::CleanText;
-use serde::Serialize;
 
 /// Context lines before and after a change.
 const AROUND: usize = 3;
@@ -11,8 +10,7 @@ const MOST_PAIRS: usize = 4_000_000;
 const LONGEST: usize = 200;
 
 /// The change of a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineChange {
     /// It is in both.
     Kept,
@@ -23,6 +21,14 @@ pub enum LineChange {
 }
 
 impl LineChange {
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Removed => "removed",
+            Self::Added => "added",
+        }
+    }
+
     /// Its prefix in `diff -u`.
     pub const fn sign(self) -> char {
         match self {
@@ -34,14 +40,14 @@ impl LineChange {
 }
 
 /// A line of a difference.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiffLine {
     pub change: LineChange,
     pub text: CleanText,
 }
 
 /// Adjacent changes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiffHunk {
     /// Number of its first line in the first text, from 1.
     pub before: usize,
@@ -51,7 +57,7 @@ pub struct DiffHunk {
 }
 
 /// The difference of two texts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeDiff {
     /// Names of both texts.
     pub title: String,

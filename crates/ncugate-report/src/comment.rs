@@ -191,7 +191,7 @@ fn is_address(text: &str) -> bool {
 const FOLDS: [(&str, &[&str]); 3] = [
     ("Gates", &["Gates", "Tier", "Stages", "Waivers"]),
     ("Measurements", &[]),
-    ("Provenance", &["Notes", "Missing", "Provenance"]),
+    ("Provenance", &["Notes", "Provenance"]),
 ];
 
 /// The fold that a heading belongs to.

@@ -1,5 +1,6 @@
 //! Findings in the form for readers and programs.
 
+use super::document::{Block, FindingBlock};
 use super::number;
 use super::text;
 use crate::explain::{
@@ -116,6 +117,20 @@ impl FindingRow {
             Some(launches) => CleanText::whole(&format!("{}, in {}", self.title, launches.kernel)),
             None => self.title.clone(),
         }
+    }
+
+    /// Findings for readers; none without any.
+    pub fn block(rows: &[Self]) -> Option<Block> {
+        let of = |row: &Self| {
+            let confidence = row.confidence.word();
+            let saving = row.saving.as_ref().filter(|_| row.rule != "ncu");
+            let saving =
+                saving.map(|saving| format!("Fixing it could save {} ({confidence} confidence).", saving.words));
+            let (title, advice) = (row.title.to_string(), row.advice.to_string());
+            let lines = [row.sentence.to_string()].into_iter().chain(saving).collect();
+            FindingBlock { title, severity: row.severity, lines, advice }
+        };
+        (!rows.is_empty()).then(|| Block::Findings(rows.iter().map(of).collect()))
     }
 
     /// Whether it is a cause that is worth fixing, not a symptom of another finding.

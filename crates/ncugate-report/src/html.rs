@@ -4,13 +4,13 @@ mod columns;
 mod data;
 mod pool;
 
-use super::deep_profile::{DeepMetric, DeepProfileRow};
 use super::error::RenderError;
+use super::markdown::Charts;
 use super::metric_entry::{MetricEntry, metric_entry};
 use super::run_report::RunReport;
+use super::run_sections;
 use super::{page, text};
-use crate::chart::svg::Drawing;
-use crate::history::shape_comparison;
+use crate::document::{Block, Section};
 use indexmap::IndexSet;
 use ncugate_model::{CleanText, Verdict};
 use serde::Serialize;
@@ -40,20 +40,19 @@ pub(super) const SCRIPT: &str = concat!(
 /// # Errors
 /// A template or a chart that fails.
 pub fn html(report: &RunReport) -> Result<String, RenderError> {
+    let blocks = |sections: Vec<Section>| sections.into_iter().map(Block::Section).collect();
     let context = Context {
         tone: report.headline.conclusion.tone(),
         report,
         recommends: report.first_screen.recommends(),
-        has_rate: report.times.iter().any(|row| row.ours.rate.is_some()),
-        has_fastest: shape_comparison::has_other_fastest(&report.times),
+        leading: blocks(run_sections::leading(report)),
+        following: blocks(run_sections::following(report, Charts::Beside)),
         origin: text::sentence(&report.source.sentence),
         notes_title: report.first_screen.notes_title(),
         objective: report.objective.as_ref().map_or("", |objective| objective.title.as_str()),
         definitions: definitions(report),
         unsaid: report.unsaid(),
         shape: report.shapes.get(report.objective_shape).map_or("", CleanText::as_str),
-        charts: report.charts.iter().map(Drawing::new).collect::<Result<_, _>>()?,
-        figures: report.deep_profile.as_ref().map_or_else(Vec::new, DeepProfileRow::figures),
         data: embeddable(&serde_json::to_string(&data::data(report))?),
     };
     page::render("report.html", context, Some(SCRIPT))
@@ -66,10 +65,10 @@ struct Context<'a> {
     report: &'a RunReport,
     /// Whether the variants of the first screen are recommended.
     recommends: bool,
-    /// Whether times by shape have a throughput.
-    has_rate: bool,
-    /// Whether another baseline than the first is the fastest at some shape.
-    has_fastest: bool,
+    /// Sections before the table of variants.
+    leading: Vec<Block>,
+    /// Sections after it.
+    following: Vec<Block>,
     /// Where and when the run was measured.
     origin: String,
     notes_title: Option<String>,
@@ -80,8 +79,6 @@ struct Context<'a> {
     unsaid: Vec<String>,
     /// The objective's shape.
     shape: &'a str,
-    charts: Vec<Drawing<'a>>,
-    figures: Vec<&'a DeepMetric>,
     data: String,
 }
 

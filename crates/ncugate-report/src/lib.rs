@@ -19,6 +19,7 @@ mod deep_profile;
 mod deltas;
 mod diagnosis_row;
 pub mod dispatch;
+pub mod document;
 mod effects;
 mod error;
 pub mod explanation;
@@ -54,6 +55,7 @@ mod rule_answers;
 mod run_charts;
 #[allow(clippy::module_inception)]
 mod run_report;
+mod run_sections;
 mod sarif;
 mod search;
 mod selected_times;

@@ -13,15 +13,12 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 /// Templates by name; each page extends `base.html`.
-const TEMPLATES: [(&str, &str); 8] = [
+const TEMPLATES: [(&str, &str); 5] = [
     ("base.html", include_str!("../templates/base.html")),
     ("macros.html", include_str!("../templates/macros.html")),
     ("report.html", include_str!("../templates/report.html")),
-    ("deep_profile.html", include_str!("../templates/deep_profile.html")),
-    ("compare.html", include_str!("../templates/compare.html")),
-    ("kernels_macros.html", include_str!("../templates/kernels_macros.html")),
-    ("kernels.html", include_str!("../templates/kernels.html")),
-    ("index.html", include_str!("../templates/index.html")),
+    ("document.html", include_str!("../templates/document.html")),
+    ("document_macros.html", include_str!("../templates/document_macros.html")),
 ];
 
 /// The style sheet, from general rules to rules for print.
@@ -33,7 +30,6 @@ const STYLE: &str = concat!(
     include_str!("../templates/style/table.css"),
     include_str!("../templates/style/first_screen.css"),
     include_str!("../templates/style/kernels.css"),
-    include_str!("../templates/style/history.css"),
     include_str!("../templates/style/narrow.css"),
     include_str!("../templates/style/print.css"),
 );
@@ -55,16 +51,6 @@ fn glossary() -> Vec<GlossaryEntry<'static>> {
         .map(|(word, meaning)| GlossaryEntry { word, meaning })
         .collect()
 }
-
-/// The script of pages of kernels and comparisons: light and dark, tables that sort and filter, points by keyboard.
-pub const KERNELS_SCRIPT: &str = concat!(
-    "\"use strict\";\n(() => {\n",
-    include_str!("../templates/script/element.js"),
-    include_str!("../templates/script/theme.js"),
-    include_str!("../templates/script/kernels.js"),
-    include_str!("../templates/script/charts.js"),
-    "})();\n",
-);
 
 /// The data of a template: its context, style and script.
 #[derive(Serialize)]

@@ -4,13 +4,13 @@ use super::deltas::Delta;
 use super::error::RenderError;
 use super::metric_change::MetricChange;
 use super::run_report::RunReport;
-use super::text_table::{Alignment, TextTable};
 use super::trust::cheat_count;
 use super::variant_row::VariantRow;
 use super::{number, text};
-use crate::history::{ShapeComparison, TimedVariant};
+use crate::document::terminal_blocks;
+use crate::history::shape_comparison;
 use crate::wrap::{paragraph, wrapped};
-use ncugate_judge::{GateResult, SampleOrigin};
+use ncugate_judge::GateResult;
 use ncugate_model::{CleanText, Level, Verdict};
 use std::fmt::Write as _;
 
@@ -42,7 +42,10 @@ pub fn terminal(report: &RunReport, screen: Screen) -> Result<String, RenderErro
     out.push('\n');
     out.push_str(&variants(report, columns));
     out.push('\n');
-    out.push_str(&times(&report.times, columns));
+    if report.times.len() > 1 && report.times.iter().all(|row| row.first.is_some()) {
+        out.push_str(&terminal_blocks(&shape_comparison::blocks(&report.times), Some(columns)));
+        out.push('\n');
+    }
     out.push_str(&gates(report, columns, screen.colours));
     for line in steps(report) {
         let _ = writeln!(out, "{line}");
@@ -218,46 +221,6 @@ fn variants(report: &RunReport, columns: usize) -> String {
         }
         out.push('\n');
     }
-    out
-}
-
-/// Ours and the first baseline at each shape, if there are several and the lines fit; throughput is left out first.
-fn times(rows: &[ShapeComparison], columns: usize) -> String {
-    let Some(first) = rows.first().and_then(|row| row.first.as_ref()).filter(|_| rows.len() > 1) else {
-        return String::new();
-    };
-    let mark = |origin| if origin == SampleOrigin::Sweep { "*" } else { "" };
-    let table = |has_rate: bool| {
-        let mut table = TextTable::new([&[Alignment::Left; 2][..], &[Alignment::Right; 6]].concat());
-        let rate = |timed: &TimedVariant| timed.rate.as_ref().map_or_else(String::new, CleanText::to_string);
-        let of = |timed: &TimedVariant| {
-            let times = timed.times.as_ref().map(|times| format!("{times}{}", mark(timed.origin)));
-            std::iter::once(times.unwrap_or_else(|| "not timed".to_owned())).chain(has_rate.then(|| rate(timed)))
-        };
-        let throughput = || has_rate.then(String::new);
-        let heads = ["shape", "ours", "p50 / p90"].map(str::to_owned).into_iter().chain(throughput());
-        let heads = heads.chain([format!("{} p50 / p90", first.name)]).chain(throughput());
-        table.push(heads.chain(["speedup".to_owned()]).collect());
-        for row in rows {
-            let speedup = row
-                .first
-                .as_ref()
-                .and_then(|first| first.speedup.as_ref().map(|speedup| format!("{speedup}{}", mark(first.compared))));
-            let cells = [row.shape.to_string(), row.ours.name.to_string()].into_iter().chain(of(&row.ours));
-            let cells = cells.chain(row.first.iter().flat_map(of)).chain([speedup.unwrap_or_default()]);
-            table.push(cells.collect());
-        }
-        table
-    };
-    let has_rate = rows.iter().any(|row| row.ours.rate.is_some());
-    let fits = [true, false].into_iter().filter(|rate| has_rate || !rate).map(table);
-    let Some(table) = fits.into_iter().find(|table| table.width() <= columns) else { return String::new() };
-    let mut out = String::new();
-    table.write(&mut out, Some(columns));
-    if rows.iter().any(ShapeComparison::has_sweep) {
-        out.push_str("* of the sweep, not re-timed\n");
-    }
-    out.push('\n');
     out
 }
 

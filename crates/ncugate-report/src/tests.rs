@@ -441,28 +441,29 @@ fn capture(name: &str) -> ncu_rep::Report {
 
 /// The page over the kernels of a capture.
 fn kernels(name: &str) -> String {
-    use crate::kernels::{KernelFilter, KernelsPage, ProfiledReport, html};
+    use crate::kernels::{KernelFilter, ProfiledReport, document};
     let report = ProfiledReport::read(name, &capture(name), &KernelFilter::default()).unwrap();
-    html(&KernelsPage::new(&report, &|_| Vec::new())).unwrap()
+    crate::document::html(&document(&report, &|_| Vec::new())).unwrap()
 }
 
 /// Two captures compared.
 fn compared_captures(a: &str, b: &str) -> String {
-    use crate::compare::{ComparedSide, RunComparison, html};
+    use crate::compare::{ComparedSide, RunComparison};
+    use crate::document::html;
     let side = |name| ComparedSide::of_report(name, &capture(name), &crate::kernels::KernelFilter::default()).unwrap();
-    html(&RunComparison::new(&side(a), &side(b), &ncugate_model::stats::Resampler::default())).unwrap()
+    html(&RunComparison::new(&side(a), &side(b), &ncugate_model::stats::Resampler::default()).document()).unwrap()
 }
 
 /// A run compared with itself.
 fn compared(fixture: &Fixture) -> String {
     let side = crate::compare::ComparedSide::of_run(&fixture.phase.title, &fixture.report());
     let resampler = ncugate_model::stats::Resampler::default();
-    crate::compare::html(&crate::compare::RunComparison::new(&side, &side, &resampler)).unwrap()
+    crate::document::html(&crate::compare::RunComparison::new(&side, &side, &resampler).document()).unwrap()
 }
 
 /// Three runs of one phase with different values, the second without a page.
 fn indexed(fixture: &Fixture) -> String {
-    use crate::history::{History, HistoryEntry, RunSummary, html};
+    use crate::history::{History, HistoryEntry, RunSummary};
     let entry = |at: i64| {
         let mut report = fixture.report();
         let scale = 1.0 + at as f64 / 10.0;
@@ -481,5 +482,5 @@ fn indexed(fixture: &Fixture) -> String {
         }
     };
     let history = History::new((0..3).map(entry).collect(), vec![(&fixture.phase.title).into()]);
-    html(&history).unwrap()
+    crate::document::html(&history.document()).unwrap()
 }

@@ -50,17 +50,6 @@ pub struct GateChange {
     pub turned: bool,
 }
 
-impl GateChange {
-    /// A side's verdict with the measured value: `fail (96)`.
-    pub fn words(side: &Option<(Verdict, Option<CleanText>)>) -> String {
-        match side {
-            Some((verdict, Some(measured))) => format!("{verdict} ({measured})"),
-            Some((verdict, None)) => verdict.to_string(),
-            None => "absent".to_owned(),
-        }
-    }
-}
-
 /// A variant at a shape, or a kernel, on both sides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ComparedPair {

@@ -1,12 +1,9 @@
 //! A comparison of chosen metrics.
 
 use super::comparison::RunComparison;
-use crate::number;
-use crate::text_table::{Alignment, TextTable};
 use ncugate_model::metric::{Catalogue, is_listed};
-use ncugate_model::{CleanText, GlobError, glob, nearest};
+use ncugate_model::{GlobError, glob, nearest};
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 /// Why a metric cannot be compared.
 #[derive(Debug, thiserror::Error)]
@@ -55,31 +52,4 @@ fn missing(pattern: &str, known: &BTreeSet<&str>) -> MetricFilterError {
     }
     let names = known.iter().copied().chain(catalogue.names());
     MetricFilterError::Unknown { pattern: pattern.to_owned(), nearest: nearest(pattern, names).map(str::to_owned) }
-}
-
-/// A row for each pair and metric, for a terminal of that many columns or without a limit.
-pub fn metric_table(comparison: &RunComparison, columns: Option<usize>) -> String {
-    let mut out = format!("A  {}\nB  {}\n\n", comparison.a.name, comparison.b.name);
-    let mut table =
-        TextTable::new(vec![Alignment::Left, Alignment::Left, Alignment::Right, Alignment::Right, Alignment::Right]);
-    table.push(["", "metric", "A", "B", "change"].map(str::to_owned).to_vec());
-    for pair in &comparison.pairs {
-        for row in &pair.rows {
-            let metric = match number::unit(&row.unit) {
-                "" => row.metric.to_string(),
-                unit => format!("{} [{unit}]", row.metric),
-            };
-            let change = format!("{} {}", row.change, row.judged.word()).trim_end().to_owned();
-            let [before, after] = [&row.before, &row.after].map(|number| number.text.to_string());
-            table.push(vec![pair.name.to_string(), metric, before, after, change]);
-        }
-    }
-    table.write(&mut out, columns);
-    for (side, names) in [("A", &comparison.only_a), ("B", &comparison.only_b)] {
-        if !names.is_empty() {
-            let names: Vec<&str> = names.iter().map(CleanText::as_str).collect();
-            let _ = writeln!(out, "only in {side}: {}", names.join("; "));
-        }
-    }
-    out
 }

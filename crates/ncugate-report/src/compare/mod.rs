@@ -4,22 +4,16 @@
 //! reads, judges and writes.
 
 mod comparison;
-mod html;
-mod markdown;
+mod document;
 mod metric_filter;
 mod renamed;
 mod side;
-mod tables;
-mod terminal;
 mod times;
 mod totals;
 
 pub use comparison::{ComparedPair, GateChange, RunComparison};
-pub use html::html;
-pub use markdown::markdown;
-pub use metric_filter::{MetricFilterError, metric_table};
+pub use metric_filter::MetricFilterError;
 pub use side::{ComparedSide, ComparedSubject, LaunchedKernel, MeasurementSetup, SideError, SideSummary};
-pub use terminal::terminal;
 pub use times::{ComparedTime, SidePresence};
 
 #[cfg(test)]

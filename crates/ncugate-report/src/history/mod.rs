@@ -4,17 +4,15 @@
 //! and writes runs.
 
 mod charts;
+mod document;
 mod entry;
-mod html;
 mod phases;
 pub(crate) mod shape_comparison;
-mod summary;
 
+pub use document::{LatestRun, summary};
 pub use entry::{GateValue, HistoryEntry, RunSummary};
-pub use html::html;
 pub use phases::{History, KernelPair, PhaseHistory};
 pub use shape_comparison::{ShapeComparison, TimedVariant};
-pub use summary::{LatestRun, summary};
 
 #[cfg(test)]
 mod tests;

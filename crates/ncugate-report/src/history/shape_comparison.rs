@@ -1,6 +1,7 @@
 //! The times of a run at each shape, beside the first baseline and the fastest one: from the confirmation, whose samples
 //! took no part in the choice of the variant, else from the sweep, with a mark.
 
+use crate::document::{Block, Cell, Column, Table, Tone};
 use crate::in_use::{self, InUse};
 use crate::inputs::ReportInputs;
 use crate::{number, selected_times};
@@ -37,29 +38,70 @@ pub struct TimedVariant {
     pub compared: SampleOrigin,
 }
 
-/// The mark of numbers from the sweep.
-pub const fn mark(origin: SampleOrigin) -> &'static str {
-    match origin {
-        SampleOrigin::Sweep => " (sweep)",
-        SampleOrigin::Confirmation => "",
+impl TimedVariant {
+    fn times_cell(&self) -> Cell {
+        self.times.as_ref().map_or_else(|| Cell::new("not timed"), |times| marked(times, self.origin))
+    }
+
+    fn speedup_cell(&self) -> Cell {
+        self.speedup.as_ref().map_or_else(Cell::default, |speedup| marked(speedup, self.compared))
     }
 }
 
-impl TimedVariant {
-    /// `19.2 µs / 19.5 µs (sweep)`
-    pub fn times_text(&self) -> String {
-        self.times.as_ref().map_or_else(|| "not timed".to_owned(), |times| format!("{times}{}", mark(self.origin)))
-    }
+fn marked(text: &CleanText, origin: SampleOrigin) -> Cell {
+    Cell::new(text.as_str()).note(if origin == SampleOrigin::Sweep { "sweep" } else { "" })
+}
 
-    /// `1.33× (sweep)`; empty without a speedup.
-    pub fn speedup_text(&self) -> String {
-        self.speedup.as_ref().map_or_else(String::new, |speedup| format!("{speedup}{}", mark(self.compared)))
+/// The times at every shape, and what a mark means.
+pub fn blocks(rows: &[ShapeComparison]) -> Vec<Block> {
+    let Some(ShapeComparison { first, .. }) = rows.first() else { return Vec::new() };
+    let has_rate = rows.iter().any(|row| row.ours.rate.is_some());
+    let has_fastest = has_other_fastest(rows);
+    let rate_of = |name: &str| has_rate.then(|| Column::number(format!("{name}TFLOP/s")).minor());
+    let mut columns = vec![Column::text("shape"), Column::text("ours"), Column::number("p50 / p90")];
+    columns.extend(rate_of(""));
+    if let Some(first) = first {
+        columns.push(Column::number(format!("{} p50 / p90", first.name)));
+        columns.extend(rate_of("its "));
+        columns.push(Column::number("speedup"));
+        if has_fastest {
+            columns.push(Column::text("fastest baseline").minor());
+            columns.extend(["its p50 / p90", "speedup"].map(|head| Column::number(head).minor()));
+        }
     }
+    let mut table = Table::new("Times by shape", columns);
+    let rate = |timed: &TimedVariant| {
+        let text = timed.rate.as_deref().map_or("", |rate| rate.trim_end_matches(" TFLOP/s"));
+        has_rate.then(|| Cell::new(text))
+    };
+    for ShapeComparison { shape, ours, first, fastest } in rows {
+        let name = Cell::of(ours.name.as_str(), Tone::Code);
+        let mut cells = vec![Cell::new(shape.as_str()), name, ours.times_cell()];
+        cells.extend(rate(ours));
+        if let Some(first) = first {
+            cells.push(first.times_cell());
+            cells.extend(rate(first));
+            cells.push(first.speedup_cell());
+            if has_fastest {
+                let none = || vec![Cell::new("none timed"), Cell::default(), Cell::default()];
+                let named = |one: &TimedVariant| {
+                    vec![Cell::of(one.name.as_str(), Tone::Code), one.times_cell(), one.speedup_cell()]
+                };
+                cells.extend(fastest.as_ref().map_or_else(none, named));
+            }
+        }
+        table.row(cells);
+    }
+    let mut blocks = vec![Block::Table(table)];
+    if rows.iter().any(ShapeComparison::has_sweep) {
+        blocks.push(Block::Aside("(sweep): not re-timed; these samples also selected the variant.".to_owned()));
+    }
+    blocks
 }
 
 impl ShapeComparison {
     /// Whether any number is from the sweep.
-    pub fn has_sweep(&self) -> bool {
+    fn has_sweep(&self) -> bool {
         let is_sweep = |timed: &TimedVariant| {
             timed.times.is_some() && timed.origin == SampleOrigin::Sweep
                 || timed.speedup.is_some() && timed.compared == SampleOrigin::Sweep
@@ -69,7 +111,7 @@ impl ShapeComparison {
 }
 
 /// Whether another baseline than the first is the fastest at some shape.
-pub fn has_other_fastest(rows: &[ShapeComparison]) -> bool {
+fn has_other_fastest(rows: &[ShapeComparison]) -> bool {
     let name = |timed: &Option<TimedVariant>| timed.as_ref().map(|timed| timed.name.clone());
     rows.iter().any(|row| row.first.is_some() && name(&row.fastest) != name(&row.first))
 }

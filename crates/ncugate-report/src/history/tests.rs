@@ -3,6 +3,7 @@
 use super::*;
 use crate::chart::Marks;
 use crate::code_diff::CodeDiff;
+use crate::document::{html, markdown};
 use crate::fixture::Fixture;
 use crate::model::{Conclusion, ObjectiveRow};
 use crate::number::Number;
@@ -68,7 +69,7 @@ fn summarised(history: &History, reports: Option<&str>, change: impl Fn(&mut Run
         change(&mut report);
         LatestRun { phase, entry, report }
     });
-    summary(&latest.collect::<Vec<_>>(), &history.problems, reports)
+    markdown(&summary(&latest.collect::<Vec<_>>(), &history.problems, reports))
 }
 
 fn commits(history: &mut History, commits: [&str; 2], dirty: bool) {
@@ -100,9 +101,9 @@ fn the_page_shows_runs_links_charts_and_problems() {
     let mut history = history();
     commits(&mut history, ["0123456789abcdef", "fedcba9876543210"], true);
     history.phases[1].runs[0].page = None;
-    let page = html(&history).unwrap().replace("&#x2f;", "/");
-    assert!(page.contains("<h1>3 runs of 2 phases</h1>") && page.contains("1 of 2 phases pass"), "{page}");
-    let body = page.split("Runs, newest first").nth(1).unwrap();
+    let page = html(&history.document()).unwrap().replace("&#x2f;", "/");
+    assert!(page.contains("<h1><bdi>3 runs of 2 phases</bdi></h1>") && page.contains("1 of 2 phases pass"), "{page}");
+    let body = page.split("Runs, newest first").nth(2).unwrap();
     let places: Vec<usize> = ["r3", "r1", "r2"].map(|run| body.find(&format!("<bdi>{run}</bdi>")).unwrap()).into();
     assert!(places.is_sorted(), "{places:?}");
     assert!(page.contains("href=\"a/r3/report.html\"") && !page.contains("b/r1/report.html"), "{page}");
@@ -110,14 +111,14 @@ fn the_page_shows_runs_links_charts_and_problems() {
     assert!(page.contains("25 µs in the first run, 10 µs in the last (-60.0 %)"), "{page}");
     let axis = ["2023-11-14 0123456", "2023-11-14 fedcba9"].map(str::to_owned).to_vec();
     assert_eq!(charts::charts(&history.phases[0])[0].panels[0].x.scale, crate::chart::Scale::Names(axis));
-    assert!(page.contains("<code>fedcba9876+</code>"), "{page}");
+    assert!(page.contains("<code><bdi>fedcba9876+</bdi></code>"), "{page}");
     assert!(page.contains("broken") && page.matches("<script").count() == 1);
 }
 
 #[test]
 fn a_gate_whose_value_never_changes_has_no_chart() {
     let runs = vec![entry("a", "r1", 1, 25.0), entry("a", "r2", 2, 25.0)];
-    let page = html(&History::new(runs, Vec::new())).unwrap();
+    let page = html(&History::new(runs, Vec::new()).document()).unwrap();
     assert_eq!(page.matches("<figure").count(), 1, "the objective");
     assert!(page.contains("(0.0 %)"), "{page}");
 }
@@ -175,7 +176,7 @@ fn runs_under_unlike_conditions_are_not_compared() {
 #[test]
 fn the_axis_names_some_of_many_runs() {
     let run = |at: i64| entry("a", &format!("r{at:02}"), at * 86_400, 25.0 + at as f64);
-    let page = html(&History::new((0..66).map(run).collect(), Vec::new())).unwrap();
+    let page = html(&History::new((0..66).map(run).collect(), Vec::new()).document()).unwrap();
     let drawing = page.split("<svg").find(|part| part.contains("svg-a-objective")).unwrap();
     let labels = drawing.matches("ffffff").count() - drawing.matches("ffffffffff").count();
     assert!((3..=20).contains(&labels), "{labels}");
@@ -287,13 +288,13 @@ fn the_summary_shows_the_difference_from_the_baseline() {
     phase.compare_code(text);
     let found: Vec<(&str, usize)> = phase.diffs.iter().map(|diff| (diff.title.as_str(), diff.added)).collect();
     assert_eq!(found, [("mine.cu (mine) compared with good.cu (good)", 1)]);
-    let page = html(&history).unwrap();
+    let page = html(&history.document()).unwrap();
     assert!(page.contains("int a8;") && page.contains("&lt;b&gt;") && !page.contains("<b>```"), "{page}");
     let markdown = summarised(&history, None, |_| {});
-    assert!(markdown.contains("good.cu (good): 1 line added, 1 removed."), "{markdown}");
+    assert!(markdown.contains("good.cu (good): 1 line added, 1 removed"), "{markdown}");
     assert!(!markdown.contains("git diff"), "files differed from the commit");
     assert!(
-        markdown.contains("````diff\n@@ -5 +5 @@\n int a4;\n") && markdown.contains("\n-int a7;\n+<b>```</b>\n"),
+        markdown.contains("    @@ -5 +5 @@\n     int a4;\n") && markdown.contains("\n    -int a7;\n    +<b>```</b>\n"),
         "{markdown}"
     );
 }
@@ -304,9 +305,9 @@ fn a_long_difference_is_cut_with_a_count() {
     let after = (0..200).map(|n| format!("b{n}\n")).collect::<String>();
     history.phases[0].diffs = vec![CodeDiff::between("k.cu".to_owned(), "", &after)];
     let markdown = summarised(&history, None, |_| {});
-    assert!(markdown.contains("\n+b58\n") && !markdown.contains("\n+b59\n"), "{markdown}");
-    assert!(markdown.contains("141 lines omitted; the page of all runs has them."), "{markdown}");
-    assert!(html(&history).unwrap().contains("+b199"), "the page has all of it");
+    assert!(markdown.contains("\n    +b58\n") && !markdown.contains("\n    +b59\n"), "{markdown}");
+    assert!(markdown.contains("141 lines omitted; the page has them."), "{markdown}");
+    assert!(html(&history.document()).unwrap().contains("+b199"), "the page has all of it");
 }
 
 #[test]
@@ -321,6 +322,6 @@ fn hostile_names_stay_text() {
     run.summary.title = "</style><img src=x onerror=alert(1)>".into();
     run.page = Some("./\"><img src=x>".to_owned());
     let history = History::new(vec![run], Vec::new());
-    assert!(!html(&history).unwrap().contains("<img"));
+    assert!(!html(&history.document()).unwrap().contains("<img"));
     assert!(!summarised(&history, Some("reports"), |_| {}).contains("<img src=x onerror"));
 }

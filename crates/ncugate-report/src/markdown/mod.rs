@@ -1,17 +1,11 @@
 //! `report.md`: the contents of the page, readable as text and on GitHub.
 
-mod deep_profile;
-mod deltas;
 mod escape;
 mod table;
-mod times;
 
 pub use self::escape::{code, escape};
 pub use self::table::MarkdownTable;
-pub use self::times::table_of_times;
 
-use self::deep_profile::deep_profile;
-use self::deltas::deltas;
 use super::error::RenderError;
 use super::finding_row::FindingRow;
 use super::first_screen::Recommendation;
@@ -19,16 +13,12 @@ use super::in_use::UseBasis;
 use super::model::MetricColumn;
 use super::number::{self, Number};
 use super::run_report::RunReport;
-use super::shape_matrix::ShapeMatrix;
-use super::steps::StepTable;
+use super::run_sections;
 use super::text;
 use super::variant_row::{VariantRow, state};
-use super::waiver_row::WaiverRow;
-use crate::chart::{Chart, ChartTable};
-use ncugate_judge::{GateResult, StageResult};
-use ncugate_model::{CleanText, Level, Verdict};
-use ncugate_phase::config::Waiver;
-use ncugate_phase::plan::VariantRole;
+use crate::document::{Section, markdown_blocks};
+use ncugate_judge::GateResult;
+use ncugate_model::{Level, Verdict};
 use std::fmt::Write as _;
 
 /// Most variants in the table.
@@ -57,23 +47,12 @@ pub fn sections(report: &RunReport, charts: Charts) -> Vec<String> {
     sections.extend(
         report.tiers.iter().map(|t| table_of_gates(&format!("Tier {}: {}", escape(&t.name), t.verdict), &t.gates)),
     );
-    sections.extend(stages(report));
-    sections.extend(waivers(report));
-    sections.extend(times(report));
-    sections.extend(report.matrix.as_ref().map(by_shape));
+    let write = |section: Section| markdown_blocks(&[section.into()], 2).trim_start().to_owned();
+    sections.extend(run_sections::leading(report).into_iter().map(write));
     sections.push(variants(report));
-    sections.extend(report.steps.as_ref().map(steps));
-    sections.extend(deltas(report));
-    sections.extend(effects(report));
-    sections.extend(search(report));
     sections.extend(findings(report));
-    sections.extend(report.deep_profile.as_ref().map(deep_profile));
+    sections.extend(run_sections::following(report, charts).into_iter().map(write));
     sections.extend(list("Notes", &report.first_screen.notes));
-    sections.extend(list("Missing", &report.missing));
-    if charts == Charts::Beside {
-        sections.extend(links(report));
-    }
-    sections.push(provenance(report));
     sections
 }
 
@@ -134,17 +113,6 @@ fn choices(report: &RunReport) -> String {
     format!("{table}\n")
 }
 
-/// The steps of the selected variant.
-fn steps(steps: &StepTable) -> String {
-    let heads = ["step", "launch"].into_iter().chain(steps.columns.iter().map(CleanText::as_str));
-    let mut table = MarkdownTable::new(&heads.collect::<Vec<_>>());
-    for (name, about, cells) in &steps.rows {
-        let cells = cells.iter().map(|cell| escape(cell));
-        table.row([escape(name), escape(about)].into_iter().chain(cells).collect());
-    }
-    format!("## Steps of {} at shape {}\n\n{table}", escape(&steps.variant), escape(&steps.shape))
-}
-
 fn table_of_gates(title: &str, gates: &[GateResult]) -> String {
     if gates.is_empty() {
         return format!("## {title}\n\nNone.\n");
@@ -200,72 +168,6 @@ fn beside(value: Option<&Number>, other: Option<&Number>, unit: &str) -> String 
     value.map_or_else(String::new, |n| escape(&text(n)))
 }
 
-fn stages(report: &RunReport) -> Option<String> {
-    if report.stages.is_empty() {
-        return None;
-    }
-    let mut table =
-        MarkdownTable::new(&["stage", "variant", "expected", "measured", "cumulative", "kept", "best variants", "why"]);
-    let factor = |n: f64| format!("{}×", number::plain(n));
-    let times = |n: Option<f64>| n.map_or_else(|| "n/a".to_owned(), factor);
-    let expected = |s: &StageResult| {
-        s.expected.map_or_else(|| "n/a".to_owned(), |(low, high)| format!("{} to {}", factor(low), factor(high)))
-    };
-    for stage in &report.stages {
-        table.row(vec![
-            escape(&stage.name),
-            escape(stage.variant.as_ref().map_or("none", |id| &id.0)),
-            expected(stage),
-            times(stage.measured),
-            times(stage.cumulative),
-            if stage.accepted { "yes" } else { "no" }.to_owned(),
-            escape(&stage.elite.iter().map(|id| id.to_string()).collect::<Vec<_>>().join(", ")),
-            escape(&stage.reason),
-        ]);
-    }
-    Some(format!("## Stages\n\n{table}"))
-}
-
-fn waivers(report: &RunReport) -> Option<String> {
-    if report.waivers.is_empty() {
-        return None;
-    }
-    let mut table = MarkdownTable::new(&["gate", "variant", "until", "owner", "reason"]);
-    for waiver in &report.waivers {
-        let WaiverRow { waiver: Waiver { gate, variant, reason, owner, expires, .. }, expired } = waiver;
-        let until = format!("{expires}{}", if *expired { " (expired)" } else { "" });
-        table.row([gate, variant, &until.into(), owner, reason].map(|cell| escape(cell)).to_vec());
-    }
-    Some(format!("## Waivers\n\n{table}"))
-}
-
-/// A row for each shape: ours and the baselines with median, 90th percentile and throughput.
-fn times(report: &RunReport) -> Option<String> {
-    (!report.times.is_empty()).then(|| format!("## Times by shape\n\n{}", table_of_times(&report.times)))
-}
-
-/// Variants by shapes: the best candidate of a shape is bold, the recommended one has a mark.
-fn by_shape(matrix: &ShapeMatrix) -> String {
-    let heads: Vec<&str> = std::iter::once("variant").chain(matrix.shapes.iter().map(CleanText::as_str)).collect();
-    let mut table = MarkdownTable::new(&heads);
-    for row in &matrix.rows {
-        let cells = row.cells.iter().map(|cell| {
-            let Some(cell) = cell else { return "n/a".to_owned() };
-            let value = if cell.best { format!("**{}**", escape(&cell.text)) } else { escape(&cell.text) };
-            let beside = if cell.beside_best.is_empty() { String::new() } else { format!(" ({})", cell.beside_best) };
-            let mark = if cell.in_use { " ←" } else { "" };
-            format!("{value}{beside}{mark}")
-        });
-        let name = match row.standing {
-            VariantRole::Candidate => escape(&row.label),
-            VariantRole::Baseline => format!("{} (baseline)", escape(&row.label)),
-        };
-        table.row(std::iter::once(name).chain(cells).collect());
-    }
-    let key = "Bold: the best candidate of a shape, in the sweep. ←: the variant to use.";
-    format!("## By shape: {}\n\n{table}\n{key}\n", escape(&matrix.title))
-}
-
 fn variants(report: &RunReport) -> String {
     let metrics = &report.metrics[..report.metrics.len().min(COLUMNS)];
     let heads = metrics.iter().map(MetricColumn::heading);
@@ -293,24 +195,6 @@ fn variants(report: &RunReport) -> String {
         number::plain(shared as f64),
     );
     out
-}
-
-/// A row for each parameter and metric.
-fn effects(report: &RunReport) -> Option<String> {
-    let mut table = MarkdownTable::new(&["parameter", "metric", "from", "to", "change", "95 % interval"]);
-    for effect in &report.effects {
-        let parameter = format!("{} {} → {}", effect.parameter, effect.from, effect.to);
-        for row in &effect.rows {
-            let [from, to] = row.means.clone().unwrap_or_else(|| ["n/a"; 2].map(str::to_owned));
-            table.row([&parameter, &row.title, &from, &to, &row.change, &row.note].map(|cell| escape(cell)).to_vec());
-        }
-    }
-    let means = "Means of variants that differ in one parameter, from its better value to its worse one.";
-    (!report.effects.is_empty()).then(|| format!("## Effects of parameters\n\n{table}\n{means}\n"))
-}
-
-fn search(report: &RunReport) -> Option<String> {
-    list("Search", &[report.search.as_ref()?.summary.to_string()])
 }
 
 fn findings(report: &RunReport) -> Option<String> {
@@ -356,41 +240,4 @@ fn list<T: AsRef<str>>(title: &str, lines: &[T]) -> Option<String> {
     }
     let lines: String = lines.iter().map(|line| format!("- {}\n", escape(line.as_ref()))).collect();
     Some(format!("## {title}\n\n{lines}"))
-}
-
-fn links(report: &RunReport) -> Option<String> {
-    if report.charts.is_empty() {
-        return None;
-    }
-    let link = |c: &Chart| {
-        let ranking = if c.id == "sensitivity" { format!("{}\n", data(&c.table)) } else { String::new() };
-        format!("![{}](charts/{}.svg)\n\n{}\n\n{ranking}", escape(&c.title), c.id, escape(&c.note))
-    };
-    Some(format!("## Charts\n\n{}", report.charts.iter().map(link).collect::<String>().trim_end()) + "\n")
-}
-
-/// The numbers of a chart.
-fn data(numbers: &ChartTable) -> MarkdownTable {
-    let mut table = MarkdownTable::new(&numbers.head);
-    for row in &numbers.rows {
-        table.row(row.iter().map(|cell| escape(cell)).collect());
-    }
-    table
-}
-
-fn provenance(report: &RunReport) -> String {
-    let provenance = &report.provenance;
-    let mut table = MarkdownTable::new(&["what", "value"]);
-    for (label, value) in &provenance.facts {
-        table.row(vec![escape(label), escape(value)]);
-    }
-    for (stage, seconds) in &provenance.stages {
-        table.row(vec![format!("{} took", escape(stage)), number::seconds(seconds.value)]);
-    }
-    for (path, hash) in &provenance.hashes {
-        table.row(vec![format!("SHA-256 of {}", escape(path)), escape(hash)]);
-    }
-    table.row(vec!["command line".to_owned(), escape(&provenance.argv)]);
-    let commands = code(report.reproduce.iter().map(CleanText::as_str));
-    format!("## Provenance\n\n{table}\nReproduce:\n\n{commands}")
 }

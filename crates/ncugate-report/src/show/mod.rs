@@ -16,9 +16,10 @@ use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
+use crate::document::Document;
 use crate::explain;
 use crate::explain::listing::ListingError;
-use crate::kernels::{KernelFilter, KernelsError, KernelsPage, ProfiledReport};
+use crate::kernels::{self, KernelFilter, KernelsError, ProfiledReport};
 use input::Input;
 use launch_list::LaunchList;
 use metric_choice::MetricChoice;
@@ -198,10 +199,10 @@ pub fn show(request: &ShowRequest, out: &mut dyn Write) -> Result<(), ShowError>
 ///
 /// # Errors
 /// The report cannot be read, or has no matching launch.
-pub fn kernels(path: &Path, filter: &KernelFilter) -> Result<KernelsPage, ShowError> {
+pub fn kernels(path: &Path, filter: &KernelFilter) -> Result<Document, ShowError> {
     let input = input::read(path)?;
     let profiled = ProfiledReport::read(&input.name, &input.report, filter)?;
-    Ok(KernelsPage::new(&profiled, &|launch| source_files(&input.report, launch)))
+    Ok(kernels::document(&profiled, &|launch| source_files(&input.report, launch)))
 }
 
 /// The source files that a report holds for a launch; none if it cannot be read.

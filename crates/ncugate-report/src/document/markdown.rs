@@ -1,0 +1,109 @@
+//! A document as Markdown that reads as text.
+
+use super::{Block, Cell, Document, Fold, Medium, Section, Table, Tone};
+use crate::markdown::{MarkdownTable, code, escape};
+use std::fmt::Write as _;
+
+/// Most rows of a table.
+const ROWS: usize = 100;
+/// Most lines of code.
+const LINES: usize = 60;
+/// The chart whose table is a ranking that readers want as text.
+const RANKING: &str = "sensitivity";
+
+pub fn markdown(document: &Document) -> String {
+    let mut out = format!("# {}\n", escape(&document.title));
+    if !document.sentence.is_empty() {
+        let _ = write!(out, "\n**{}**\n", escape(&document.sentence));
+    }
+    out + &blocks(&document.blocks, 2)
+}
+
+/// Blocks whose headings are of this depth.
+pub fn blocks(blocks: &[Block], depth: usize) -> String {
+    let mut out = String::new();
+    for block in blocks {
+        match block {
+            Block::Section(section) => out += &write_section(section, depth),
+            Block::Facts(facts) => {
+                out.push('\n');
+                for fact in facts {
+                    let about: String = fact.about.iter().map(|line| format!("; {}", escape(line))).collect();
+                    let verdict =
+                        if fact.verdict.is_empty() { String::new() } else { format!(" **{}**", fact.verdict) };
+                    let _ = writeln!(out, "- {}: {}{verdict}{about}", escape(&fact.label), escape(&fact.text));
+                }
+            }
+            Block::Text(text) | Block::Aside(text) => out += &format!("\n{}\n", escape(text)),
+            Block::Note(text) => out += &format!("\nNote: {}\n", escape(text)),
+            Block::Next(text) => out += &format!("\n**Next:** {}\n", escape(text)),
+            Block::Findings(findings) => {
+                out.push('\n');
+                for (at, finding) in findings.iter().enumerate() {
+                    let lines = escape(&finding.lines.join(" "));
+                    let _ = writeln!(out, "{}. **{}**: {lines}", at + 1, escape(&finding.title));
+                    if !finding.advice.is_empty() {
+                        let _ = writeln!(out, "   Try: {}", escape(&finding.advice));
+                    }
+                }
+            }
+            Block::List(lines) => {
+                out.push('\n');
+                lines.iter().for_each(|line| out.push_str(&format!("- {}\n", escape(line))));
+            }
+            Block::Table(table) => out += &write_table(table),
+            Block::Figures(charts) => {
+                for chart in charts {
+                    let (title, note) = (escape(&chart.title), escape(&chart.note));
+                    out += &format!("\n![{title}](charts/{}.svg)\n\n{note}\n", chart.id);
+                    if chart.id == RANKING {
+                        let mut ranking = MarkdownTable::new(&chart.table.head);
+                        chart.table.rows.iter().for_each(|row| ranking.row(row.iter().map(|c| escape(c)).collect()));
+                        out += &format!("\n{ranking}");
+                    }
+                }
+            }
+            Block::Code(lines) => {
+                out += &format!("\n{}", code(lines.iter().take(LINES).map(|line| line.text.as_str())));
+                if let Some(more) = lines.len().checked_sub(LINES).filter(|more| *more > 0) {
+                    out += &format!("\n{} omitted; the page has them.\n", crate::number::counted(more, "line"));
+                }
+            }
+        }
+    }
+    out
+}
+
+fn write_section(section: &Section, depth: usize) -> String {
+    if section.medium > Medium::File {
+        return String::new();
+    }
+    let about = if section.about.is_empty() || section.fold != Fold::None {
+        String::new()
+    } else {
+        format!("\n{}\n", escape(&section.about))
+    };
+    format!("\n{} {}\n{about}", "#".repeat(depth), escape(&section.title)) + &blocks(&section.blocks, depth + 1)
+}
+
+fn write_table(table: &Table) -> String {
+    let heads: Vec<&str> = table.columns.iter().map(|column| column.title.as_str()).collect();
+    let mut text = MarkdownTable::new(&heads);
+    for row in table.rows.iter().take(ROWS) {
+        text.row(row.cells.iter().map(cell).collect());
+    }
+    let rest = table.rest(ROWS).map_or_else(String::new, |rest| format!("\n{}\n", escape(&rest)));
+    format!("\n{text}{rest}")
+}
+
+fn cell(cell: &Cell) -> String {
+    let text = match cell.tone {
+        _ if cell.link.as_ref().is_some_and(|link| !link.starts_with('#')) => {
+            let link = cell.link.as_deref().unwrap_or_default().replace(['<', '>'], "");
+            format!("[{}](<{link}>)", escape(&cell.text))
+        }
+        Tone::Strong if !cell.text.is_empty() => format!("**{}**", escape(&cell.text)),
+        _ => escape(&cell.text),
+    };
+    if cell.note.is_empty() { text } else { format!("{text} ({})", escape(&cell.note)).trim_start().to_owned() }
+}

@@ -1,0 +1,212 @@
+//! All runs as a page, and the latest run of each phase as `final_summary.md`.
+
+use super::charts::charts;
+use super::entry::{HistoryEntry, to_use};
+use super::phases::{History, PhaseHistory, ReferenceEntry};
+use super::shape_comparison;
+use crate::code_diff::CodeDiff;
+use crate::document::{Block, Cell, CodeLine, Column, Document, Listing, Medium, Row, Section, Table, Tone};
+use crate::finding_row::FindingRow;
+use crate::model::{Conclusion, ObjectiveRow};
+use crate::number;
+use crate::provenance::quoted;
+use crate::run_report::RunReport;
+use ncugate_judge::store::is_commit;
+use ncugate_model::{CleanText, Verdict};
+
+/// Runs that the page shows at first.
+const SHOWN: usize = 50;
+/// Findings listed of a run.
+const FINDINGS: usize = 3;
+
+/// A phase's latest run, judged again with everything it measured.
+#[derive(Debug)]
+pub struct LatestRun<'a> {
+    pub phase: &'a PhaseHistory,
+    pub entry: &'a HistoryEntry,
+    pub report: RunReport,
+}
+
+impl History {
+    /// The page of all runs.
+    pub fn document(&self) -> Document {
+        let phases = self.phases_newest_first();
+        let latest: Vec<&HistoryEntry> = phases.iter().filter_map(|phase| phase.latest()).collect();
+        let runs = self.newest_first();
+        let passing = latest.iter().filter(|run| run.summary.headline.verdict == Verdict::Pass).count();
+        let verb = if latest.len() == 1 { "phase passes" } else { "phases pass" };
+        let (of_runs, of_phases) = (number::counted(runs.len(), "run"), number::counted(latest.len(), "phase"));
+        let mut document = Document {
+            title: format!("{of_runs} of {of_phases}"),
+            sentence: format!("{passing} of {} {verb} by the latest complete run.", latest.len()),
+            blocks: self.problems.iter().map(|problem| Block::Note(format!("not judged: {problem}"))).collect(),
+        };
+        match states(&latest, |run| run.page.clone()) {
+            Some(table) => document.push(Block::from(Section::new("overview", "Phases", vec![table]))),
+            None => document.push(Block::Text("No runs yet: `ncugate run CONFIG` makes one.".to_owned())),
+        }
+        let hint = "A linked run has a page. `ncugate page RUN` writes the page of another one. This list can come from a cache \
+                    of earlier judgements. `ncugate gate CONFIG RUN` judges the files of a run.";
+        if let Some(table) = listing(&runs, &phases).block() {
+            let blocks = vec![table, Block::Aside(hint.to_owned())];
+            document.push(Block::from(Section::new("runs", "Runs, newest first", blocks)));
+        }
+        for phase in phases {
+            let charts = charts(phase);
+            let drawn = (!charts.is_empty()).then_some(Block::Figures(charts));
+            let blocks: Vec<Block> = phase.diffs.iter().map(difference).chain(drawn).collect();
+            if let (Some(latest), false) = (phase.latest(), blocks.is_empty()) {
+                let id = format!("phase-{}", phase.name);
+                document.push(Block::from(Section::new(&id, latest.summary.title.as_str(), blocks)));
+            }
+        }
+        document
+    }
+}
+
+/// The state of phases; `reports` is the folder of the pages as the file names it.
+pub fn summary(latest: &[LatestRun<'_>], problems: &[CleanText], reports: Option<&str>) -> Document {
+    let held = latest.iter().filter(|run| run.report.headline.verdict == Verdict::Pass).count();
+    let verb = if latest.len() == 1 { "passes" } else { "pass" };
+    let fallbacks = latest.iter().filter(|run| run.report.headline.conclusion == Conclusion::Fallback).count();
+    let by_fallback = match fallbacks {
+        0 => String::new(),
+        1 => ", 1 of them only by its fallback".to_owned(),
+        many => format!(", {many} of them only by their fallbacks"),
+    };
+    let entries: Vec<&HistoryEntry> = latest.iter().map(|run| run.entry).collect();
+    let page = |run: &HistoryEntry| Some(format!("{}/{}", reports?, run.page.as_ref()?));
+    let mut blocks: Vec<Block> = states(&entries, page).into_iter().collect();
+    blocks.extend(latest.iter().map(|run| details(run).into()));
+    if !problems.is_empty() {
+        let problems = problems.iter().map(CleanText::to_string).collect();
+        blocks.push(Section::new("", "Not in this summary", vec![Block::List(problems)]).into());
+    }
+    let title = format!("{held} of {} {verb}{by_fallback}", number::counted(latest.len(), "phase"));
+    Document { title, sentence: String::new(), blocks }
+}
+
+fn verdict(run: &HistoryEntry) -> Cell {
+    let conclusion = run.summary.headline.conclusion;
+    let cell = Cell::verdict(conclusion.tone(), conclusion.label());
+    if run.is_complete() { cell } else { cell.note("unfinished") }
+}
+
+fn objective(run: &HistoryEntry) -> Cell {
+    let of = |row: &ObjectiveRow| Some(Cell::new(format!("{} {}", row.title, row.text()?)));
+    run.summary.objective.as_ref().and_then(of).unwrap_or_else(|| Cell::new("not measured"))
+}
+
+/// A row for the latest run of each phase.
+fn states(latest: &[&HistoryEntry], page: impl Fn(&HistoryEntry) -> Option<String>) -> Option<Block> {
+    let heads = ["phase", "verdict", "in use", "objective", "compared with the baseline", "tier", "measured", "reason"];
+    let mut table = Table::new("State of each phase", heads.map(Column::text).to_vec());
+    for run in latest {
+        let summary = &run.summary;
+        let note = summary.objective.as_ref().map_or("", |objective| objective.note.as_str());
+        // without a variant in use, the numbers are of the selected one
+        let note = match &summary.headline.selected {
+            Some(selected) if summary.in_use.variant.is_none() && !note.is_empty() => format!("{selected}: {note}"),
+            _ => note.to_owned(),
+        };
+        let commit = run.commit();
+        let measured = [&*run.machine(), &run.date(), commit.as_deref().unwrap_or("")].join(", ");
+        let cells = vec![
+            Cell { link: page(run), ..Cell::new(summary.title.as_str()) },
+            verdict(run),
+            Cell::new(to_use(&summary.in_use).as_str()),
+            objective(run),
+            Cell::new(note),
+            Cell::new(summary.headline.tier.as_deref().unwrap_or_default()),
+            Cell::new(measured.trim_end_matches(", ")),
+            Cell::new(summary.headline.reason.as_str()),
+        ];
+        table.rows.push(Row { cells, range: run.manifest.phase.clone(), ..Row::default() });
+    }
+    table.block()
+}
+
+fn listing(runs: &[&HistoryEntry], phases: &[&PhaseHistory]) -> Table {
+    let heads =
+        ["run", "started (UTC)", "phase", "verdict", "gates that do not pass", "objective", "use", "commit", "machine"];
+    let mut table = Table::new("Runs", heads.map(Column::text).to_vec());
+    for run in runs {
+        let open = run.summary.gates.iter().filter(|gate| gate.verdict != Verdict::Pass);
+        let folder = run.folder.display().to_string();
+        let cells = vec![
+            Cell { link: run.page.clone(), why: folder, ..Cell::new(run.manifest.run.as_str()) },
+            Cell::new(run.date()),
+            Cell::new(run.manifest.phase.as_str()),
+            verdict(run),
+            Cell::new(open.map(|gate| gate.title.as_str()).collect::<Vec<_>>().join(", ")),
+            objective(run),
+            Cell::new(to_use(&run.summary.in_use).as_str()),
+            Cell::of(run.commit().as_deref().unwrap_or_default(), Tone::Code),
+            Cell::new(run.machine().as_str()),
+        ];
+        table.rows.push(Row { cells, range: run.manifest.phase.clone(), ..Row::default() });
+    }
+    let ranges = phases.iter().map(|phase| phase.name.to_string()).collect();
+    Table { listing: Some(Listing { shown: SHOWN, by: "Phase", ranges }), ..table }
+}
+
+fn details(run: &LatestRun<'_>) -> Section {
+    let report = &run.report;
+    let mut blocks = vec![Block::Text(report.headline.reason.to_string())];
+    blocks.extend(report.in_use.cost.iter().map(|cost| Block::Text(format!("The fallback costs: {cost}."))));
+    if !run.entry.is_complete() {
+        blocks.push(Block::Text("The run did not finish.".to_owned()));
+    }
+    blocks.extend(shape_comparison::blocks(&report.times));
+    let mut gates = Table::new("Gates", ["gate", "verdict", "measured", "limit"].map(Column::text).to_vec());
+    for gate in &report.gates {
+        let number = |number: &Option<number::Number>| {
+            number.as_ref().map_or_else(Cell::default, |n| Cell::value(n.value, number::with_unit(n.value, &gate.unit)))
+        };
+        let effective = gate.effective();
+        let (measured, limit) = (number(&gate.summary.measured), number(&gate.summary.limit));
+        gates.row(vec![Cell::new(gate.title()), Cell::verdict(effective, effective.word()), measured, limit]);
+    }
+    blocks.extend(gates.block());
+    let leading: Vec<FindingRow> = report.findings.iter().filter(|f| f.leading).take(FINDINGS).cloned().collect();
+    blocks.extend(
+        FindingRow::block(&leading).into_iter().flat_map(|found| [Block::Text("Main findings:".to_owned()), found]),
+    );
+    blocks.extend(run.phase.reference().into_iter().flat_map(|reference| code(run.entry, reference)));
+    blocks.extend(run.phase.diffs.iter().map(difference));
+    blocks.push(Block::Aside(format!("Run {} in {}.", report.run, run.entry.folder.display())));
+    Section::new("", format!("{}: {}", report.title, report.headline.conclusion), blocks)
+}
+
+/// Kernel sources that changed since an earlier run, with the command that shows how.
+fn code(run: &HistoryEntry, reference: ReferenceEntry<'_>) -> Vec<Block> {
+    let earlier = reference.run;
+    let changed: Vec<CleanText> = run.changed_since(earlier).into_iter().map(CleanText::from).collect();
+    if changed.is_empty() {
+        return vec![Block::Text(format!("Kernel sources are the same as in {}.", reference.words()))];
+    }
+    let names = changed.iter().map(CleanText::as_str).collect::<Vec<_>>().join(", ");
+    let said = Block::Text(format!("Sources that changed since {}: {names}.", reference.words()));
+    // The files of a dirty checkout differ from those of its commit.
+    let clean = |run: &HistoryEntry| {
+        let git = run.manifest.git.as_ref().filter(|git| !git.dirty && is_commit(&git.commit))?;
+        Some(git.commit.clone())
+    };
+    let command = clean(earlier).zip(clean(run)).map(|(before, after)| {
+        let files: Vec<String> = changed.iter().map(|file| quoted(file)).collect();
+        Block::Code(vec![CodeLine::plain(format!("git diff {before} {after} -- {}", files.join(" ")))])
+    });
+    [said].into_iter().chain(command).collect()
+}
+
+fn difference(diff: &CodeDiff) -> Block {
+    let lines = diff.hunks.iter().flat_map(|hunk| {
+        let lines = hunk
+            .lines
+            .iter()
+            .map(|line| CodeLine { change: line.change.word(), text: format!("{}{}", line.change.sign(), line.text) });
+        [CodeLine::plain(format!("@@ -{} +{} @@", hunk.before, hunk.after))].into_iter().chain(lines)
+    });
+    let code = Block::Code(lines.collect());
+    Section::folded(format!("{}: {}", diff.title, diff.size()), Medium::File, vec![code]).into()
+}

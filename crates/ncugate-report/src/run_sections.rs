@@ -1,0 +1,342 @@
+//! Sections of a run that its page and its Markdown have alike, around the table of variants.
+
+use super::deltas::Delta;
+use super::line_pairs::{LineTime, PairedLine, PairedLines, SampledInstruction};
+use super::markdown::Charts;
+use super::metric_change::{ChangeDirection, MetricChange};
+use super::model::Measure;
+use super::run_report::RunReport;
+use super::waiver_row::WaiverRow;
+use super::{deep_profile::DeepProfileRow, number};
+use crate::chart::Chart;
+use crate::document::{Block, Cell, CodeLine, Column, DocumentFact, Fold, Medium, Section, Table, Tone};
+use crate::history::shape_comparison;
+use ncugate_judge::{SampleOrigin, StageResult};
+use ncugate_model::CleanText;
+use ncugate_phase::config::Waiver;
+use ncugate_phase::plan::VariantRole;
+
+/// Most shapes whose times are shown at once.
+const OPEN: usize = 16;
+/// References in Markdown.
+const REFERENCES: usize = 3;
+/// Metrics of a comparison before the fold.
+const COMPARED: usize = 12;
+/// Charts that belong to the deep profile.
+const DEEP: [&str; 3] = ["stalls", "roofline", "timeline"];
+
+/// Sections before the variants.
+pub fn leading(report: &RunReport) -> Vec<Section> {
+    [waivers(report), stages(report), times(report), by_shape(report)].into_iter().flatten().collect()
+}
+
+/// Sections after the variants.
+pub fn following(report: &RunReport, charts: Charts) -> Vec<Section> {
+    let sections = [
+        steps(report),
+        deltas(report),
+        effects(report),
+        search(report),
+        report.deep_profile.as_ref().map(|profile| deep_profile(report, profile, charts)),
+        drawings(report).filter(|_| charts == Charts::Beside),
+        Some(provenance(report)),
+    ];
+    sections.into_iter().flatten().collect()
+}
+
+fn texts<const N: usize>(heads: [&str; N]) -> Vec<Column> {
+    heads.map(Column::text).to_vec()
+}
+
+fn code(text: &CleanText) -> Cell {
+    Cell::of(text.as_str(), Tone::Code)
+}
+
+fn cell(text: &CleanText) -> Cell {
+    Cell::new(text.as_str())
+}
+
+fn waivers(report: &RunReport) -> Option<Section> {
+    let mut table = Table::new("Waivers", texts(["gate", "variant", "until", "owner", "reason"]));
+    for WaiverRow { waiver: Waiver { gate, variant, reason, owner, expires, .. }, expired } in &report.waivers {
+        let until = Cell::new(expires.to_string()).note(if *expired { "expired" } else { "" });
+        table.row(vec![cell(gate), code(variant), until, cell(owner), cell(reason)]);
+    }
+    Some(Section::new("waivers", "Waivers", vec![table.block()?]))
+}
+
+fn stages(report: &RunReport) -> Option<Section> {
+    let numbers = ["expected", "measured", "cumulative"].map(Column::number);
+    let rest = ["kept", "best variants", "why"].map(Column::text);
+    let columns = texts(["stage", "variant"]).into_iter().chain(numbers).chain(rest).collect();
+    let mut table = Table::new("Stages", columns);
+    let factor = |n: f64| format!("{}×", number::plain(n));
+    let times = |n: Option<f64>| n.map_or_else(|| Cell::missing(""), |n| Cell::value(n, factor(n)));
+    let expected = |s: &StageResult| match s.expected {
+        Some((low, high)) => Cell::new(format!("{} to {}", factor(low), factor(high))),
+        None => Cell::missing(""),
+    };
+    for stage in &report.stages {
+        let elite: Vec<String> = stage.elite.iter().map(ToString::to_string).collect();
+        table.row(vec![
+            Cell::new(stage.name.as_str()),
+            stage.variant.as_ref().map_or_else(|| Cell::new("none"), |id| code(&id.0)),
+            expected(stage),
+            times(stage.measured),
+            times(stage.cumulative),
+            Cell::new(if stage.accepted { "yes" } else { "no" }),
+            Cell::new(elite.join(", ")),
+            Cell::new(stage.reason.as_str()),
+        ]);
+    }
+    let about = report.headline.stages.as_ref().map(|sentence| Block::Text(sentence.to_string()));
+    let blocks = about.into_iter().chain([table.block()?]).collect();
+    Some(Section::new("stages", "Stages", blocks))
+}
+
+fn times(report: &RunReport) -> Option<Section> {
+    let first = report.times.first()?.first.as_ref();
+    let beside = first.map_or_else(String::new, |first| format!(", beside {}", first.name));
+    let about = format!("median and 90th percentile{beside}");
+    let section = Section::part("times", "Times by shape", about, shape_comparison::blocks(&report.times));
+    Some(Section { fold: if report.times.len() <= OPEN { Fold::Open } else { Fold::Closed }, ..section })
+}
+
+fn by_shape(report: &RunReport) -> Option<Section> {
+    let matrix = report.matrix.as_ref()?;
+    let shapes = matrix.shapes.iter().map(|shape| Column::number(shape.as_str()));
+    let mut table = Table::new("Variants by shape", texts(["variant"]).into_iter().chain(shapes).collect());
+    for row in &matrix.rows {
+        let cells = row.cells.iter().map(|cell| {
+            let Some(cell) = cell else { return Cell::missing("") };
+            let beside = Some(cell.beside_best.as_str()).filter(|text| !text.is_empty());
+            let note = beside.into_iter().chain(cell.in_use.then_some("←")).collect::<Vec<_>>().join(" ");
+            Cell::of(cell.text.as_str(), if cell.best { Tone::Strong } else { Tone::Plain }).note(note)
+        });
+        let role = if row.standing == VariantRole::Baseline { "baseline" } else { "" };
+        table.row([code(&row.label).note(role)].into_iter().chain(cells).collect());
+    }
+    let left_out = match matrix.left_out {
+        0 => String::new(),
+        many => format!(" {many} more candidates are in the table of variants."),
+    };
+    let key = format!("Bold: the best candidate of a shape, in the sweep. ←: the variant to use.{left_out}");
+    let blocks = vec![Block::Aside(key), table.block()?];
+    Some(Section::part("shapes", format!("By shape: {}", matrix.title), "", blocks))
+}
+
+fn steps(report: &RunReport) -> Option<Section> {
+    let steps = report.steps.as_ref()?;
+    let columns = steps.columns.iter().map(|column| Column::number(column.as_str()));
+    let mut table =
+        Table::new("Steps of an evaluation", texts(["step", "launch"]).into_iter().chain(columns).collect());
+    for (name, about, cells) in &steps.rows {
+        table.row([code(name), cell(about)].into_iter().chain(cells.iter().map(cell)).collect());
+    }
+    let title = format!("Steps of {} at shape {}", steps.variant, steps.shape);
+    Some(Section::part("steps", title, "", vec![table.block()?]))
+}
+
+fn deltas(report: &RunReport) -> Option<Section> {
+    // Stored runs come last and are never left out.
+    let stored = report.deltas.iter().filter(|delta| delta.about.is_some()).count();
+    let room = REFERENCES.saturating_sub(stored).max(1);
+    let mut baselines = 0;
+    let mut blocks: Vec<Block> = Vec::new();
+    for delta in &report.deltas {
+        baselines += usize::from(delta.about.is_none());
+        let is_shown = delta.about.is_some() || baselines <= room;
+        let medium = if is_shown { Medium::File } else { Medium::Page };
+        blocks.push(Section { medium, ..against(delta) }.into());
+    }
+    if stored == 0 {
+        let none = "No earlier run of this phase was measured under the same conditions.";
+        blocks.push(Block::Aside(none.to_owned()));
+    }
+    let names: Vec<String> = report.deltas.iter().map(Delta::marked).collect();
+    let about = format!("the selected variant against {}", names.join(", "));
+    (!report.deltas.is_empty()).then(|| Section::part("deltas", "Comparisons", about, blocks))
+}
+
+fn against(delta: &Delta) -> Section {
+    let heads = [Column::number("selected"), Column::number(delta.marked()), Column::number("change")];
+    let table = |rows: &[MetricChange]| {
+        let mut table = Table::new(format!("Against {}", delta.against), [texts(["metric"]), heads.to_vec()].concat());
+        for row in rows {
+            let noise = if row.judged == ChangeDirection::WithinNoise { "within noise" } else { "" };
+            let interval = row.interval.map(|interval| interval.text());
+            let note = interval.iter().map(String::as_str).chain([noise]).filter(|part| !part.is_empty());
+            let tone = match row.judged {
+                ChangeDirection::Better => Tone::Better,
+                ChangeDirection::Worse => Tone::Worse,
+                ChangeDirection::WithinNoise | ChangeDirection::Neither => Tone::Plain,
+            };
+            let word = if noise.is_empty() { row.judged.word() } else { "" };
+            let change = Cell::of(row.change.as_str(), tone);
+            let change = change.note(note.chain([word]).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", "));
+            let [selected, other] = [&row.after, &row.before].map(|n| Cell::value(n.value, n.text.as_str()));
+            table.row(vec![Cell::new(row.heading()), selected, other, change]);
+        }
+        table.block()
+    };
+    let mut blocks: Vec<Block> = delta.about.iter().map(|about| Block::Aside(about.to_string())).collect();
+    if delta.origin == Some(SampleOrigin::Sweep) {
+        blocks.push(Block::Aside("Latencies of the sweep: not both were re-timed.".to_owned()));
+    }
+    if let [ours, theirs] = &delta.limited_by
+        && !ours.is_empty()
+        && !theirs.is_empty()
+    {
+        blocks.push(Block::Aside(format!("Blocks per SM limited by {ours}; of the other by {theirs}.")));
+    }
+    let (first, rest) = delta.rows.split_at(delta.rows.len().min(COMPARED));
+    blocks.extend(table(first));
+    let title = format!("{} more metrics", rest.len());
+    blocks.extend(table(rest).map(|block| Section::folded(title, Medium::Page, vec![block]).into()));
+    let the = if delta.about.is_some() { "the " } else { "" };
+    Section::new("", format!("Against {the}{} at shape {}", delta.marked(), delta.shape), blocks)
+}
+
+fn effects(report: &RunReport) -> Option<Section> {
+    let numbers = ["from", "to", "change"].map(Column::number);
+    let mut table =
+        Table::new("Effects of parameters", texts(["parameter", "metric"]).into_iter().chain(numbers).collect());
+    for effect in &report.effects {
+        for (at, row) in effect.rows.iter().enumerate() {
+            let name = format!("{} {} → {}", effect.parameter, effect.from, effect.to);
+            let name = if at == 0 { Cell::of(name, Tone::Code).note(effect.pairs.as_str()) } else { Cell::default() };
+            let means =
+                row.means.clone().map_or_else(|| [0; 2].map(|_| Cell::missing("")), |means| means.map(Cell::new));
+            let tone = match row.judged {
+                ChangeDirection::Better => Tone::Better,
+                ChangeDirection::Worse => Tone::Worse,
+                ChangeDirection::WithinNoise | ChangeDirection::Neither => Tone::Plain,
+            };
+            let change = Cell::of(row.change.as_str(), tone).note(row.note.as_str());
+            table.row([name, Cell::new(row.title.as_str())].into_iter().chain(means).chain([change]).collect());
+        }
+    }
+    let means = "Means of variants that differ in one parameter, from its better value to its worse one.";
+    let about = "on every gated metric, with 95 % intervals";
+    Some(Section::part("effects", "Effects of parameters", about, vec![Block::Aside(means.to_owned()), table.block()?]))
+}
+
+fn search(report: &RunReport) -> Option<Section> {
+    let search = report.search.as_ref()?;
+    let mut table = Table::new("Measured in full", vec![Column::text("variant"), Column::number("few samples (µs)")]);
+    for row in &search.finalists {
+        let tried = row.tried.as_ref().map(|tried| Cell::value(tried.value, tried.text.as_str()));
+        table.row(vec![code(&row.variant), tried.unwrap_or_else(|| Cell::missing("not tried"))]);
+    }
+    let mut blocks = vec![Block::Text(search.summary.to_string())];
+    blocks.extend(table.block());
+    let failures: Vec<String> = search.failures.iter().map(|(why, many)| format!("{many}: {why}")).collect();
+    if !failures.is_empty() {
+        blocks.push(Section::new("", "Not timed", vec![Block::List(failures)]).into());
+    }
+    Some(Section::part("search", "Search", "", blocks))
+}
+
+fn deep_profile(report: &RunReport, profile: &DeepProfileRow, charts: Charts) -> Section {
+    let names: Vec<&str> = profile.variants.iter().map(|variant| variant.label.as_str()).collect();
+    let mut blocks = vec![Block::Text(format!("{} at shape {}. {}", names.join(" and "), profile.shape, profile.note))];
+    let drawn: Vec<Chart> =
+        report.charts.iter().rev().filter(|chart| DEEP.contains(&chart.id.as_str())).cloned().collect();
+    if charts == Charts::Beside && !drawn.is_empty() {
+        blocks.push(Block::Figures(drawn));
+    }
+    let heads = || profile.variants.iter().map(|variant| Column::number(variant.short.as_str()));
+    let value = |value: &Measure, unit: &str| match value {
+        Measure::Number(number) => Cell::with_unit(Some(number.value), unit),
+        Measure::Missing(why) => Cell::missing(why.as_str()),
+    };
+    let mut states = Table::new("Warp states", texts(["warp state"]).into_iter().chain(heads()).collect());
+    for state in profile.states() {
+        let cells = state.values.iter().map(|cycles| value(cycles, ""));
+        states.row([Cell::new(state.title.trim_start_matches("Stall: "))].into_iter().chain(cells).collect());
+    }
+    let about = Block::Aside("Cycles for each issued instruction, the longest first.".to_owned());
+    blocks.extend(states.block().into_iter().flat_map(|block| [about.clone(), block]));
+    blocks.extend(profile.pairs.iter().map(|pair| line_pairs(pair).into()));
+    blocks.extend(profile.advice.iter().flat_map(|advice| advice.blocks()));
+    let mut counters = Table::new("Counters", texts(["metric"]).into_iter().chain(heads()).collect());
+    for metric in profile.figures() {
+        let cells = metric.values.iter().map(|one| value(one, &metric.unit));
+        counters.row([cell(&metric.title)].into_iter().chain(cells).collect());
+    }
+    blocks.extend(counters.block().map(|block| Section::folded("Counters", Medium::Page, vec![block]).into()));
+    let about = "warp states, source lines, Nsight Compute's rules, counters";
+    Section::part("deep-profile", "Deep profile", about, blocks)
+}
+
+fn line_pairs(pair: &PairedLines) -> Section {
+    let times = [&pair.first, &pair.other].map(|name| Column::number(name.as_str()));
+    let columns = texts(["line", "source"]).into_iter().chain(times);
+    let columns = columns.chain([Column::number("change"), Column::text("what changed")]);
+    let mut table = Table::new("Lines of two variants", columns.collect());
+    for line in &pair.lines {
+        let time = |time: &Option<LineTime>| match time {
+            Some(time) => cell(&time.time).note(time.stall.as_str()),
+            None => Cell::new("-"),
+        };
+        let states: Vec<&str> = line.states.iter().map(CleanText::as_str).collect();
+        let source = Cell::of(line.source.as_deref().unwrap_or_default(), Tone::Code);
+        let (first, other) = (time(&line.first), time(&line.other));
+        table.row(vec![cell(&line.line), source, first, other, cell(&line.change), Cell::new(states.join(", "))]);
+    }
+    let about = "Time at a line is its share of the samples of the duration under the profiler. A dash: no warp was sampled there.";
+    let mut blocks = vec![Block::Aside(about.to_owned())];
+    blocks.extend(table.block());
+    blocks.extend(pair.lines.iter().filter(|line| !line.code.is_empty()).map(|line| machine_code(pair, line).into()));
+    Section::new("", format!("Line by line, with {}", pair.other), blocks)
+}
+
+fn machine_code(pair: &PairedLines, line: &PairedLine) -> Section {
+    let side = |name: &CleanText| [Column::text(name.as_str()), Column::number("time"), Column::text("mostly")];
+    let columns = [side(&pair.first), side(&pair.other)].concat();
+    let title = format!("Machine code of {} {}", line.line, line.source.as_deref().unwrap_or_default());
+    let mut table = Table::new(title.trim_end(), columns);
+    for row in &line.code {
+        let side = |one: &Option<SampledInstruction>| match one {
+            Some(one) => [code(&one.text), cell(&one.time), cell(&one.stall)],
+            None => [const { 0 }; 3].map(|_| Cell::default()),
+        };
+        table.row([side(&row.first), side(&row.other)].concat());
+    }
+    let left_out = (line.left_out > 0).then(|| Block::Aside(format!("{} more lines are left out.", line.left_out)));
+    Section::folded(title, Medium::Page, [Block::Table(table)].into_iter().chain(left_out).collect())
+}
+
+fn drawings(report: &RunReport) -> Option<Section> {
+    let is_deep = |chart: &&Chart| report.deep_profile.is_some() && DEEP.contains(&chart.id.as_str());
+    let charts: Vec<Chart> = report.charts.iter().filter(|chart| !is_deep(chart)).cloned().collect();
+    let about = charts.len().to_string();
+    (!charts.is_empty()).then(|| Section::part("charts", "Charts", about, vec![Block::Figures(charts)]))
+}
+
+fn provenance(report: &RunReport) -> Section {
+    let of =
+        |label: &CleanText, text: String| DocumentFact { label: label.to_string(), text, ..DocumentFact::default() };
+    let provenance = &report.provenance;
+    let lines = |text: &str| Block::Code(text.lines().map(CodeLine::plain).collect());
+    let part = |title: &str, block: Block| Block::from(Section::new("", title, vec![block]));
+    let facts = |pairs: &[(CleanText, CleanText)]| {
+        Block::Facts(pairs.iter().map(|(label, value)| of(label, value.to_string())).collect())
+    };
+    let took = provenance.stages.iter().map(|(stage, seconds)| of(stage, number::seconds(seconds.value)));
+    let reproduce: Vec<CodeLine> = report.reproduce.iter().map(|line| CodeLine::plain(line.as_str())).collect();
+    let missing = match report.missing.as_slice() {
+        [] => Block::Aside("Nothing: no build, check, timing or profile failed.".to_owned()),
+        missing => Block::List(missing.iter().map(CleanText::to_string).collect()),
+    };
+    let blocks = vec![
+        facts(&provenance.facts),
+        part("Time", Block::Facts(took.collect())),
+        part("Sources", facts(&provenance.hashes)),
+        part("Command line", lines(&provenance.argv)),
+        part("How to reproduce", Block::Code(reproduce)),
+        part("What is missing", missing),
+        Section::folded("The phase as run", Medium::Page, vec![lines(&provenance.config)]).into(),
+    ];
+    Section::part("provenance", "Provenance", "machine, tools, sources, commands, missing values", blocks)
+}
