@@ -3,7 +3,7 @@
 
 use super::diagnosis_row::DiagnosisRow;
 use super::in_use::subjects;
-use super::rule_answers::{diagnosis_row, with_diagnosis};
+use super::rule_answers::{ablations, diagnosis_row, with_diagnosis};
 use super::{DeepProfileInputs, ReportInputs, RunReport, RunSource};
 use crate::explain::{self, Clocks, DeepProfiles, Listings, NcuObservations, UnaskedRules};
 use indexmap::IndexSet;
@@ -51,6 +51,7 @@ pub fn assemble(session: &JudgedRun<'_>, source: RunSource, now: Option<Timestam
         quantities: measured.quantities(),
         judgement: session.judgement(),
         findings: &findings,
+        ablations: &ablations(run, plan),
         subjects: &subjects,
         diagnosis: &diagnosis,
         speed_of_light: &speed_of_light,

@@ -1,5 +1,6 @@
 //! Assembles a report from its inputs. Decides nothing: it orders the parts, which build their own rows.
 
+use super::ablation_row::AblationRow;
 use super::diagnosis_row::DiagnosisRow;
 use super::finding_row::FindingRow;
 use super::first_screen::FirstScreen;
@@ -69,6 +70,7 @@ impl RunReport {
             shapes,
             objective_shape,
             search: search::row(&inputs.run.search),
+            ablations: ablations(inputs),
             speed_of_light: speed_of_light::rows(inputs),
             diagnosis,
             findings: found,
@@ -149,4 +151,10 @@ fn unreachable_gates(inputs: &ReportInputs<'_>) -> Vec<String> {
     let gpu = inputs.run.manifest.fingerprint.gpu.as_ref();
     let target = gpu.map(|gpu| TargetGpu { capability: gpu.compute_capability, sms: Some(gpu.sms) });
     target.map_or_else(Vec::new, |target| out_of_reach(inputs.phase, inputs.plan, Some(inputs.quantities), target))
+}
+
+/// What costs of the variant in the banner were worth at the objective's shape.
+fn ablations(inputs: &ReportInputs<'_>) -> Vec<AblationRow> {
+    let variant = in_use::banner_variant(inputs.judgement);
+    variant.map_or_else(Vec::new, |variant| AblationRow::all(inputs.ablations, variant, &inputs.phase.objective.shape))
 }

@@ -152,6 +152,7 @@ impl Fixture {
             run: &self.run,
             quantities: &self.quantities,
             judgement: &self.judgement,
+            ablations: &[],
             findings: &self.findings,
             subjects: &self.subjects,
             diagnosis: &self.diagnosis,

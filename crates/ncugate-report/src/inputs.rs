@@ -7,7 +7,7 @@ use ncugate_judge::frame::Quantities;
 use ncugate_judge::reference_runs::ComparisonRun;
 use ncugate_judge::store::Run;
 use ncugate_judge::{CapturedVariant, Judgement};
-use ncugate_model::{ShapeName, VariantId};
+use ncugate_model::{AblationRecord, ShapeName, VariantId};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::Plan;
 
@@ -53,6 +53,8 @@ pub struct ReportInputs<'a> {
     pub judgement: &'a Judgement,
     /// Findings from the counters, most severe first (for the selected variant, or for several).
     pub findings: &'a [explain::Finding],
+    /// What costs were worth on copies of machine code.
+    pub ablations: &'a [AblationRecord],
     /// Variants and shapes for advice, the objective's shape first.
     pub subjects: &'a [(VariantId, ShapeName)],
     /// Outcome of the rules for each of them.

@@ -2,6 +2,7 @@
 //!
 //! Holds values and the text that people read. Has no access to clock, disk or environment.
 
+use super::ablation_row::AblationRow;
 use super::deep_profile::DeepProfileRow;
 use super::deltas::{Delta, ShapeDelta};
 use super::diagnosis_row::{DiagnosisOutcome, DiagnosisRow};
@@ -90,6 +91,8 @@ pub struct RunReport {
     pub diagnosis: Vec<DiagnosisRow>,
     /// Findings from the counters, most severe first; then the largest estimates of ncu's rules.
     pub findings: Vec<FindingRow>,
+    /// What costs of the selected variant were worth, if that was measured.
+    pub ablations: Vec<AblationRow>,
     /// The deep profile of the selected variant, if there is one.
     pub deep_profile: Option<DeepProfileRow>,
     /// Charts, in the order of the page.

@@ -37,6 +37,7 @@ pub fn following(report: &RunReport, charts: Charts) -> Vec<Section> {
         deltas(report),
         effects(report),
         search(report),
+        measured_causes(report),
         report.deep_profile.as_ref().map(|profile| deep_profile(report, profile, charts)),
         drawings(report).filter(|_| charts == Charts::Beside),
         Some(provenance(report)),
@@ -235,6 +236,33 @@ fn search(report: &RunReport) -> Option<Section> {
         blocks.push(Section::new("", "Not timed", vec![Block::List(failures)]).into());
     }
     Some(Section::part("search", "Search", "", blocks))
+}
+
+fn measured_causes(report: &RunReport) -> Option<Section> {
+    let numbers = [Column::number("less time"), Column::number("interval"), Column::number("instructions")];
+    let mut table = Table::new("Measured causes", texts(["copy"]).into_iter().chain(numbers).collect());
+    for row in report.ablations.iter() {
+        let Some(gain) = &row.gain else { continue };
+        let percent = |value: f64| format!("{value:.1} %");
+        let [low, high] = gain.interval;
+        let changed = match gain.changed {
+            0 => Cell::missing("its launches differ"),
+            changed => Cell::value(f64::from(changed), changed.to_string()),
+        };
+        let left = if gain.left > 0 { format!("{} left", gain.left) } else { String::new() };
+        table.row(vec![
+            cell(&row.edit),
+            Cell::value(gain.percent, percent(gain.percent)).bar(gain.percent.max(0.0)),
+            Cell::new(format!("{low:.1} to {high:.1} %")),
+            changed.note(left),
+        ]);
+    }
+    let unmeasured = report.ablations.iter().filter(|row| row.gain.is_none());
+    let unmeasured: Vec<String> = unmeasured.map(|row| format!("{}: {}", row.edit, row.says)).collect();
+    let about = "Copies of the selected variant's machine code without one cost each, timed against it. They are no variants: nothing checks them, and no gate reads their times.";
+    let mut blocks = vec![Block::Aside(about.to_owned()), table.block()?];
+    blocks.extend((!unmeasured.is_empty()).then_some(Block::List(unmeasured)));
+    Some(Section::part("measured-causes", "Measured causes", "what each cost is worth", blocks))
 }
 
 fn deep_profile(report: &RunReport, profile: &DeepProfileRow, charts: Charts) -> Section {

@@ -1,11 +1,12 @@
 //! All renderers, on the synthetic run of [`super::fixture`].
 
+use super::ablation_row::AblationRow;
 use super::fixture::{Fixture, hostile};
 use super::model::Conclusion;
 use super::terminal::{Colours, Screen};
 use super::{github, html, json, junit, markdown, number, terminal, write};
 use ncugate_judge::FallbackResult;
-use ncugate_model::Verdict;
+use ncugate_model::{Ablation, AblationOutcome, AblationRecord, Gain, ShapeName, VariantId, Verdict};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -483,4 +484,30 @@ fn indexed(fixture: &Fixture) -> String {
     };
     let history = History::new((0..3).map(entry).collect(), vec![(&fixture.phase.title).into()]);
     crate::document::html(&history.document()).unwrap()
+}
+
+#[test]
+fn measured_causes_are_in_every_format_and_say_what_they_are_not() {
+    let mut report = Fixture::new(2).report();
+    let (variant, shape) = (VariantId("v".into()), ShapeName("s".into()));
+    let record = |edit, outcome| AblationRecord {
+        variant: variant.clone(),
+        shape: shape.clone(),
+        edit,
+        changed: 8,
+        left: 0,
+        outcome,
+    };
+    let gain = AblationOutcome::Measured(Gain { percent: 18.0, low: 17.0, high: 19.0 });
+    let hung = AblationOutcome::NotMeasured { reason: "hung".to_owned() };
+    let records = [record(Ablation::Shuffles, hung), record(Ablation::Barriers, gain)];
+    report.ablations = AblationRow::all(&records, &variant, &shape);
+    let texts = [markdown::markdown(&report).unwrap(), html::html(&report).unwrap(), json::json(&report).unwrap()];
+    for text in &texts {
+        let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
+        assert!(at("without its barriers") < at("without shuffles"), "the largest gain first");
+    }
+    for text in &texts[..2] {
+        assert!(text.contains("18.0 %") && text.contains("They are no variants"), "{text}");
+    }
 }

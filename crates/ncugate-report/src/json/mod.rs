@@ -6,6 +6,7 @@
 mod values;
 
 use self::values::{DeepProfileValues, DeltaValues, VariantValues};
+use super::ablation_row::AblationRow;
 use super::diagnosis_row::DiagnosisRow;
 use super::error::RenderError;
 use super::finding_row::FindingRow;
@@ -96,6 +97,8 @@ pub struct Results<'a> {
     pub diagnosis: &'a [DiagnosisRow],
     /// What the counters say, gravest first.
     pub findings: &'a [FindingRow],
+    /// What costs of the selected variant are worth, measured on copies of its machine code that are no variants.
+    pub ablations: &'a [AblationRow],
     /// Deep profiles, the selected variant's first.
     pub deep_profiles: Vec<DeepProfileValues<'a>>,
     /// What is not in the numbers, and why.
@@ -162,6 +165,7 @@ impl<'a> Results<'a> {
             deltas: report.deltas.iter().map(values::delta).collect(),
             diagnosis: &report.diagnosis,
             findings: &report.findings,
+            ablations: &report.ablations,
             deep_profiles: report.deep_profile.as_ref().map_or_else(Vec::new, values::deep_profiles),
             missing: &report.missing,
             warnings: &report.warnings,
