@@ -24,8 +24,7 @@ pub fn compare(args: &CompareArgs, today: Date, out: &mut Output) -> Result<Outc
     if !args.metrics.is_empty() {
         comparison.keep_metrics(&args.metrics).map_err(|error| CommandError::Usage(error.to_string()))?;
     }
-    let all = args.metrics.is_empty();
-    let document = if all { comparison.document() } else { comparison.metric_document() };
+    let document = if args.metrics.is_empty() { comparison.document() } else { comparison.metric_document() };
     match args.format {
         CompareFormat::Json => print::json(&comparison, out)?,
         CompareFormat::Markdown => write!(out.machine(), "{}", markdown(&document))?,

@@ -305,7 +305,7 @@ fn numbers_are_written_with_the_digits_in_which_they_differ() {
     let (failed, texts) = judged(&place, &run, &gate("g", "latency_p50 <= 29.65 us"));
     assert_eq!(failed.status, Some(1), "{failed:?}");
     assert!(texts[0].contains("29.651 µs, needs <= 29.65 µs"), "{}", texts[0]);
-    assert!(texts[1].contains("| 29.651 µs, difference from the limit +0.0004 µs to +0.002 µs"), "{}", texts[1]);
+    assert!(texts[1].contains("| 29.651 µs (difference from the limit +0.0004 µs to +0.002 µs"), "{}", texts[1]);
 }
 
 #[test]

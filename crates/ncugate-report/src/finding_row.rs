@@ -119,18 +119,18 @@ impl FindingRow {
         }
     }
 
+    pub fn block(&self) -> FindingBlock {
+        let saving = self.saving.as_ref().filter(|_| self.rule != "ncu");
+        let confidence = self.confidence.word();
+        let saving = saving.map(|saving| format!("Fixing it could save {} ({confidence} confidence).", saving.words));
+        let (title, advice) = (self.title.to_string(), self.advice.to_string());
+        let lines = [self.sentence.to_string()].into_iter().chain(saving).collect();
+        FindingBlock { title, severity: self.severity, lines, advice }
+    }
+
     /// Findings for readers; none without any.
-    pub fn block(rows: &[Self]) -> Option<Block> {
-        let of = |row: &Self| {
-            let confidence = row.confidence.word();
-            let saving = row.saving.as_ref().filter(|_| row.rule != "ncu");
-            let saving =
-                saving.map(|saving| format!("Fixing it could save {} ({confidence} confidence).", saving.words));
-            let (title, advice) = (row.title.to_string(), row.advice.to_string());
-            let lines = [row.sentence.to_string()].into_iter().chain(saving).collect();
-            FindingBlock { title, severity: row.severity, lines, advice }
-        };
-        (!rows.is_empty()).then(|| Block::Findings(rows.iter().map(of).collect()))
+    pub fn blocks(rows: &[Self]) -> Option<Block> {
+        (!rows.is_empty()).then(|| Block::Findings(rows.iter().map(Self::block).collect()))
     }
 
     /// Whether it is a cause that is worth fixing, not a symptom of another finding.

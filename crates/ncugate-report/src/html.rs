@@ -51,7 +51,6 @@ pub fn html(report: &RunReport) -> Result<String, RenderError> {
         notes_title: report.first_screen.notes_title(),
         objective: report.objective.as_ref().map_or("", |objective| objective.title.as_str()),
         definitions: definitions(report),
-        unsaid: report.unsaid(),
         shape: report.shapes.get(report.objective_shape).map_or("", CleanText::as_str),
         data: embeddable(&serde_json::to_string(&data::data(report))?),
     };
@@ -76,7 +75,6 @@ struct Context<'a> {
     objective: &'a str,
     /// Metrics of the page with their definitions.
     definitions: Vec<MetricEntry>,
-    unsaid: Vec<String>,
     /// The objective's shape.
     shape: &'a str,
     data: String,

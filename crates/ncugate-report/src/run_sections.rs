@@ -1,18 +1,20 @@
 //! Sections of a run that its page and its Markdown have alike, around the table of variants.
 
+use super::deep_profile::DeepProfileRow;
 use super::deltas::Delta;
+use super::finding_row::FindingRow;
 use super::line_pairs::{LineTime, PairedLine, PairedLines, SampledInstruction};
 use super::markdown::Charts;
 use super::metric_change::{ChangeDirection, MetricChange};
 use super::model::Measure;
+use super::number::{self, Number};
 use super::run_report::RunReport;
 use super::waiver_row::WaiverRow;
-use super::{deep_profile::DeepProfileRow, number};
 use crate::chart::Chart;
-use crate::document::{Block, Cell, CodeLine, Column, DocumentFact, Fold, Medium, Section, Table, Tone};
+use crate::document::{Block, Cell, CodeLine, Column, DocumentFact, FindingBlock, Fold, Medium, Section, Table, Tone};
 use crate::history::shape_comparison;
-use ncugate_judge::{SampleOrigin, StageResult};
-use ncugate_model::CleanText;
+use ncugate_judge::{GateResult, SampleOrigin, StageResult};
+use ncugate_model::{CleanText, Level};
 use ncugate_phase::config::Waiver;
 use ncugate_phase::plan::VariantRole;
 
@@ -22,12 +24,17 @@ const OPEN: usize = 16;
 const REFERENCES: usize = 3;
 /// Metrics of a comparison before the fold.
 const COMPARED: usize = 12;
+/// Findings in the fold.
+const FOLDED: usize = 60;
+/// The rule of findings by Nsight Compute.
+const NCU: &str = "ncu";
 /// Charts that belong to the deep profile.
 const DEEP: [&str; 3] = ["stalls", "roofline", "timeline"];
 
 /// Sections before the variants.
 pub fn leading(report: &RunReport) -> Vec<Section> {
-    [waivers(report), stages(report), times(report), by_shape(report)].into_iter().flatten().collect()
+    let sections = [findings(report), waivers(report), stages(report), times(report), by_shape(report)];
+    [gates(report)].into_iter().chain(sections.into_iter().flatten()).collect()
 }
 
 /// Sections after the variants.
@@ -55,6 +62,136 @@ fn code(text: &CleanText) -> Cell {
 
 fn cell(text: &CleanText) -> Cell {
     Cell::new(text.as_str())
+}
+
+fn gates(report: &RunReport) -> Section {
+    let none = || Block::Text("The phase has no gates outside of tiers and stages.".to_owned());
+    let mut blocks = vec![table_of_gates("Gates of the phase", &report.gates).unwrap_or_else(none)];
+    let mut conditions = Table::new("Preconditions", texts(["", "precondition", "why"]));
+    for condition in &report.preconditions {
+        let verdict = Cell::verdict(condition.verdict, condition.verdict.word());
+        let name = Cell::of(condition.name.as_str(), Tone::Strong).note(condition.condition.to_string());
+        conditions.row(vec![verdict, name, Cell::new(condition.reason.as_str())]);
+    }
+    blocks.extend(conditions.block());
+    for tier in &report.tiers {
+        let label = format!("Gates of tier {}", tier.name);
+        let required = if tier.required { ", required" } else { "" };
+        let title = format!("Tier {}: {}{required}", tier.name, tier.verdict);
+        let table = table_of_gates(&label, &tier.gates).into_iter().collect();
+        blocks.push(Section::folded(title, Medium::File, table).into());
+    }
+    if let Some(fallback) = &report.fallback {
+        let variant = fallback.variant.as_ref().map_or_else(String::new, |variant| format!("`{variant}`: "));
+        let reason = Block::Text(format!("{variant}{}", fallback.reason));
+        let table = table_of_gates("Gates of the fallback", &fallback.gates);
+        let title = format!("Fallback: {}", fallback.verdict);
+        blocks.push(Section::new("", title, [reason].into_iter().chain(table).collect()).into());
+    }
+    Section::new("gates", "Gates", blocks)
+}
+
+fn table_of_gates(label: &str, gates: &[GateResult]) -> Option<Block> {
+    let numbers = ["measured", "limit", "margin"].map(Column::number);
+    let columns = texts(["", "gate", "requires"]).into_iter().chain(numbers).chain(texts(["why"])).collect();
+    let mut table = Table::new(label, columns);
+    for gate in gates {
+        let summary = &gate.summary;
+        let state = match gate.waived {
+            Some(_) => Cell::of("waived", Tone::Waived),
+            None => Cell::verdict(gate.verdict, gate.verdict.word()),
+        };
+        let name = Cell::of(gate.name.as_str(), Tone::Strong);
+        let name = if gate.level == Level::Advisory { name.note("advisory") } else { name };
+        let require = gate.require.shown().to_string();
+        let require = if require == gate.name.as_str() { Cell::default() } else { Cell::of(require, Tone::Code) };
+        let written = |value: &Option<Number>, other: &Option<Number>| {
+            let text = |n: &Number| match other {
+                Some(other) => number::measured_and_limit(n.value, other.value, &gate.unit).0,
+                None => number::with_unit(n.value, &gate.unit),
+            };
+            value.as_ref().map_or_else(Cell::default, |n| Cell::value(n.value, text(n)))
+        };
+        let difference = summary.interval.as_ref().zip(summary.limit.as_ref()).map(|((low, high), limit)| {
+            let [low, high] = [low, high].map(|end| number::signed(end.value - limit.value, &gate.unit));
+            format!("difference from the limit {low} to {high}, {}", number::counted(summary.samples, "sample"))
+        });
+        let margin = summary.margin.as_ref().map_or_else(Cell::default, |margin| {
+            let share = summary.margin_share.as_ref().map(|share| 100.0 * share.abs());
+            let tone = if margin.value < 0.0 { Tone::Worse } else { Tone::Plain };
+            Cell { bar: share, tone, ..Cell::value(margin.value, number::distance(margin.value, &gate.unit)) }
+        });
+        table.row(vec![
+            state,
+            name,
+            require,
+            written(&summary.measured, &summary.limit).note(difference.unwrap_or_default()),
+            written(&summary.limit, &summary.measured),
+            margin,
+            Cell::new(summary.why.as_str()).note(summary.scope_note.as_deref().unwrap_or_default()),
+        ]);
+    }
+    table.block()
+}
+
+fn findings(report: &RunReport) -> Option<Section> {
+    let unsaid = report.unsaid();
+    if report.findings.is_empty() && unsaid.is_empty() && report.speed_of_light.is_empty() {
+        return None;
+    }
+    let mut light =
+        Table::new("Utilisation", vec![Column::text("Utilisation"), Column::number("of what each unit can do")]);
+    for row in &report.speed_of_light {
+        let percent = Cell { bar: row.percent.as_ref().map(|percent| percent.value), ..Cell::new(row.text.as_str()) };
+        light.row(vec![Cell::new(row.unit.as_str()), percent]);
+    }
+    let medium = |medium, title: &str, block| Block::from(Section { medium, ..Section::new("", title, vec![block]) });
+    let mut blocks: Vec<Block> =
+        light.block().map(|block| medium(Medium::Page, "Utilisation", block)).into_iter().collect();
+    blocks.extend(unsaid.into_iter().map(Block::Text));
+    let (leading, rest): (Vec<&FindingRow>, Vec<&FindingRow>) =
+        report.findings.iter().partition(|finding| finding.leading);
+    let (of_ncu, folded): (Vec<&FindingRow>, Vec<&FindingRow>) =
+        rest.into_iter().partition(|finding| finding.rule == NCU);
+    let line = |finding: &&FindingRow| {
+        let rest = match (&finding.symptom_of, &finding.saving) {
+            (Some(cause), _) => format!(" A symptom of {cause}."),
+            (None, Some(saving)) if finding.rule != NCU => format!(" Could save {}.", saving.words),
+            (None, _) => String::new(),
+        };
+        format!("{} ({}): {}{rest}", finding.title, finding.variant, finding.sentence)
+    };
+    let shown: Vec<FindingBlock> =
+        leading.iter().chain(of_ncu.iter().filter(|_| !leading.is_empty())).map(|f| finding(f)).collect();
+    if !shown.is_empty() {
+        blocks.push(Block::Findings(shown));
+    }
+    if leading.is_empty() && !of_ncu.is_empty() {
+        let about = "Each is an upper bound by one of ncu's rules; none of ncugate's rules confirms them here.";
+        let lines = vec![Block::Aside(about.to_owned()), Block::List(of_ncu.iter().map(line).collect())];
+        let title = format!("Estimates of Nsight Compute's rules: {}", of_ncu.len());
+        blocks.push(Section::folded(title, Medium::File, lines).into());
+    }
+    if !folded.is_empty() {
+        let title = format!("{} smaller findings, and findings of other variants", folded.len());
+        let all = Block::Aside("results.json has all findings with their evidence.".to_owned());
+        let lines = folded.iter().take(FOLDED).map(line).collect();
+        blocks.push(Section::folded(title, Medium::Page, vec![Block::List(lines), all]).into());
+        let more = number::counted(folded.len(), "finding");
+        blocks.push(Block::Aside(format!("{more} more, smaller or about other variants, are in results.json.")));
+    }
+    Some(Section::new("findings", "Findings", blocks))
+}
+
+/// A finding with its source lines and its variant.
+fn finding(row: &FindingRow) -> FindingBlock {
+    let mut block = row.block();
+    block.lines.extend(row.lines.iter().map(|line| {
+        let awaited = line.awaited.as_ref().map_or_else(String::new, |awaited| format!(": {}", awaited.words));
+        format!("`{} {}`{awaited}", line.place, line.source.as_deref().unwrap_or_default().replace('`', "'"))
+    }));
+    block.lines.push(format!("`{}`", row.variant));
+    block
 }
 
 fn waivers(report: &RunReport) -> Option<Section> {

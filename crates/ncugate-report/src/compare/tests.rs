@@ -118,7 +118,7 @@ fn launches_that_overlap_are_noise() {
 fn every_rendering_of_a_comparison_has_the_same_numbers() {
     let compared = compared();
     let text = terminal(&compared.document(), Some(100));
-    assert!(text.contains("registers  fail (67)  pass (67)"), "{text}");
+    assert!(text.contains("registers  FAIL (67)  PASS (67)"), "{text}");
     assert!(text.contains("+10.0 %") && text.contains("only in A: gone@m"), "{text}");
     let file = markdown(&compared.document());
     assert!(

@@ -103,7 +103,7 @@ fn cell(cell: &Cell) -> String {
             format!("[{}](<{link}>)", escape(&cell.text))
         }
         Tone::Strong if !cell.text.is_empty() => format!("**{}**", escape(&cell.text)),
-        _ => escape(&cell.text),
+        _ => escape(&cell.plain()),
     };
     if cell.note.is_empty() { text } else { format!("{text} ({})", escape(&cell.note)).trim_start().to_owned() }
 }

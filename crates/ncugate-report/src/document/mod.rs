@@ -166,6 +166,7 @@ pub enum Tone {
     Pass,
     Fail,
     Inconclusive,
+    Waived,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -276,6 +277,14 @@ impl Cell {
 
     pub fn bar(self, percent: f64) -> Self {
         Self { bar: Some(percent), ..self }
+    }
+
+    /// The text where colours cannot be seen: verdicts that need attention are capitals.
+    fn plain(&self) -> String {
+        match self.tone {
+            Tone::Pass | Tone::Fail | Tone::Inconclusive => self.text.to_uppercase(),
+            _ => self.text.clone(),
+        }
     }
 
     pub fn note(self, note: impl Into<String>) -> Self {

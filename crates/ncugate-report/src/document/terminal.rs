@@ -97,8 +97,8 @@ fn text_table(table: &Table, shown: &[usize]) -> TextTable {
 
 fn cell_text(cell: &Cell) -> String {
     if cell.note.is_empty() {
-        cell.text.clone()
+        cell.plain()
     } else {
-        format!("{} ({})", cell.text, cell.note).trim_start().to_owned()
+        format!("{} ({})", cell.plain(), cell.note).trim_start().to_owned()
     }
 }

@@ -170,7 +170,7 @@ fn details(run: &LatestRun<'_>) -> Section {
     blocks.extend(gates.block());
     let leading: Vec<FindingRow> = report.findings.iter().filter(|f| f.leading).take(FINDINGS).cloned().collect();
     blocks.extend(
-        FindingRow::block(&leading).into_iter().flat_map(|found| [Block::Text("Main findings:".to_owned()), found]),
+        FindingRow::blocks(&leading).into_iter().flat_map(|found| [Block::Text("Main findings:".to_owned()), found]),
     );
     blocks.extend(run.phase.reference().into_iter().flat_map(|reference| code(run.entry, reference)));
     blocks.extend(run.phase.diffs.iter().map(difference));

@@ -187,7 +187,7 @@ fn the_summary_counts_phases_that_pass() {
     let text = summarised(&history(), Some("reports"), |_| {});
     assert!(text.starts_with("# 1 of 2 phases pass\n"), "{text}");
     assert!(text.contains("[Phase a](<reports/a/r3/report.html>)") && text.contains("| Latency p50 10 µs"), "{text}");
-    assert!(text.contains("| latency | fail    | 30 µs    | 20 µs |"), "{text}");
+    assert!(text.contains("| latency | FAIL    | 30 µs    | 20 µs |"), "{text}");
     assert!(text.contains("## Not in this summary"));
 }
 

@@ -222,11 +222,12 @@ fn section<'f>(
     blocks.extend(fold("Full name", name).map(Block::Section));
     let (mut shown, mut folded): (Vec<FindingRow>, Vec<FindingRow>) = findings(group).partition(FindingRow::is_cause);
     folded.splice(0..0, shown.drain(shown.len().min(FINDINGS)..));
-    blocks.extend(FindingRow::block(&shown));
+    blocks.extend(FindingRow::blocks(&shown));
     let outcome = group.diagnosed.as_ref().map(|launch| DiagnosisRow::of_launch(launch).sentence.to_string());
     blocks.extend(outcome.filter(|sentence| !sentence.is_empty()).map(Block::Aside));
-    blocks.extend(FindingRow::block(&group.diagnosed.as_ref().map(quoted).unwrap_or_default()));
-    blocks.extend(fold(&format!("Smaller findings: {}", folded.len()), FindingRow::block(&folded)).map(Block::Section));
+    blocks.extend(FindingRow::blocks(&group.diagnosed.as_ref().map(quoted).unwrap_or_default()));
+    blocks
+        .extend(fold(&format!("Smaller findings: {}", folded.len()), FindingRow::blocks(&folded)).map(Block::Section));
     let light = LIGHT.iter().filter_map(|metric| Some((described(metric).0, bar(group.median(metric)?))));
     blocks.extend(bars("Speed of light", "Unit", light.collect()));
     blocks.extend(bars(

@@ -7,18 +7,16 @@ pub use self::escape::{code, escape};
 pub use self::table::MarkdownTable;
 
 use super::error::RenderError;
-use super::finding_row::FindingRow;
 use super::first_screen::Recommendation;
 use super::in_use::UseBasis;
 use super::model::MetricColumn;
-use super::number::{self, Number};
+use super::number;
 use super::run_report::RunReport;
 use super::run_sections;
 use super::text;
 use super::variant_row::{VariantRow, state};
 use crate::document::{Section, markdown_blocks};
-use ncugate_judge::GateResult;
-use ncugate_model::{Level, Verdict};
+use ncugate_model::Verdict;
 use std::fmt::Write as _;
 
 /// Most variants in the table.
@@ -43,14 +41,9 @@ pub fn markdown(report: &RunReport) -> Result<String, RenderError> {
 /// The sections, the most important first; each ends with a line break.
 pub fn sections(report: &RunReport, charts: Charts) -> Vec<String> {
     let mut sections = vec![verdict(report)];
-    sections.push(table_of_gates("Gates", &report.gates));
-    sections.extend(
-        report.tiers.iter().map(|t| table_of_gates(&format!("Tier {}: {}", escape(&t.name), t.verdict), &t.gates)),
-    );
     let write = |section: Section| markdown_blocks(&[section.into()], 2).trim_start().to_owned();
     sections.extend(run_sections::leading(report).into_iter().map(write));
     sections.push(variants(report));
-    sections.extend(findings(report));
     sections.extend(run_sections::following(report, charts).into_iter().map(write));
     sections.extend(list("Notes", &report.first_screen.notes));
     sections
@@ -80,13 +73,6 @@ fn verdict(report: &RunReport) -> String {
     for sentence in [&headline.tier, &headline.stages].into_iter().flatten() {
         let _ = writeln!(out, "{}\n", escape(sentence));
     }
-    for condition in &report.preconditions {
-        let (name, reason) = (escape(&condition.name), escape(&condition.reason));
-        let _ = writeln!(out, "- {} precondition {name}: {reason}", condition.verdict.mark());
-    }
-    if !report.preconditions.is_empty() {
-        out.push('\n');
-    }
     let source = text::sentence(&report.source.sentence);
     let _ = writeln!(out, "_{} {}._", escape(&source), escape(&headline.scope));
     out
@@ -111,61 +97,6 @@ fn choices(report: &RunReport) -> String {
         table.row(vec![escape(&row.shape), variant, escape(&row.text())]);
     }
     format!("{table}\n")
-}
-
-fn table_of_gates(title: &str, gates: &[GateResult]) -> String {
-    if gates.is_empty() {
-        return format!("## {title}\n\nNone.\n");
-    }
-    let mut table = MarkdownTable::new(&["", "gate", "requires", "measured", "limit", "margin", "why"]);
-    for gate in gates {
-        let name = match gate.level {
-            Level::Required => escape(&gate.name),
-            Level::Advisory => format!("{} (advisory)", escape(&gate.name)),
-        };
-        let state = if gate.waived.is_some() { "waived" } else { gate.verdict.mark() };
-        table.row(vec![
-            state.to_owned(),
-            name,
-            escape(&gate.require.shown()),
-            measured(gate),
-            beside(gate.summary.limit.as_ref(), gate.summary.measured.as_ref(), &gate.unit),
-            gate.summary.margin.as_ref().map_or_else(String::new, |n| escape(&number::distance(n.value, &gate.unit))),
-            escape(&gate.summary.why),
-        ]);
-    }
-    format!("## {title}\n\n{table}")
-}
-
-/// Measured value; if samples were judged, also the number of samples and the interval of the difference from the
-/// limit.
-fn measured(gate: &GateResult) -> String {
-    if gate.summary.measured.is_none() && gate.summary.limit.is_none() {
-        return String::new();
-    }
-    let value = beside(gate.summary.measured.as_ref(), gate.summary.limit.as_ref(), &gate.unit);
-    match (difference(gate), gate.summary.samples) {
-        (Some(difference), samples) => {
-            format!("{value}, difference from the limit {difference}, {}", number::counted(samples, "sample"))
-        }
-        (None, _) => value,
-    }
-}
-
-/// `-0.12 µs to +0.03 µs`
-fn difference(gate: &GateResult) -> Option<String> {
-    let ((low, high), limit) = gate.summary.interval.as_ref().zip(gate.summary.limit.as_ref())?;
-    let of = |end: &Number| escape(&number::signed(end.value - limit.value, &gate.unit));
-    Some(format!("{} to {}", of(low), of(high)))
-}
-
-/// A value with enough digits to differ from its neighbour.
-fn beside(value: Option<&Number>, other: Option<&Number>, unit: &str) -> String {
-    let text = |n: &Number| match other {
-        Some(other) => number::measured_and_limit(n.value, other.value, unit).0,
-        None => number::with_unit(n.value, unit),
-    };
-    value.map_or_else(String::new, |n| escape(&text(n)))
 }
 
 fn variants(report: &RunReport) -> String {
@@ -196,43 +127,6 @@ fn variants(report: &RunReport) -> String {
     );
     out
 }
-
-fn findings(report: &RunReport) -> Option<String> {
-    let unsaid = report.unsaid();
-    if report.findings.is_empty() && unsaid.is_empty() {
-        return None;
-    }
-    let mut out = "## Findings\n\n".to_owned();
-    let (leading, folded): (Vec<&FindingRow>, Vec<&FindingRow>) =
-        report.findings.iter().partition(|finding| finding.leading || finding.rule == NCU);
-    for sentence in unsaid {
-        let _ = writeln!(out, "{}\n", escape(&sentence));
-    }
-    if !leading.is_empty() && !leading.iter().any(|finding| finding.leading) {
-        out.push_str("Upper bounds by single rules of Nsight Compute; none of ncugate's rules confirms them here:\n\n");
-    }
-    for (at, finding) in leading.into_iter().enumerate() {
-        let (title, about) = (escape(&finding.title), escape(&finding.variant));
-        let _ = writeln!(out, "{}. **{title}** ({about}): {}", at + 1, escape(&finding.sentence));
-        if let Some(saving) = finding.saving.as_ref().filter(|_| finding.rule != NCU) {
-            let _ = writeln!(out, "   Could save {}.", escape(&saving.words));
-        }
-        if !finding.advice.is_empty() {
-            let _ = writeln!(out, "   Try: {}", escape(&finding.advice));
-        }
-    }
-    if !folded.is_empty() {
-        let _ = writeln!(
-            out,
-            "\n{} more, smaller or about other variants, are in results.json.",
-            number::counted(folded.len(), "finding")
-        );
-    }
-    Some(out)
-}
-
-/// The rule name for messages of Nsight Compute.
-const NCU: &str = "ncu";
 
 fn list<T: AsRef<str>>(title: &str, lines: &[T]) -> Option<String> {
     if lines.is_empty() {
