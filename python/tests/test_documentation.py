@@ -1,4 +1,7 @@
-"""Every snippet of the pages on Python runs, and so does the notebook, on recordings and with a double of PyTorch."""
+"""Every snippet in Python of the documentation runs, and so do the notebooks, on recordings and with a double of PyTorch.
+
+The fixture of pytest in a snippet is called in test_pytest.py.
+"""
 
 import json
 import os
@@ -12,11 +15,18 @@ from test_profile import profiled  # noqa: F401
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TORCH = """
+import numpy
+
 class Tensor:
     def __matmul__(self, other): return self
     def __rmul__(self, other): return self
 
 def randn(*shape, device): return Tensor()
+
+def softmax(x, dim, out=None):
+    found = numpy.exp(x) / numpy.exp(x).sum(axis=dim, keepdims=True)
+    if out is not None: out[:] = found
+    return found
 
 class cuda:
     is_available = staticmethod(lambda: False)
@@ -28,8 +38,45 @@ def snippets(page, language):
     return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("page, count", [("docs/python.md", 4), ("docs/how-to/use-from-python.md", 3)])
-def test_each_snippet_of_python_runs(page, count, profiled, tmp_path, monkeypatch):  # noqa: F811
+def matrix():
+    return pytest.importorskip("numpy").array([[1.0, 3.0], [5.0, 2.0]])
+
+
+def tensors(names):
+    """Functions over tensors of the documentation return or write their output."""
+    x = matrix()
+    assert names["softmax"](x, -1).sum() == pytest.approx(2)
+    y = 0 * x
+    names["softmax_into"](x, y)
+    assert (y == names["softmax"](x, -1)).all()
+
+
+def own_check(names):
+    """The check of outputs accepts a maximum and names a row without one."""
+    x = matrix()
+    largest = x.max(axis=1)
+    assert names["is_a_maximum"]({"place": x.argmax(axis=1)}, {"largest": largest}, x) == ""
+    assert names["is_a_maximum"]({"place": x.argmin(axis=1)}, {"largest": largest}, x) == "row 0 has a larger element"
+
+
+# Pages with snippets in Python: their number, and calls of the functions that they define.
+PAGES = {
+    "docs/correctness.md": (1, own_check),
+    "docs/how-to/compare-with-pytorch.md": (1, lambda names: names["softmax"](matrix())),
+    "docs/how-to/use-from-python.md": (3, lambda names: names["fast"](256)),
+    "docs/python.md": (4, tensors),
+    "docs/tutorial.md": (1, lambda names: names["reference"](matrix(), matrix(), 2)),
+}
+
+
+def test_no_page_has_a_snippet_that_is_not_run():
+    found = {str(path.relative_to(ROOT)) for path in ROOT.glob("docs/**/*.md") if snippets(path, "python")}
+    assert found == set(PAGES)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_each_snippet_of_python_runs(page, profiled, tmp_path, monkeypatch):  # noqa: F811
+    count, call = PAGES[page]
     for name in ("polars", "pandas"):
         pytest.importorskip(name)
     for name in ("profiles", "configs", "kernels"):
@@ -44,12 +91,14 @@ def test_each_snippet_of_python_runs(page, count, profiled, tmp_path, monkeypatc
 
     blocks = snippets(page, "python")
     assert len(blocks) == count
-    names = {"__name__": "__main__", "torch": torch}
+    names = {"__name__": "__main__", "torch": torch, "np": pytest.importorskip("numpy")}
     for number, block in enumerate(blocks):
         is_profiled = "@ncugate.profile" in block
         monkeypatch.setenv("NCUGATE_BINARY", double) if is_profiled else monkeypatch.delenv("NCUGATE_BINARY", raising=False)
         (tmp_path / f"block{number}.py").write_text(block)
         exec(compile(block, str(tmp_path / f"cell{number}"), "exec"), names)
+    monkeypatch.setenv("NCUGATE_BINARY", double)
+    call(names)
 
 
 def test_each_snippet_of_toml_is_toml():
