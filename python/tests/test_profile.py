@@ -67,19 +67,19 @@ import json, os, subprocess, sys
 
 arguments = sys.argv[1:]
 if arguments[:2] == ["tools", "profile"]:
-    assert arguments[arguments.index("--range") + 1] == "ncugate" and "--metric=duration" in arguments
+    assert arguments[arguments.index("--range") + 1] == "ncugate"
     open(os.environ["NVTX_SEEN"], "w").close()
     sys.exit(subprocess.run(arguments[arguments.index("--") + 1:]).returncode and 3)
 if arguments[-1] == "arrow":
-    # the units of a real report
-    report = {report!r}
-    sys.exit(subprocess.run([{real!r}, "export", report, "--wide", "--metric=duration", "--to", "arrow"]).returncode)
+    # the units of the first real report with these metrics
+    sys.exit(all(subprocess.run([{real!r}, "export", report, *arguments[2:]]).returncode for report in {reports!r}))
 open_ranges, rows = [], []
 for line in open(os.environ["NVTX_SEEN"]):
     if line.startswith("push "):
         open_ranges.append(line[5:-1])
         if open_ranges[-1] == "ncugate":
-            rows.append({{"report": "r", "launch": len(rows), "kernel": "k", "grid_x": 1, "nvtx": " > ".join(open_ranges), "duration": 5.0}})
+            row = {{"report": "r", "launch": len(rows), "kernel": "k", "grid_x": 1, "nvtx": " > ".join(open_ranges)}}
+            rows.append({{**row, **{{argument[9:]: 5.0 for argument in arguments if argument.startswith("--metric=")}}}})
     else:
         open_ranges.pop()
 print(json.dumps(rows))
@@ -91,8 +91,8 @@ def profiled(tmp_path, monkeypatch):
     (tmp_path / "profiled_functions.py").write_text(PROFILED)
     (tmp_path / "nvtx.py").write_text(NVTX)
     program = tmp_path / "program"
-    real, report = str(ncugate.binary()), str(ROOT / "tests/data/full1.ncu-rep.zst")
-    program.write_text(PROGRAM.format(python=sys.executable, real=real, report=report))
+    reports = [str(ROOT / f"tests/data/{name}.ncu-rep.zst") for name in ("full1", "g12")]
+    program.write_text(PROGRAM.format(python=sys.executable, real=str(ncugate.binary()), reports=reports))
     program.chmod(0o755)
     monkeypatch.setenv("NCUGATE_BINARY", str(program))
     monkeypatch.setenv("NVTX_SEEN", str(tmp_path / "seen"))
