@@ -164,11 +164,17 @@ def test_the_notebook_for_a_gpu_runs_with_doubles(profiled, project):  # noqa: F
 
 
 def test_the_same_work_is_written_with_other_tools(profiled, project):  # noqa: F811
-    """The scripts of the comparison parse, and ours runs."""
-    scripts = sorted((ROOT / "examples/comparison").glob("*.py"))
-    assert len(scripts) == 3
-    for script in scripts:
-        compile(script.read_text(), str(script), "exec")
-    ours = [sys.executable, str(ROOT / "examples/comparison/with_ncugate.py")]
+    """The scripts of the comparison parse, the page shows parts of them, and ours runs."""
+    scripts = {path.name: path.read_text() for path in (ROOT / "tests/gpu/comparison").glob("*.py")}
+    blocks = snippets("docs/comparison.md", "py")
+    assert len(scripts) == len(blocks) == 3
+    for name, text in scripts.items():
+        compile(text, name, "exec")
+        lines = [line for line in text.splitlines() if line.strip() and not line.startswith('"""')]
+        assert f"| `{name}` | {len(lines)} |" in (ROOT / "docs/comparison.md").read_text()
+    for block in blocks:
+        shown = {line.strip() for line in block.splitlines()}
+        assert any(shown <= {line.strip() for line in text.splitlines()} for text in scripts.values()), block
+    ours = [sys.executable, str(ROOT / "tests/gpu/comparison/with_ncugate.py")]
     ran = subprocess.run(ours, env={**os.environ, "PYTHONPATH": str(project)}, stdout=subprocess.PIPE, text=True, check=True)
     assert ran.stdout.startswith("1024,gpu__time_duration.sum,5.0,ns\n1024,dram__bytes_read.sum,5.0,byte\n")

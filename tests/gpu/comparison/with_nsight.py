@@ -15,4 +15,4 @@ def softmax(n):
 
 if __name__ == "__main__":
     for _, row in softmax().to_dataframe().iterrows():
-        print(row["n"], row["Metric"], row["AvgValue"], row["Unit"], sep=",")
+        print(row["n"], row["Metric"], row["AvgValue"], row.get("Unit", ""), sep=",")
