@@ -80,10 +80,13 @@ def test_launches_are_rows_with_extents_ranges_and_metrics():
         ncugate.load_launches("docs")
 
 
-def test_pandas_gets_the_same_values():
+def test_pandas_gets_the_same_values(monkeypatch):
     pytest.importorskip("pandas")
     table = ncugate.read_report("tests/data/full1.ncu-rep.zst", ["duration"], wide=True)
-    assert table.to_pandas()["duration"][0] > 0
+    frame = table.to_pandas()
+    assert frame["duration"][0] > 0 and frame.attrs == ncugate.LaunchTable(table.rows, table.units).to_pandas().attrs == {"units": {"duration": "ns"}}
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert list(table.to_pandas()["duration"]) == list(frame["duration"])
 
 
 def test_a_missing_library_is_named_with_its_installation(monkeypatch):
