@@ -127,7 +127,7 @@ def kernel(
     python: Optional[PathLike] = None,
     bench: Optional[Mapping[str, Any]] = None,
     profile: Optional[Mapping[str, Any]] = None,
-) -> Callable[[Any], Any]:
+) -> Callable[[Any], KernelFunction]:
     """Creates a phase from a `@triton.jit` function; the decorated function has it as `.phase`.
 
     Arguments correspond to the keys of a phase: `shapes` and `buffers` of `[workload]`, `args` and `grid` of
@@ -137,7 +137,7 @@ def kernel(
     if not gates:
         raise ValueError("a phase without a gate judges nothing: give at least one requirement")
 
-    def decorate(function: Any) -> Any:
+    def decorate(function: Any) -> KernelFunction:
         plain = function
         while hasattr(plain, "fn"):
             plain = plain.fn

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import ast
 import itertools
-import json
 import math
 import os
 import pathlib
@@ -20,7 +19,7 @@ from typing import Any, Dict, List, Optional, Set, Tuple
 from ._kernel_source import ADDED, DRAFTED, READ, WRITTEN, Function, KernelLaunch, PythonSource, UnknownValue, default, parameters
 from ._toml import _value as quoted
 from ._toml import project_root
-from .problem._files import ProblemError, text_of
+from .problem._files import ProblemError, print_files, text_of
 from .problem._phase import moved_bytes
 
 # Sizes of a dimension for a phase of one, two, three or more dimensions, and the sizes with tails.
@@ -506,18 +505,9 @@ def main(words: Optional[List[str]] = None) -> int:
     for option in ("--output", "--kernel"):
         parser.add_argument(option)
     args = parser.parse_args(words)
-    try:
-        file, colon, kernel = args.file.rpartition(":")
-        is_file = not colon or os.path.exists(args.file)
-        draft = KernelDraft(args.file, args.kernel, args.output) if is_file else KernelDraft(file, kernel, args.output)
-        print(json.dumps(draft.files()))
-        return 0
-    except RecursionError:
-        print(f"error: {args.file}: expressions nested too deeply; write the phase by hand", file=sys.stderr)
-        return 2
-    except ProblemError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.status
+    file, colon, kernel = args.file.rpartition(":")
+    named = (args.file, args.kernel) if not colon or os.path.exists(args.file) else (file, kernel)
+    return print_files(args.file, lambda: KernelDraft(*named, args.output).files())
 
 
 if __name__ == "__main__":

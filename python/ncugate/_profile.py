@@ -111,7 +111,9 @@ class ProfiledFunction(Generic[Function]):
         for one in bound:
             one.apply_defaults()
         with tempfile.TemporaryDirectory(prefix="ncugate-") as folder:
-            asked, report, said = (pathlib.Path(folder, name) for name in ("request", "launches.ncu-rep", "progress"))
+            asked, said = pathlib.Path(folder, "request"), pathlib.Path(folder, "progress")
+            # beside the folder: an error names the launches until then, which are kept
+            report = pathlib.Path(f"{folder}.ncu-rep")
             request.update(runs=self.runs, path=[os.path.abspath(entry) for entry in sys.path], progress=str(said))
             asked.write_bytes(pickle.dumps(request))
             metrics = metric_options(self.metrics)
@@ -121,6 +123,7 @@ class ProfiledFunction(Generic[Function]):
             exported = ["export", str(report), "--wide", *metrics, "--to"]
             rows = json.loads(output([*exported, "json"]))
             units = ArrowTable(output([*exported, "arrow"])).units
+            report.unlink()
         placed = self._placed(rows, [dict(one.arguments) for one in bound])
         return LaunchTable(placed, units, groups=["annotation", *bound[0].arguments, "kernel"])
 

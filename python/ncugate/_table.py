@@ -8,7 +8,8 @@ import importlib
 import io
 import json
 import os
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+import warnings
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Literal, Mapping, Optional, Sequence, Tuple, Union, get_args
 
 from . import _arrow, _statistics
 from ._binary import NcugateError, PathLike, output, positional
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     import pyarrow
 
 Metrics = Union[str, Sequence[str]]
+Detail = Literal["sources", "metrics", "stalls", "disasm"]
 SHOWN_ROWS, SHOWN_COLUMNS = 20, 16
-EXTRAS = ("polars", "pyarrow", "pandas")
 
 
 def library(name: str) -> Any:
@@ -29,7 +30,7 @@ def library(name: str) -> Any:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         package = name.split(".")[0]
-        hint = f"'ncugate[{package}]'" if package in EXTRAS else package
+        hint = f"'ncugate[{package}]'" if package in ("polars", "pyarrow", "pandas") else package
         raise ModuleNotFoundError(f"{error}; hint: pip install {hint}", name=error.name) from None
 
 
@@ -89,7 +90,7 @@ class Table:
         raise NotImplementedError
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """A pandas data frame."""
+        """A pandas data frame, whose `attrs["units"]` has the units."""
         raise NotImplementedError
 
     def summary(self, metrics: Metrics = (), by: Optional[Sequence[str]] = None) -> "LaunchTable":
@@ -159,17 +160,14 @@ class Table:
         except ImportError as error:
             return f"<p>{html.escape(repr(self))}; its rows need a library: {html.escape(str(error))}</p><table><tr>{head}</tr></table>"
         body = "".join("<tr>" + "".join(f"<td>{text(row.get(name))}</td>" for name in shown) + "</tr>" for row in rows)
-        size = f"{len(self)} rows, {len(self.columns)} columns"
-        return f"<p>{size}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f"<p>{len(self)} rows, {len(self.columns)} columns</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
     def __arrow_c_stream__(self, requested_schema: Optional[object] = None) -> Any:
-        for read in (self.to_pyarrow, self.to_polars):
-            try:
-                table: Any = read()
-            except ImportError:
-                continue
-            return table.__arrow_c_stream__(requested_schema)
-        raise ImportError("an Arrow stream needs pyarrow or polars; hint: pip install 'ncugate[pyarrow]'")
+        try:
+            table: Any = self.to_pyarrow()
+        except ImportError:
+            table = self.to_polars()
+        return table.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
         return f"<ncugate.{type(self).__name__} of {len(self)} rows and {len(self.columns)} columns>"
@@ -234,21 +232,17 @@ class ArrowTable(Table):
 
     def to_polars(self) -> "polars.DataFrame":
         """A polars data frame."""
-        frame: polars.DataFrame = library("polars").read_ipc(io.BytesIO(self.ipc))
-        return frame.rename(self._names)
+        return library("polars").read_ipc(io.BytesIO(self.ipc)).rename(self._names)
 
     def to_pandas(self) -> "pandas.DataFrame":
         """A pandas data frame; needs pyarrow or polars too."""
         pandas = library("pandas")
         try:
-            return self.to_pyarrow().to_pandas()
+            frame: Any = self.to_pyarrow().to_pandas()
         except ModuleNotFoundError:
-            pass
-        try:
-            return pandas.DataFrame(self.to_polars().to_dict(as_series=False), columns=self.columns)
-        except ModuleNotFoundError as error:
-            text = "pandas reads this table by pyarrow or polars; hint: pip install 'ncugate[pandas]'"
-            raise ModuleNotFoundError(text, name=error.name) from None
+            frame = pandas.DataFrame(self.rows, columns=self.columns)
+        frame.attrs["units"] = self.units
+        return frame
 
 
 class LaunchTable(Table):
@@ -302,19 +296,17 @@ class LaunchTable(Table):
     def to_pyarrow(self) -> "pyarrow.Table":
         arrow = library("pyarrow")
         arrays = {name: arrow.array(values) for name, values in self._series().items()}
-        fields = [arrow.field(name, array.type, metadata=_metadata(self._units.get(name))) for name, array in arrays.items()]
+        units = {name: {"unit": unit} for name, unit in self._units.items()}
+        fields = [arrow.field(name, array.type, metadata=units.get(name)) for name, array in arrays.items()]
         return arrow.Table.from_arrays(list(arrays.values()), schema=arrow.schema(fields))
 
     def to_polars(self) -> "polars.DataFrame":
-        frame: polars.DataFrame = library("polars").DataFrame(self._series(), strict=False)
-        return frame
+        return library("polars").DataFrame(self._series(), strict=False)
 
     def to_pandas(self) -> "pandas.DataFrame":
-        return library("pandas").DataFrame(self._contents, columns=self._columns)
-
-
-def _metadata(unit: Optional[str]) -> Optional[Dict[str, str]]:
-    return {"unit": unit} if unit else None
+        frame: Any = library("pandas").DataFrame(self._contents, columns=self._columns)
+        frame.attrs["units"] = self.units
+        return frame
 
 
 def _arrow_value(value: Any) -> Any:
@@ -343,15 +335,22 @@ def read_report(path: PathLike, metrics: Metrics = (), *, wide: bool = False, un
     return _exported(path, options, ["report", "launch"], units, "is a run; hint: load_run and load_launches read runs")
 
 
-def read_detail(path: PathLike, detail: str, metrics: Metrics = ()) -> LaunchTable:
+def read_detail(path: PathLike, detail: Detail, metrics: Metrics = ()) -> LaunchTable:
     """A detail of the launches of an ncu report: `sources`, `metrics`, `stalls` or `disasm` (SASS; needs nvdisasm), as `show --view`.
 
-    A row is a source file, a source line, a warp state or an instruction, after the report, the launch and its kernel.
-    Raises NcugateError if the report does not have it.
+    A row is a source file, a source line, a warp state or an instruction, after the report, the launch and its kernel; a warp state
+    without a file is of the whole launch. Warns if a launch does not have it. Raises NcugateError if none has.
     """
-    given = ["show", positional(path), f"--view={detail}", "--format", "json", *metric_options(metrics)]
-    sheets = json.loads(output(given))
-    return LaunchTable([{**sheet, **row} for sheet in sheets for row in sheet.pop("rows")])
+    if detail not in get_args(Detail):
+        raise ValueError(f"detail is one of {', '.join(get_args(Detail))}, not {detail!r}")
+    sheets = json.loads(output(["show", positional(path), f"--view={detail}", "--format", "json", *metric_options(metrics)]))
+    notes = dict.fromkeys(note for sheet in sheets for note in sheet.pop("notes", ()))
+    rows = [{**sheet, **row} for sheet in sheets for row in sheet.pop("rows")]
+    if not rows:
+        raise NcugateError(3, f"`{os.fsdecode(path)}` has no {detail}: {'; '.join(notes) or 'it has no launch'}")
+    for note in notes:
+        warnings.warn(f"{os.fsdecode(path)}: {note}", stacklevel=2)
+    return LaunchTable(rows)
 
 
 def read_rules(path: PathLike) -> str:

@@ -16,7 +16,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from ._toml import _value as quoted
 from ._toml import project_root
-from .problem._files import FileError, ProblemError
+from .problem._files import FileError, ProblemError, print_files
 from .problem._phase import DTYPES, is_identifier, moved_bytes
 
 # Seconds for the import of PyTorch, and the function in float64 on the CPU.
@@ -368,12 +368,7 @@ def main(words: Optional[List[str]] = None) -> int:
     parser.add_argument("--dtype", default="f32")
     parser.add_argument("--backward", action="store_true")
     args = parser.parse_args(words)
-    try:
-        print(json.dumps(TorchFunction(args).files()))
-        return 0
-    except ProblemError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.status
+    return print_files(args.function, lambda: TorchFunction(args).files())
 
 
 if __name__ == "__main__":

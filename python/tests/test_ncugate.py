@@ -4,6 +4,7 @@ import ast
 import concurrent.futures
 import copy
 import dataclasses
+import json
 import os
 import pathlib
 import pickle
@@ -79,10 +80,13 @@ def test_launches_are_rows_with_extents_ranges_and_metrics():
         ncugate.load_launches("docs")
 
 
-def test_pandas_gets_the_same_values():
+def test_pandas_gets_the_same_values(monkeypatch):
     pytest.importorskip("pandas")
     table = ncugate.read_report("tests/data/full1.ncu-rep.zst", ["duration"], wide=True)
-    assert table.to_pandas()["duration"][0] > 0
+    frame = table.to_pandas()
+    assert frame["duration"][0] > 0 and frame.attrs == ncugate.LaunchTable(table.rows, table.units).to_pandas().attrs == {"units": {"duration": "ns"}}
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert list(table.to_pandas()["duration"]) == list(frame["duration"])
 
 
 def test_a_missing_library_is_named_with_its_installation(monkeypatch):
@@ -202,6 +206,19 @@ def test_every_time_of_a_table_has_one_unit():
     assert "latency_p50 (ns)" in table._repr_html_() and repr(table) == "<ncugate.ArrowTable of 39 rows and 50 columns>"
     wide = ncugate.read_report("tests/data/full1.ncu-rep.zst", wide=True).units
     assert (wide["duration"], wide["gpu__time_duration.sum"], wide["dram__bytes.sum.per_second"]) == ("ns", "ns", "byte/s")
+
+
+@pytest.mark.parametrize("given", [["profiles/softmax/h200"], ["tests/data/full1.ncu-rep.zst", "--wide"]])
+def test_a_parquet_file_has_the_units_of_its_columns(given, tmp_path):
+    polars, parquet, pandas = map(pytest.importorskip, ("polars", "pyarrow.parquet", "pandas"))
+    path = tmp_path / "table.parquet"
+    subprocess.run([str(ncugate.binary()), "export", *given, "--to", "parquet", "-o", str(path)], check=True)
+    units = ncugate.load_run(given[0]).units if len(given) == 1 else ncugate.read_report(given[0], wide=True).units
+    assert len(units) > 10 and pandas.read_parquet(path).attrs == {"units": units}
+    schema = parquet.read_schema(path)
+    assert {field.name: field.metadata[b"unit"].decode() for field in schema if b"unit" in (field.metadata or {})} == units
+    assert json.loads(polars.read_parquet_metadata(path)["PANDAS_ATTRS"]) == {"units": units}
+    assert set(units) < set(polars.read_parquet(path).columns)
 
 
 def test_units_are_in_the_names_of_columns_if_asked():

@@ -67,19 +67,20 @@ import json, os, subprocess, sys
 
 arguments = sys.argv[1:]
 if arguments[:2] == ["tools", "profile"]:
-    assert arguments[arguments.index("--range") + 1] == "ncugate" and "--metric=duration" in arguments
+    assert arguments[arguments.index("--range") + 1] == "ncugate"
     open(os.environ["NVTX_SEEN"], "w").close()
+    open(arguments[arguments.index("--output") + 1], "w").close()
     sys.exit(subprocess.run(arguments[arguments.index("--") + 1:]).returncode and 3)
 if arguments[-1] == "arrow":
-    # the units of a real report
-    report = {report!r}
-    sys.exit(subprocess.run([{real!r}, "export", report, "--wide", "--metric=duration", "--to", "arrow"]).returncode)
+    # the units of the first real report with these metrics
+    sys.exit(all(subprocess.run([{real!r}, "export", report, *arguments[2:]]).returncode for report in {reports!r}))
 open_ranges, rows = [], []
 for line in open(os.environ["NVTX_SEEN"]):
     if line.startswith("push "):
         open_ranges.append(line[5:-1])
         if open_ranges[-1] == "ncugate":
-            rows.append({{"report": "r", "launch": len(rows), "kernel": "k", "grid_x": 1, "nvtx": " > ".join(open_ranges), "duration": 5.0}})
+            row = {{"report": "r", "launch": len(rows), "kernel": "k", "grid_x": 1, "nvtx": " > ".join(open_ranges)}}
+            rows.append({{**row, **{{argument[9:]: 5.0 for argument in arguments if argument.startswith("--metric=")}}}})
     else:
         open_ranges.pop()
 print(json.dumps(rows))
@@ -91,8 +92,8 @@ def profiled(tmp_path, monkeypatch):
     (tmp_path / "profiled_functions.py").write_text(PROFILED)
     (tmp_path / "nvtx.py").write_text(NVTX)
     program = tmp_path / "program"
-    real, report = str(ncugate.binary()), str(ROOT / "tests/data/full1.ncu-rep.zst")
-    program.write_text(PROGRAM.format(python=sys.executable, real=real, report=report))
+    reports = [str(ROOT / f"tests/data/{name}.ncu-rep.zst") for name in ("full1", "g12")]
+    program.write_text(PROGRAM.format(python=sys.executable, real=str(ncugate.binary()), reports=reports))
     program.chmod(0o755)
     monkeypatch.setenv("NCUGATE_BINARY", str(program))
     monkeypatch.setenv("NVTX_SEEN", str(tmp_path / "seen"))
@@ -104,8 +105,10 @@ def profiled(tmp_path, monkeypatch):
     return profiled_functions
 
 
-def test_a_profiled_function_gives_a_row_a_launch_with_its_configuration(profiled):
+def test_a_profiled_function_gives_a_row_a_launch_with_its_configuration(profiled, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     table = profiled.bench()
+    assert not list(tmp_path.glob("ncugate-*")), "no file is left"
     found = [(row["annotation"], row["n"], row["scale"], row["run"]) for row in table]
     each = [("first", 1, 3), ("second", 1, 3), ("first", 2, 3)]
     assert found == [(*one, run) for run in (0, 1) for one in each]
@@ -279,6 +282,15 @@ def test_what_cannot_travel_is_named(profiled):
 
     with handle, pytest.raises(ValueError, match="the global `handle` cannot go to another process"):
         ncugate.profile(bench)()
+
+
+def test_a_report_that_an_error_names_is_kept(profiled, tmp_path, monkeypatch):
+    body = "#!/bin/sh\nwhile [ $1 != --output ]; do shift; done\necho launches > $2; echo \"error: ended; the report: $2\" >&2; exit 3\n"
+    (tmp_path / "program").write_text(body)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(ncugate.NcugateError, match="the report: ") as raised:
+        profiled.bench(1)
+    assert pathlib.Path(str(raised.value).split("the report: ")[1]).read_text() == "launches\n"
 
 
 def test_progress_is_printed_to_standard_error(profiled, capsys):

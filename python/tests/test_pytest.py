@@ -1,11 +1,13 @@
 """The pytest plugin, in separate pytest processes."""
 
 import pathlib
+import re
 
 import pytest
 
 pytest_plugins = ["pytester"]
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs/how-to/use-from-python.md").read_text()
 
 
 def project(pytester, **ini):
@@ -29,6 +31,19 @@ def test_each_gate_of_a_phase_is_a_test(pytester):
     ran.stdout.fnmatch_lines(["softmax: fail (required)  no slower than plain: *"])
     collected = pytester.runpytest_subprocess("--collect-only", "-q")
     collected.stdout.fnmatch_lines_random(["*cheats.toml::verdict", "*softmax.toml::memory bound"])
+
+
+def test_the_project_of_the_documentation_has_a_test_for_each_gate(pytester):
+    project(pytester)
+    ini, test = (re.search(rf"^```{begin}.*?(?=^```)", PAGE, re.MULTILINE | re.DOTALL)[0] for begin in (r"ini\n", r"python\ndef test_"))
+    pytester.makeini(ini.split("\n", 1)[1])
+    (pytester.path / "softmax.toml").write_text((ROOT / "configs/softmax.toml").read_text())
+    pytester.makepyfile(test.split("\n", 1)[1])
+    ran = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-v", "-rs")
+    if "no GPU to measure on" not in ran.stdout.str():
+        pytest.skip("this machine has a GPU")
+    ran.stdout.fnmatch_lines_random(["*::test_softmax SKIPPED*", "*softmax.toml::memory bound SKIPPED*", "*cheats.toml::verdict SKIPPED*"])
+    assert set(ran.parseoutcomes()) == {"skipped"}
 
 
 def test_a_phase_is_judged_once_a_session(pytester):

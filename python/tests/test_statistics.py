@@ -93,5 +93,19 @@ def test_details_of_a_report_are_tables():
     assert {"state", "samples"} <= set(ncugate.read_detail(report, "stalls").columns)
     assert any(row["name"] == "kernels.cu" for row in ncugate.read_detail(report, "sources"))
     assert "SchedulerStats: Issue Slot Utilization" in ncugate.read_rules(ROOT / "tests/data/full1.ncu-rep.zst")
-    with pytest.raises(ncugate.NcugateError):
-        ncugate.read_detail(report, "nothing")
+    assert not any(row["share_pct"] is None for row in ncugate.read_detail(report, "stalls")) and "notes" not in lines.columns
+    with pytest.raises(ValueError, match="detail is one of sources, metrics, stalls, disasm, not 'rules'"):
+        ncugate.read_detail(report, "rules")
+
+
+@pytest.mark.parametrize("detail, section", [("metrics", "no counter per instruction: .*SourceCounters"), ("stalls", "no warp was sampled")])
+def test_a_detail_that_was_not_collected_is_an_error_and_no_empty_table(detail, section):
+    with pytest.raises(ncugate.NcugateError, match=section):
+        ncugate.read_detail(ROOT / "tests/data/g12.ncu-rep.zst", detail)
+
+
+def test_a_detail_that_some_launches_lack_is_a_warning(monkeypatch):
+    sheets = '[{"launch": 0, "rows": [{"state": "wait"}], "notes": []}, {"launch": 1, "rows": [], "notes": ["no warp was sampled"]}]'
+    monkeypatch.setattr("ncugate._table.output", lambda arguments: sheets)
+    with pytest.warns(UserWarning, match="x.ncu-rep: no warp was sampled"):
+        assert ncugate.read_detail("x.ncu-rep", "stalls").rows == [{"launch": 0, "state": "wait"}]

@@ -93,32 +93,71 @@ def test_a_program_of_another_version_is_named_and_not_used(tmp_path):
 
 
 SCRIPT = """
-from typing import List, Optional
+from pathlib import Path
+from typing import Any, Dict, List, Optional
 import ncugate
 
-result = ncugate.run("phase.toml", source="recorded", timeout=60.0)
-names: List[str] = [gate.name for gate in result.gates]
+version: str = ncugate.__version__
+program: Path = ncugate.binary()
+try:
+    result: ncugate.RunResult = ncugate.run("phase.toml", source="recorded", timeout=60.0)
+except ncugate.NcugateError as error:
+    status: int = error.status
+    raise SystemExit(error.message)
+gates: List[ncugate.Gate] = [gate for gate in result.gates if gate.verdict is not ncugate.Verdict.PASS]
 selected: Optional[str] = result.selected
 launches: ncugate.Table = result.launches("duration", units="columns")
-units = ncugate.load_run("run").units["duration"].upper()
-rows = len(ncugate.read_report("r.ncu-rep", ["duration"], wide=True))
+judged: bool = ncugate.judge("phase.toml", Path("run"), against="base").passed
 
-@ncugate.profile(configs=[(1,)], metrics="duration")
+measured: ncugate.ArrowTable = ncugate.load_run("run")
+unit = measured.units["duration"].upper()
+profiled: ncugate.LaunchTable = ncugate.load_launches("run", "duration").derive("us", lambda row: row["duration"] / 1e3, "us")
+rows: List[Dict[str, Any]] = ncugate.read_report("r.ncu-rep", ["duration"], wide=True).rows
+names: List[str] = ncugate.read_detail("r.ncu-rep", "disasm").columns + ncugate.read_rules("r.ncu-rep").splitlines()
+heights: int = measured.to_polars().height + len(measured.to_pandas())
+
+@ncugate.profile(configs=[(1,)], metrics="duration", runs=3)
 def bench(n: int) -> float:
     with ncugate.annotate("first"):
         return 2.0 * n
 
 table: ncugate.LaunchTable = bench(n=1)
+ratios: ncugate.LaunchTable = table.normalize_against("duration", annotation="first").summary(by=["n"])
 plain: float = bench.function(1)
 fast = ncugate.profile(bench.function)
+configured: ncugate.LaunchTable = fast(configs=[1, 2])
+
+@ncugate.annotate("second")
+def second(n: int) -> int:
+    return n
+
+more: int = second(3)
+
+@ncugate.kernel(
+    shapes={"wide": {"N": 64}}, buffers={"x": ncugate.Buffer("f32", ["N"])}, args=["x"], grid=["N"],
+    reference="copy", tolerance={"max_abs": 0}, gates=["spills == 0", {"require": "latency_p50 <= 3 us", "on": "each"}],
+)
+def copied(x: Any) -> None: ...
+
+phase: ncugate.Phase = copied.phase
+written: Path = phase.write("phase.toml")
+"""
+WRONG = """
+import ncugate
+ncugate.read_report(3)
+ncugate.run("x", source=1)
+x: int = ncugate.load_run("r").units
 """
 
 
-def test_a_type_checker_accepts_a_script_and_finds_its_mistakes(tmp_path):
-    pytest.importorskip("mypy")
-    wrong = 'import ncugate\nncugate.read_report(3)\nncugate.run("x", source=1)\nx: int = ncugate.load_run("r").units\n'
-    for name, text, errors in (("script.py", SCRIPT, 0), ("wrong.py", wrong, 3)):
+@pytest.mark.parametrize("checker", [["mypy", "--strict"], ["pyright", "--pythonpath", sys.executable]], ids=lambda words: words[0])
+def test_a_type_checker_accepts_a_script_of_every_name_and_finds_its_mistakes(checker, tmp_path):
+    pytest.importorskip(checker[0])
+    assert all(f"ncugate.{name}" in SCRIPT for name in ncugate.__all__)
+    (tmp_path / "pyrightconfig.json").write_text('{"typeCheckingMode": "strict", "reportUnusedVariable": false}')
+    for name, text, errors in (("script.py", SCRIPT, 0), ("wrong.py", WRONG, 3)):
         (tmp_path / name).write_text(text)
-        command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), name]
+        command = [sys.executable, "-m", *checker, name]
         said = subprocess.run(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
-        assert said.count(" error: ") == errors, said
+        found = [line for line in said.splitlines() if ": error: " in line or " - error: " in line]
+        assert len(found) == errors and f"{errors} error" in said.replace("no issues", "0 error"), said

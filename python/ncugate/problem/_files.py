@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 import secrets
 import stat
-from typing import Any, Dict, List
+import sys
+from typing import Any, Callable, Dict, List, Tuple
 
 LARGEST = 64 << 20
 # Python is parsed before it is copied.
@@ -23,6 +25,19 @@ class FileError(ProblemError):
     """A file that cannot be read or written."""
 
     status = 3
+
+
+def print_files(given: str, draft: Callable[[], List[Tuple[str, str]]]) -> int:
+    """Prints names and contents of drafted files as JSON; returns the exit status."""
+    try:
+        print(json.dumps(draft()))
+        return 0
+    except RecursionError:
+        print(f"error: {given}: expressions nested too deeply; write the phase by hand", file=sys.stderr)
+        return 2
+    except ProblemError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.status
 
 
 def data_of(path: "str | os.PathLike[str]", largest: int = LARGEST) -> bytes:

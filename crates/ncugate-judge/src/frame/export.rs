@@ -5,18 +5,19 @@
 //! written from the frame. Missing values are empty in CSV and null elsewhere; NaN is `NaN`. Missing values never
 //! become 0.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use base64::prelude::{BASE64_STANDARD, Engine};
 use indexmap::{IndexMap, IndexSet};
 use polars::prelude::{
     ArrowSchema, Column, CompatLevel, DataFrame, DataType, Float64Chunked, IntoColumn, NewChunkedArray, PolarsError,
     StringChunked, UInt32Chunked,
 };
-use polars_arrow::io::ipc::write::{FileWriter, WriteOptions};
-use polars_io::prelude::{ParquetCompression, ParquetWriter};
-use serde_json::{Map, Value};
+use polars_arrow::io::ipc::write::{FileWriter, WriteOptions, default_ipc_fields, schema_to_bytes};
+use polars_io::prelude::{KeyValueMetadata, ParquetCompression, ParquetWriter};
+use serde_json::{Map, Value, json};
 
 use super::launch_metrics::LaunchMetrics;
 use super::launches::{Capture, FrameError, LaunchFrames};
@@ -84,18 +85,14 @@ impl Export<'_> {
     /// # Errors
     /// A report is damaged, or the output cannot be written.
     pub fn write(&self, format: TableFormat, out: &mut dyn Write) -> Result<(), ExportError> {
+        let binary = if format == TableFormat::Parquet { parquet } else { arrow };
         match (format, self.layout) {
             (TableFormat::Csv, ExportLayout::Long) => self.long_csv(out),
             (TableFormat::Json, ExportLayout::Long) => self.long_json(out),
-            (TableFormat::Parquet, ExportLayout::Long) => parquet(&mut self.long_frame()?, out),
-            (TableFormat::Arrow, ExportLayout::Long) => arrow(&mut self.long_frame()?, &Units::new(), out),
             (TableFormat::Csv, ExportLayout::Wide) => self.wide()?.csv(out),
             (TableFormat::Json, ExportLayout::Wide) => self.wide()?.json(out),
-            (TableFormat::Parquet, ExportLayout::Wide) => parquet(&mut self.wide()?.frame()?, out),
-            (TableFormat::Arrow, ExportLayout::Wide) => {
-                let wide = self.wide()?;
-                arrow(&mut wide.frame()?, &wide.units, out)
-            }
+            (_, ExportLayout::Long) => binary(&mut self.long_frame()?, &Units::new(), out),
+            (_, ExportLayout::Wide) => self.wide().and_then(|wide| binary(&mut wide.frame()?, &wide.units, out)),
         }
     }
 
@@ -115,14 +112,8 @@ impl Export<'_> {
     fn long_json(&self, out: &mut dyn Write) -> Result<(), ExportError> {
         let mut list = JsonList::new(out);
         visit(self.captures, self.filter, self.columns, |row| {
-            let values = [
-                Value::from(row.report),
-                Value::from(row.launch),
-                Value::from(row.kernel.as_ref()),
-                Value::from(row.metric),
-                Value::from(row.unit),
-                json_value(&row.value),
-            ];
+            let [report, metric, unit] = [row.report, row.metric, row.unit].map(Value::from);
+            let values = [report, row.launch.into(), row.kernel.as_ref().into(), metric, unit, json_value(&row.value)];
             list.push(&Map::from_iter(LONG.into_iter().map(str::to_owned).zip(values))).map_err(ExportError::from)
         })?;
         Ok(list.finish()?)
@@ -179,9 +170,7 @@ impl Export<'_> {
                     }
                 }
                 for row in rows {
-                    if !wide.units.contains_key(row.metric) {
-                        wide.units.insert(row.metric.to_owned(), row.unit.to_owned());
-                    }
+                    wide.units.entry(row.metric.to_owned()).or_insert_with(|| row.unit.to_owned());
                     let value = values.entry(row.metric.to_owned()).or_insert(MetricValue::Missing);
                     if value.is_missing() {
                         *value = row.value.into_owned();
@@ -192,20 +181,18 @@ impl Export<'_> {
                 let case = self.variants.map(|variants| {
                     let named = cases_of(nvtx.as_deref().unwrap_or_default()).find(|case| variants.contains(&case.0));
                     let Some((variant, shape)) = named else { return OF_RUN.map(|_| MetricValue::Missing) };
-                    let case = [text(variant.0.to_string()), text(shape.0.to_string())];
+                    let [named, at] = [&*variant.0, &*shape.0].map(|name| text(name.to_owned()));
                     let repeat = repeats.entry((variant, shape, launch.kernel_name().into_owned())).or_insert(0);
                     *repeat += 1;
-                    let [variant, shape] = case;
-                    [variant, shape, MetricValue::U32(*repeat - 1)]
+                    [named, at, MetricValue::U32(*repeat - 1)]
                 });
                 let extent = |size: Option<[u32; 3]>, axis: usize| {
                     size.map_or(MetricValue::Missing, |size| MetricValue::U32(size[axis]))
                 };
-                let extents = [launch.grid(), launch.block()].into_iter();
-                let extents = extents.flat_map(|size| [0, 1, 2].map(|axis| extent(size, axis)));
-                let id = [text(capture.name.to_owned()), MetricValue::U32(launch.id())].into_iter();
-                let head = id.chain([text(launch.kernel_name().into_owned())]).chain(extents);
-                let head = case.into_iter().flatten().chain(head);
+                let extents = [launch.grid(), launch.block()].map(|size| [0, 1, 2].map(|axis| extent(size, axis)));
+                let kernel = text(launch.kernel_name().into_owned());
+                let id = [text(capture.name.to_owned()), MetricValue::U32(launch.id()), kernel];
+                let head = case.into_iter().flatten().chain(id).chain(extents.concat());
                 wide.push(head.chain([nvtx.map_or(MetricValue::Missing, text)]).collect(), values);
             }
         }
@@ -320,8 +307,7 @@ impl WideTable {
                 false if cells().all(|value| super::decode::cell(value).1.is_none()) => DataType::Float64,
                 false => DataType::String,
             };
-            let number =
-                |value: &MetricValue<'_>| if let MetricValue::U32(number) = value { Some(*number) } else { None };
+            let number = |value: &_| if let MetricValue::U32(number) = value { Some(*number) } else { None };
             match dtype {
                 DataType::UInt32 => UInt32Chunked::from_iter_options(name.into(), cells().map(number)).into_column(),
                 DataType::Float64 => {
@@ -340,30 +326,47 @@ impl WideTable {
 /// Units by column; a column without one is absent.
 pub(super) type Units = HashMap<String, String>;
 
-/// The key of a column's unit in the metadata of its Arrow field.
-const UNIT: &str = "unit";
+/// The key of pandas' `frame.attrs` in the metadata of a Parquet file.
+const ATTRIBUTES: &str = "PANDAS_ATTRS";
+/// The key of the schema of Arrow there: a message behind a mark and its length, in Base64.
+const ARROW_SCHEMA: &str = "ARROW:schema";
+/// Older readers accept it: texts use the classic string layout.
+const LEVEL: CompatLevel = CompatLevel::oldest();
 
-/// An Arrow IPC file that older readers accept: texts use the classic string layout. The writer of polars drops
-/// metadata of fields, so this uses the one below it.
-pub(super) fn arrow(frame: &mut DataFrame, units: &Units, out: &mut dyn Write) -> Result<(), ExportError> {
-    let level = CompatLevel::oldest();
+/// The schema of a frame for readers of Arrow, with the units of its columns. Writers of polars drop metadata of fields.
+fn schema(frame: &DataFrame, units: &Units) -> ArrowSchema {
     let field = |column: &Column| {
-        let field = column.field().to_arrow(level);
+        let field = column.field().to_arrow(LEVEL);
         let unit = units.get(column.name().as_str()).filter(|unit| !unit.is_empty());
-        let metadata = unit.map(|unit| (UNIT.into(), unit.as_str().into())).into_iter().collect();
+        let metadata = unit.map(|unit| ("unit".into(), unit.as_str().into())).into_iter().collect();
         (field.name.clone(), field.with_metadata(metadata))
     };
-    let schema: ArrowSchema = frame.columns().iter().map(field).collect();
-    let mut writer = FileWriter::try_new(out, Arc::new(schema), None, WriteOptions { compression: None })?;
+    frame.columns().iter().map(field).collect()
+}
+
+/// An Arrow IPC file.
+pub(super) fn arrow(frame: &mut DataFrame, units: &Units, out: &mut dyn Write) -> Result<(), ExportError> {
+    let options = WriteOptions { compression: None };
+    let mut writer = FileWriter::try_new(out, Arc::new(schema(frame, units)), None, options)?;
     frame.align_chunks();
-    for batch in frame.iter_chunks(level, true) {
+    for batch in frame.iter_chunks(LEVEL, true) {
         writer.write(&batch, None)?;
     }
     Ok(writer.finish()?)
 }
 
-pub(super) fn parquet(frame: &mut DataFrame, out: &mut dyn Write) -> Result<(), ExportError> {
-    ParquetWriter::new(out).with_compression(ParquetCompression::Snappy).finish(frame)?;
+/// A Parquet file. pyarrow takes all metadata from the schema of Arrow in it, polars from the file.
+pub(super) fn parquet(frame: &mut DataFrame, units: &Units, out: &mut dyn Write) -> Result<(), ExportError> {
+    let named: BTreeMap<_, _> = units.iter().filter(|(_, unit)| !unit.is_empty()).collect();
+    let attributes = json!({ "units": named }).to_string();
+    let schema = schema(frame, units);
+    let metadata = [(ATTRIBUTES.into(), attributes.as_str().into())].into();
+    let mut message = schema_to_bytes(&schema, &default_ipc_fields(schema.iter_values()), Some(&metadata));
+    let length = u32::try_from(message.len()).map_err(io::Error::other)?;
+    message.splice(..0, [[0xff; 4], length.to_le_bytes()].concat());
+    let metadata = vec![(ARROW_SCHEMA.into(), BASE64_STANDARD.encode(message)), (ATTRIBUTES.into(), attributes)];
+    let writer = ParquetWriter::new(out).with_compression(ParquetCompression::Snappy);
+    writer.with_key_value_metadata(Some(KeyValueMetadata::from_static(metadata))).finish(frame)?;
     Ok(())
 }
 

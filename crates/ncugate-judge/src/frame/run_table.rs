@@ -74,7 +74,7 @@ fn base_unit(metric: &str) -> (f64, &str) {
 pub fn write_table(mut table: RunTable, format: TableFormat, out: &mut dyn Write) -> Result<(), ExportError> {
     match format {
         TableFormat::Csv => csv(&table.frame, out),
-        TableFormat::Parquet => parquet(&mut table.frame, out),
+        TableFormat::Parquet => parquet(&mut table.frame, &table.units, out),
         TableFormat::Arrow => arrow(&mut table.frame, &table.units, out),
         TableFormat::Json => json(&table.frame, out),
     }

@@ -92,6 +92,16 @@ fn verdict(run: &HistoryEntry) -> Cell {
     if run.is_complete() { cell } else { cell.note("unfinished") }
 }
 
+/// The variants to use; the whole sentence names the shapes of each.
+fn used(run: &HistoryEntry) -> Cell {
+    let whole = to_use(&run.summary.in_use);
+    let names: Vec<&str> = run.summary.in_use.by_variant().into_iter().map(|(variant, _)| variant).collect();
+    match names.len() {
+        0 | 1 => Cell::new(whole.as_str()),
+        _ => Cell { why: whole.to_string(), ..Cell::new(names.join(", ")) },
+    }
+}
+
 fn objective(run: &HistoryEntry) -> Cell {
     let of = |row: &ObjectiveRow| Some(Cell::new(format!("{} {}", row.title, row.text()?)));
     run.summary.objective.as_ref().and_then(of).unwrap_or_else(|| Cell::new("not measured"))
@@ -140,7 +150,7 @@ fn listing(runs: &[&HistoryEntry], phases: &[&PhaseHistory]) -> Table {
             verdict(run),
             Cell::new(open.map(|gate| gate.title.as_str()).collect::<Vec<_>>().join(", ")),
             objective(run),
-            Cell::new(to_use(&run.summary.in_use).as_str()),
+            used(run),
             Cell::of(run.commit().as_deref().unwrap_or_default(), Tone::Code),
             Cell::new(run.machine().as_str()),
         ];
