@@ -81,7 +81,10 @@ pub fn foreign_run(
     manifest.state = RunState::Complete;
     let csv = reports.iter().filter(|report| report.report.form() == ReportForm::Csv);
     let rounded = csv.map(|report| {
-        format!("values of {} are rounded (CSV): one near its limit can have been rounded over it", report.name)
+        format!(
+            "values of {} are rounded (CSV): one that its last digit can move over its limit decides nothing",
+            report.name
+        )
     });
     manifest.warnings.extend(warnings(&phase, evidence).into_iter().chain(unlike).chain(rounded));
     let run = Arc::new(run(manifest, &phase, &plan, profiles.collect()));
