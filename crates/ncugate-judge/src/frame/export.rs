@@ -88,7 +88,7 @@ impl Export<'_> {
             (TableFormat::Csv, ExportLayout::Long) => self.long_csv(out),
             (TableFormat::Json, ExportLayout::Long) => self.long_json(out),
             (TableFormat::Parquet, ExportLayout::Long) => parquet(&mut self.long_frame()?, out),
-            (TableFormat::Arrow, ExportLayout::Long) => arrow(&mut self.long_frame()?, &Units::new(), out),
+            (TableFormat::Arrow, ExportLayout::Long) => arrow(&mut self.long_frame()?, &ColumnUnits::new(), out),
             (TableFormat::Csv, ExportLayout::Wide) => self.wide()?.csv(out),
             (TableFormat::Json, ExportLayout::Wide) => self.wide()?.json(out),
             (TableFormat::Parquet, ExportLayout::Wide) => parquet(&mut self.wide()?.frame()?, out),
@@ -269,7 +269,7 @@ const REPEAT: &str = "repeat";
 struct WideTable {
     head: Vec<&'static str>,
     metrics: IndexSet<String>,
-    units: Units,
+    units: ColumnUnits,
     rows: Vec<Vec<MetricValue<'static>>>,
 }
 
@@ -337,15 +337,15 @@ impl WideTable {
     }
 }
 
-/// Units by column; a column without one is absent.
-pub(super) type Units = HashMap<String, String>;
+/// The unit of each column; a column without one is absent.
+pub(super) type ColumnUnits = HashMap<String, String>;
 
 /// The key of a column's unit in the metadata of its Arrow field.
 const UNIT: &str = "unit";
 
 /// An Arrow IPC file that older readers accept: texts use the classic string layout. The writer of polars drops
 /// metadata of fields, so this uses the one below it.
-pub(super) fn arrow(frame: &mut DataFrame, units: &Units, out: &mut dyn Write) -> Result<(), ExportError> {
+pub(super) fn arrow(frame: &mut DataFrame, units: &ColumnUnits, out: &mut dyn Write) -> Result<(), ExportError> {
     let level = CompatLevel::oldest();
     let field = |column: &Column| {
         let field = column.field().to_arrow(level);
