@@ -87,7 +87,9 @@ pub fn foreign_run(
         )
     });
     manifest.warnings.extend(warnings(&phase, evidence).into_iter().chain(unlike).chain(rounded));
-    let run = Arc::new(run(manifest, &phase, &plan, profiles.collect()));
+    let profiles = profiles.collect();
+    let built = plan.variants.iter().map(not_built).collect();
+    let run = Arc::new(Run { profiles, ..Run::new(manifest, &phase, &plan, built) });
     Ok(ForeignRun { run: PhaseRun { phase, plan, run, evidence }, captured, made })
 }
 
@@ -100,24 +102,6 @@ fn warnings(phase: &Phase, evidence: Evidence) -> Vec<String> {
         said.push("results are assumed to be correct (--assume correct), not proven".to_owned());
     }
     said
-}
-
-fn run(manifest: Manifest, phase: &Phase, plan: &Plan, profiles: Vec<ProfileRecord>) -> Run {
-    Run {
-        folder: PathBuf::new(),
-        manifest,
-        phase: phase.text.clone(),
-        plan: plan.clone(),
-        workload: serde_json::Value::Null,
-        builds: plan.variants.iter().map(not_built).collect(),
-        checks: Vec::new(),
-        latencies: Vec::new(),
-        confirmations: Vec::new(),
-        profiles,
-        deep_profiles: Vec::new(),
-        sanitizer: Vec::new(),
-        search: Vec::new(),
-    }
 }
 
 fn not_built(variant: &Variant) -> BuildRecord {
