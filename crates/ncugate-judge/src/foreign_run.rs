@@ -4,7 +4,7 @@
 
 use super::reference_runs::MismatchPolicy;
 use super::{Evidence, JudgeError, PhaseRun};
-use crate::frame::{CapturedLaunch, CapturedVariants, nvtx_text};
+use crate::frame::CapturedVariants;
 use crate::store::{Fingerprint, Manifest, Run, RunState, StoreError, open_report};
 use jiff::Timestamp;
 use ncu_rep::{Launch, Report, ReportError, ReportForm};
@@ -165,15 +165,8 @@ fn captured(plan: &Plan, reports: &[OpenedReport]) -> Result<Vec<CapturedVariant
     for report in reports {
         for launch in report.report.launches() {
             let (kernel, demangled) = (launch.kernel_name(), launch.demangled_name());
-            let nvtx = nvtx_text(&launch.nvtx().map_err(|e| report.failed(e.to_string()))?);
-            let seen = CapturedLaunch {
-                report: &report.name,
-                launch: launch.id(),
-                kernel: &kernel,
-                demangled: &demangled,
-                nvtx: &nvtx,
-            };
-            let id = match patterns.owners(&seen).as_slice() {
+            let owners = patterns.owners_of(&report.name, &launch).map_err(|e| report.failed(e.to_string()))?;
+            let id = match owners.as_slice() {
                 [] => continue,
                 [id] => *id,
                 [first, second, ..] => {

@@ -29,7 +29,7 @@ impl Launches {
             return None;
         }
         // The values of each launch of the variant, and of the other side.
-        let (own, others): (Vec<Option<&[f64]>>, Vec<Option<&[f64]>>) =
+        let (own, others): (Vec<_>, Vec<_>) =
             operands.iter().map(|operand| spread(operand).unwrap_or_default()).unzip();
         let counts = own.iter().chain(&others).flatten().map(|spread| spread.len());
         let most = counts.max().filter(|&n| n > 1)?;
