@@ -13,15 +13,14 @@ use ncugate_campaign::{
 use ncugate_cuda::build::{Arch, IncludeScope, prove_tools};
 use ncugate_cuda::host::{check_reference, ill_conditioned, mutant_table, null_test};
 use ncugate_judge::architectures::{by_kernel, gaps};
-use ncugate_judge::kernel_ratchet::{KernelResources, LibraryResources, library_use};
+use ncugate_judge::kernel_ratchet::{KernelResources, LibraryResources};
 use ncugate_judge::{
     TargetGpu, VariantFacts, absent_metrics, by_duration_alone, gates_without_launch, out_of_reach, preconditions,
     static_gates, unlikely_bytes, unlikely_limits, unlisted_metrics, weakened_checks, weakened_gates,
 };
-use ncugate_model::cubin::device_code;
 use ncugate_model::disk::open;
 use ncugate_model::number::counted;
-use ncugate_model::{BuildOutcome, BuildRecord, ComputeCapability, Level, NullTest, Verdict};
+use ncugate_model::{BuildOutcome, BuildRecord, Level, NullTest, Verdict};
 use ncugate_phase::config::{MAX_BYTES, Phase, USUAL_SMS};
 use ncugate_phase::plan::{Plan, unroll};
 use ncugate_report::phase_check::{PhaseCheck, StaticVerdict, csv};
@@ -195,21 +194,6 @@ fn note_usual_sms(phase: &Phase, found: &mut PhaseCheck, out: &mut Output) -> io
     note(found, out, "note: ", text)
 }
 
-/// The resources of a variant's kernels together; none if it is not built, or if its code is gone.
-fn variant_resources(build: &BuildRecord, capability: ComputeCapability) -> Option<KernelResources> {
-    let BuildOutcome::Built { cubin, resources, .. } = &build.outcome else { return None };
-    let bytes = std::fs::read(cubin).ok()?;
-    let code = device_code(&bytes).ok()?;
-    let kernels = library_use(&code, &[capability]).ok()?.kernels;
-    let known = kernels.into_iter().reduce(|mut all, kernel| {
-        all.features.extend(kernel.features);
-        all.local = all.local.max(kernel.local);
-        all
-    })?;
-    let (registers, spills, shared) = (resources.registers, resources.spills, resources.static_shared);
-    Some(KernelResources { name: build.variant.to_string(), registers, spills, shared, ..known })
-}
-
 fn one(
     config: &Path,
     args: &CheckArgs,
@@ -290,7 +274,7 @@ fn one(
     let builds = builds?;
     let (text, built) = static_check::builds(&plan, &builds, &arch.to_string());
     found.take_builds(&plan, &builds);
-    let resources: Vec<_> = builds.iter().map(|build| variant_resources(build, arch.capability())).collect();
+    let resources: Vec<_> = builds.iter().map(|build| KernelResources::of_variant(build, arch.capability())).collect();
     if args.arch.len() > 1 {
         let is_built = |build: &BuildRecord| matches!(build.outcome, BuildOutcome::Built { .. });
         for (build, _) in builds.iter().zip(&resources).filter(|(build, known)| is_built(build) && known.is_none()) {

@@ -115,61 +115,36 @@ outcomes! {
     WriteError, "": |_| Outcome::Environment;
 }
 
-impl From<JudgeError> for CommandError {
-    fn from(error: JudgeError) -> Self {
-        match error {
-            JudgeError::Config(errors) => errors.into(),
-            JudgeError::Plan(errors) => errors.into(),
-            JudgeError::Store(error) => error.into(),
-            JudgeError::NotFound(_) | JudgeError::Overlap(_) => Self::Usage(error.to_string()),
-            other => Self::environment(other),
+/// Declares the parts of an error that are errors with outcomes of their own, and what the others are.
+macro_rules! delegated {
+    ($($error:ident { $($part:ident),+ }: $others:expr;)*) => {$(
+        impl From<$error> for CommandError {
+            fn from(error: $error) -> Self {
+                match error {
+                    $($error::$part(part) => part.into(),)+
+                    other => $others(other),
+                }
+            }
         }
-    }
+    )*};
 }
 
-impl From<LiveError> for CommandError {
-    fn from(error: LiveError) -> Self {
-        match error {
-            LiveError::Campaign(error) => error.into(),
-            LiveError::Judge(error) => error.into(),
-            LiveError::Store(error) => error.into(),
-            LiveError::Merge(error) => error.into(),
-            unjudged @ LiveError::Unjudged { .. } => Self::environment(unjudged),
-        }
-    }
-}
-
-impl From<AttemptError> for CommandError {
-    fn from(error: AttemptError) -> Self {
-        match error {
-            AttemptError::Config(errors) => errors.into(),
-            form @ AttemptError::Form(_) => Self::Usage(form.to_string()),
-        }
-    }
-}
-
-impl From<SearchError> for CommandError {
-    fn from(error: SearchError) -> Self {
-        match error {
-            SearchError::Campaign(error) => error.into(),
-            SearchError::Plan(errors) => errors.into(),
-            SearchError::Store(error) => error.into(),
-            other @ (SearchError::Empty | SearchError::Objective(_)) => Self::Usage(other.to_string()),
-        }
-    }
-}
-
-impl From<CalibrationError> for CommandError {
-    fn from(error: CalibrationError) -> Self {
-        match error {
-            CalibrationError::Campaign(error) => error.into(),
-            CalibrationError::Store(error) => error.into(),
-            untimed @ CalibrationError::Untimed(_) => Self::environment(untimed),
-        }
-    }
+delegated! {
+    JudgeError { Config, Plan, Store }: |error| match error {
+        JudgeError::NotFound(_) | JudgeError::Overlap(_) => Self::usage(error),
+        other => Self::environment(other),
+    };
+    LiveError { Campaign, Judge, Store, Merge }: Self::environment;
+    AttemptError { Config }: Self::usage;
+    SearchError { Campaign, Plan, Store }: Self::usage;
+    CalibrationError { Campaign, Store }: Self::environment;
 }
 
 impl CommandError {
+    fn usage(error: impl Error) -> Self {
+        Self::Usage(error.to_string())
+    }
+
     fn environment(error: impl Error + 'static) -> Self {
         Self::Failure { outcome: Outcome::Environment, what: String::new(), error: Box::new(error) }
     }

@@ -32,7 +32,8 @@ use std::path::Path;
 const GLOSSARY: &str = include_str!("../../docs/glossary.md");
 const COMMANDS: &str = include_str!("../../docs/commands.md");
 
-/// Explains a run, a report or a word: a metric, a rule, a fact of rules, a word of the glossary, an exit status. Status 4 if no cause was found and most rules lack counters.
+/// Explains a run, a report or a word: a metric, a rule, a fact of rules, a word of the glossary, an exit
+/// status. Status 4 if no cause was found and most rules lack counters.
 pub fn explain(args: &ExplainArgs, today: Date, out: &mut Output) -> Result<Outcome, CommandError> {
     if args.rules {
         return match &args.path {

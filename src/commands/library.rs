@@ -2,15 +2,15 @@
 
 use super::{CommandError, print, refuse};
 use crate::cli::{CheckArgs, RowFormat};
-use crate::console::Output;
+use crate::console::{Output, warn};
 use crate::exit::Outcome;
 use memmap2::Mmap;
 use ncugate_cuda::build::Arch;
 use ncugate_judge::architectures::{by_kernel, gaps};
 use ncugate_judge::kernel_ratchet::{Baseline, BaselineError, LibraryResources, library_use, ratchet};
 use ncugate_model::cubin::{device_code, is_binary};
-use ncugate_model::demangled;
 use ncugate_model::disk::open;
+use ncugate_model::{ComputeCapability, demangled};
 use ncugate_report::library_check;
 use ncugate_report::write::replace;
 use std::io::{ErrorKind, Read as _, Write};
@@ -28,7 +28,15 @@ pub fn is_library(path: &Path) -> bool {
 
 /// Reads the files, and compares the resource use of their kernels with the baseline.
 pub fn check(args: &CheckArgs, out: &mut Output) -> Result<Outcome, CommandError> {
-    let library = read(&args.configs, &args.arch)?;
+    let archs = args.arch.iter().map(|arch| Ok(arch.parse::<Arch>()?.capability()));
+    let archs = archs.collect::<Result<Vec<_>, CommandError>>()?;
+    let library = read(&args.configs, &archs)?;
+    for (arch, chip) in args.arch.iter().zip(&archs) {
+        let sm = format!("sm_{}{}", chip.major, chip.minor);
+        if !library.kernels.iter().any(|kernel| kernel.arch == sm) {
+            warn(&format!("no machine code for {arch}: leave out --arch to see which architectures are there"));
+        }
+    }
     refuse(args.format == RowFormat::Csv && !args.update, "--format csv is only for phases")?;
     let Some(path) = args.baseline.as_deref() else {
         let gaps = gaps(&library);
@@ -60,9 +68,7 @@ pub fn check(args: &CheckArgs, out: &mut Output) -> Result<Outcome, CommandError
 }
 
 /// Resource use of all kernels of these files.
-fn read(paths: &[PathBuf], archs: &[String]) -> Result<LibraryResources, CommandError> {
-    let archs = archs.iter().map(|arch| Ok(arch.parse::<Arch>()?.capability()));
-    let archs = archs.collect::<Result<Vec<_>, CommandError>>()?;
+fn read(paths: &[PathBuf], archs: &[ComputeCapability]) -> Result<LibraryResources, CommandError> {
     let mut all = LibraryResources::default();
     for path in paths {
         let unread = |source| CommandError::Input { path: path.clone(), source };
@@ -72,7 +78,7 @@ fn read(paths: &[PathBuf], archs: &[String]) -> Result<LibraryResources, Command
         // verdict.
         let map = unsafe { Mmap::map(&file) }.map_err(unread)?;
         let code = device_code(&map).map_err(|error| CommandError::of_file(path, error))?;
-        let found = library_use(&code, &archs).map_err(|error| CommandError::of_file(path, error))?;
+        let found = library_use(&code, archs).map_err(|error| CommandError::of_file(path, error))?;
         all.add(found);
     }
     Ok(all)

@@ -99,6 +99,9 @@ fn a_library_a_fat_binary_an_archive_and_a_cubin_hold_the_same_kernels() {
     for other in [file("kernels.fatbin"), file("kernels.cubin"), path.display().to_string()] {
         assert_eq!(kernels(&other), library, "{other}");
     }
+    let absent = place.run(&["check", &file("kernels.so"), "--arch", "sm_90", "--arch", "sm_75"]);
+    let names = ["sm_90", "sm_75"].map(|arch| absent.stderr.contains(&format!("no machine code for {arch}: ")));
+    assert_eq!((absent.status, names), (Some(4), [false, true]), "{absent:?}");
     let shown = place.run(&["check", &file("kernels.so")]);
     assert!(
         shown.stdout.contains("bounded") && shown.stdout.contains("nothing was compared with a baseline"),

@@ -700,6 +700,22 @@ fn csv_is_explained_compared_judged_and_a_page_like_a_report() {
     assert_eq!(place.run(&["gate", "phase.toml", "a.csv"]).status, Some(1));
     place.write("phase.toml", &phase.replace("registers <= 64", "l2_hit_pct >= 1"));
     assert_eq!(place.run(&["gate", "phase.toml", "a.csv"]).status, Some(4), "the CSV has no such counter");
+    // A count is exact at its limit; a number of two digits after the point may lie on either side of it.
+    for (require, status) in [
+        ("registers == 32", 0),
+        ("achieved_occupancy >= 61.2", 4),
+        ("achieved_occupancy >= 61.194", 0),
+        ("achieved_occupancy > 61.206", 1),
+        ("dram_bytes <= 1500000", 4),
+        ("dram_bytes <= 1506000", 0),
+        ("dram_bytes <= 1494000", 1),
+    ] {
+        place.write("phase.toml", &phase.replace("registers <= 64", require));
+        let judged = place.run(&["gate", "phase.toml", "a.csv"]);
+        assert_eq!(judged.status, Some(status), "{require}: {judged:?}");
+        let why = "values of CSV are rounded: ";
+        assert_eq!((judged.stdout.clone() + &judged.stderr).contains(why), status == 4, "{require}: {judged:?}");
+    }
     place
         .write("summary.csv", "\"Process ID\",\"Kernel Name\",\"Invocations\",\"Average\"\n\"9\",\"f\",\"12\",\"1\"\n");
     for command in ["show", "explain", "page"] {

@@ -3,7 +3,7 @@ use super::error::CampaignError;
 use super::tools::Tools;
 use jiff::Timestamp;
 use ncugate_cuda::build::{Builder, Cache, Deduplication};
-use ncugate_cuda::host::{JobOutcome, JobPurpose, WorkerCommand, WorkerEvent, WorkerJob, measure};
+use ncugate_cuda::host::{JobPurpose, WorkerCommand, WorkerEvent, WorkerJob, measure};
 use ncugate_judge::reference_runs::{Calibration, Conditions, NoiseBook, RunSpread, ShapeNoise};
 use ncugate_judge::store::StoreError;
 use ncugate_model::stats::StatsError;
@@ -113,9 +113,7 @@ fn aa_test(
         }
         Ok(())
     };
-    if measure(job, worker, None, phase.bench.timeout, folder, &mut sink)? == JobOutcome::Interrupted {
-        return Err(CampaignError::Interrupted);
-    }
+    CampaignError::unless_complete(measure(job, worker, None, phase.bench.timeout, folder, &mut sink)?)?;
     let samples = |id: &VariantId, shape: &ShapeName| {
         let record = records.iter().find(|record| &record.variant == id && &record.shape == shape);
         match record.map(|record| &record.outcome) {

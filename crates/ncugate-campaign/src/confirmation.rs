@@ -11,9 +11,7 @@ use super::prestart::PrestartedProcesses;
 use super::progress::Progress;
 use super::targets::command_folder;
 use ncugate_cuda::host::external;
-use ncugate_cuda::host::{
-    JobOutcome, JobPurpose, SharedOutputs, SinkError, WorkerCommand, WorkerEvent, WorkerJob, measure,
-};
+use ncugate_cuda::host::{JobPurpose, SharedOutputs, SinkError, WorkerCommand, WorkerEvent, WorkerJob, measure};
 use ncugate_judge::store::{Run, RunWriter, StoreError};
 use ncugate_model::process;
 use ncugate_model::stats::looks;
@@ -141,10 +139,7 @@ impl Confirmation<'_> {
         }
         let (worker, first) = (self.worker, self.early.worker(&job));
         let mut keep = |event| self.keep(batch.cases, event, new);
-        match measure(job, worker, first, batch.phase.bench.timeout, batch.folder, &mut keep)? {
-            JobOutcome::Complete => Ok(()),
-            JobOutcome::Interrupted => Err(CampaignError::Interrupted),
-        }
+        CampaignError::unless_complete(measure(job, worker, first, batch.phase.bench.timeout, batch.folder, &mut keep)?)
     }
 
     /// Runs a command in a separate process, prestarted if available; it checks and times the requested shapes.

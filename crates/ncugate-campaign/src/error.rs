@@ -2,7 +2,7 @@
 
 use ncugate_cuda::build::BuildError;
 use ncugate_cuda::host::external::ExternalError;
-use ncugate_cuda::host::{JobError, MeasureError};
+use ncugate_cuda::host::{JobError, JobOutcome, MeasureError};
 use ncugate_judge::store::StoreError;
 use ncugate_ncu::{ProfileError, ToolError};
 use std::io;
@@ -105,6 +105,14 @@ pub enum CampaignError {
 }
 
 impl CampaignError {
+    /// The error of a job that the user stopped.
+    pub(crate) fn unless_complete(ended: JobOutcome) -> Result<(), Self> {
+        match ended {
+            JobOutcome::Complete => Ok(()),
+            JobOutcome::Interrupted => Err(Self::Interrupted),
+        }
+    }
+
     /// The error of a stage during which the user asked to stop.
     #[must_use]
     pub fn interrupted(self) -> Self {

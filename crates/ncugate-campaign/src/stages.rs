@@ -13,7 +13,7 @@ use super::tools::Tools;
 use jiff::Timestamp;
 use ncugate_cuda::build::{Builder, Cache, Deduplication};
 use ncugate_cuda::host::external;
-use ncugate_cuda::host::{JobOutcome, JobPurpose, SinkError, WorkerEvent, WorkerJob, measure};
+use ncugate_cuda::host::{JobPurpose, SinkError, WorkerEvent, WorkerJob, measure};
 use ncugate_judge::SanitizerVerdict;
 use ncugate_judge::store::{Run, RunState, RunWriter};
 use ncugate_model::VariantId;
@@ -190,10 +190,7 @@ impl Campaign<'_> {
             }
             self.keep(event, totals)
         })?;
-        match ended {
-            JobOutcome::Complete => Ok(()),
-            JobOutcome::Interrupted => Err(CampaignError::Interrupted),
-        }
+        CampaignError::unless_complete(ended)
     }
 
     /// Launches correct variants under compute-sanitizer. A variant with a finding, or without a result, is not timed.
@@ -258,10 +255,7 @@ impl Campaign<'_> {
             self.keep(event, totals)
         })?;
         self.writer.spent("bench: imports and ncu", waited.as_secs_f64())?;
-        match finish {
-            JobOutcome::Complete => Ok(()),
-            JobOutcome::Interrupted => Err(CampaignError::Interrupted),
-        }
+        CampaignError::unless_complete(finish)
     }
 
     fn keep(&mut self, event: WorkerEvent, totals: &mut BenchTotals) -> Result<(), SinkError> {

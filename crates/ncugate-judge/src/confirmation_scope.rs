@@ -115,6 +115,6 @@ impl ConfirmationScope<'_> {
     }
 }
 
-fn is_timed(reads: &Reads) -> bool {
+pub(super) fn is_timed(reads: &Reads) -> bool {
     !reads.speedups.is_empty() || reads.quantities.iter().any(|quantity| Timing::of(&quantity.name).is_some())
 }

@@ -2,7 +2,7 @@
 
 use super::results::Correctness;
 use super::witness::Witness;
-use crate::frame::Quantities;
+use crate::frame::{Bounds, Quantities};
 use ncugate_model::expr::Value;
 use ncugate_model::metric::{Catalogue, MetricSource, id};
 use ncugate_model::stats::{Resampler, Resampling, Statistic, level_of_a_look, looks};
@@ -331,7 +331,8 @@ impl<'a> EvalContext<'a> {
         // For a program with fills or copies, the value covers only the launches unless fills and copies are included
         // in the metric.
         let column = self.quantities.column(&self.phase.objective.metric)?;
-        if column.bounds(row).is_some_and(|bounds| bounds.added == 0.0 && bounds.high > bounds.low) {
+        let is_open = |bounds: &Bounds| bounds.steps.is_some() && bounds.added == 0.0 && bounds.high > bounds.low;
+        if column.bounds(row).is_some_and(is_open) {
             return None;
         }
         column.cells().get(row)?.value().filter(|v| v.is_finite())

@@ -6,7 +6,7 @@
 
 use super::witness::ChipFacts;
 use crate::frame::launches::FrameError;
-use crate::frame::{CapturedLaunch, CapturedVariants, LaunchMetrics, nvtx_text};
+use crate::frame::{CapturedVariants, LaunchMetrics};
 use ncu_rep::{Launch, Report, ReportError};
 use ncugate_model::VariantId;
 use ncugate_model::number::short;
@@ -62,11 +62,8 @@ impl ReportFaults {
         for (name, report) in reports {
             let damaged = |source| FrameError::Report { report: name.clone(), source };
             for launch in report.launches() {
-                let (kernel, demangled) = (launch.kernel_name(), launch.demangled_name());
-                let nvtx = nvtx_text(&launch.nvtx().map_err(damaged)?);
-                let (report, id) = (name.as_str(), launch.id());
-                let seen = CapturedLaunch { report, launch: id, kernel: &kernel, demangled: &demangled, nvtx: &nvtx };
-                let owners = patterns.owners(&seen);
+                let id = launch.id();
+                let owners = patterns.owners_of(name, &launch).map_err(damaged)?;
                 if owners.is_empty() {
                     continue;
                 }

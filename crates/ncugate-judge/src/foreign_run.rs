@@ -4,7 +4,7 @@
 
 use super::reference_runs::MismatchPolicy;
 use super::{Evidence, JudgeError, PhaseRun};
-use crate::frame::{CapturedLaunch, CapturedVariants, nvtx_text};
+use crate::frame::CapturedVariants;
 use crate::store::{Fingerprint, Manifest, Run, RunState, StoreError, open_report};
 use jiff::Timestamp;
 use ncu_rep::{Launch, Report, ReportError, ReportForm};
@@ -81,10 +81,15 @@ pub fn foreign_run(
     manifest.state = RunState::Complete;
     let csv = reports.iter().filter(|report| report.report.form() == ReportForm::Csv);
     let rounded = csv.map(|report| {
-        format!("values of {} are rounded (CSV): one near its limit can have been rounded over it", report.name)
+        format!(
+            "values of {} are rounded (CSV): one that its last digit can move over its limit decides nothing",
+            report.name
+        )
     });
     manifest.warnings.extend(warnings(&phase, evidence).into_iter().chain(unlike).chain(rounded));
-    let run = Arc::new(run(manifest, &phase, &plan, profiles.collect()));
+    let profiles = profiles.collect();
+    let built = plan.variants.iter().map(not_built).collect();
+    let run = Arc::new(Run { profiles, ..Run::new(manifest, &phase, &plan, built) });
     Ok(ForeignRun { run: PhaseRun { phase, plan, run, evidence }, captured, made })
 }
 
@@ -97,24 +102,6 @@ fn warnings(phase: &Phase, evidence: Evidence) -> Vec<String> {
         said.push("results are assumed to be correct (--assume correct), not proven".to_owned());
     }
     said
-}
-
-fn run(manifest: Manifest, phase: &Phase, plan: &Plan, profiles: Vec<ProfileRecord>) -> Run {
-    Run {
-        folder: PathBuf::new(),
-        manifest,
-        phase: phase.text.clone(),
-        plan: plan.clone(),
-        workload: serde_json::Value::Null,
-        builds: plan.variants.iter().map(not_built).collect(),
-        checks: Vec::new(),
-        latencies: Vec::new(),
-        confirmations: Vec::new(),
-        profiles,
-        deep_profiles: Vec::new(),
-        sanitizer: Vec::new(),
-        search: Vec::new(),
-    }
 }
 
 fn not_built(variant: &Variant) -> BuildRecord {
@@ -178,15 +165,8 @@ fn captured(plan: &Plan, reports: &[OpenedReport]) -> Result<Vec<CapturedVariant
     for report in reports {
         for launch in report.report.launches() {
             let (kernel, demangled) = (launch.kernel_name(), launch.demangled_name());
-            let nvtx = nvtx_text(&launch.nvtx().map_err(|e| report.failed(e.to_string()))?);
-            let seen = CapturedLaunch {
-                report: &report.name,
-                launch: launch.id(),
-                kernel: &kernel,
-                demangled: &demangled,
-                nvtx: &nvtx,
-            };
-            let id = match patterns.owners(&seen).as_slice() {
+            let owners = patterns.owners_of(&report.name, &launch).map_err(|e| report.failed(e.to_string()))?;
+            let id = match owners.as_slice() {
                 [] => continue,
                 [id] => *id,
                 [first, second, ..] => {

@@ -4,9 +4,9 @@
 //! A ratchet in both directions. A kernel that uses more than its baseline fails. A kernel that uses less, is new or
 //! was removed requires an updated baseline, so that an improvement cannot be lost unnoticed.
 
-use ncugate_model::cubin::{CodeFeature, CubinError, DeviceCode, Entry};
+use ncugate_model::cubin::{CodeFeature, CubinError, DeviceCode, Entry, device_code};
 use ncugate_model::occupancy::{Chip, Demand, theoretical};
-use ncugate_model::{ComputeCapability, Verdict, demangled};
+use ncugate_model::{BuildOutcome, BuildRecord, ComputeCapability, Verdict, demangled};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -186,6 +186,28 @@ impl KernelResources {
             limiters: occupancy.map_or_else(Vec::new, |known| known.limiters.iter().map(|by| by.name()).collect()),
             features: entry.features.clone(),
         }
+    }
+
+    /// Those of a variant's kernels together; none if it is not built, or if its code is gone.
+    pub fn of_variant(build: &BuildRecord, capability: ComputeCapability) -> Option<Self> {
+        let BuildOutcome::Built { cubin, resources, .. } = &build.outcome else { return None };
+        let bytes = std::fs::read(cubin).ok()?;
+        let kernels = library_use(&device_code(&bytes).ok()?, &[capability]).ok()?.kernels;
+        let known = Self::together(kernels)?;
+        let (registers, spills, shared) = (resources.registers, resources.spills, resources.static_shared);
+        Some(Self { name: build.variant.to_string(), registers, spills, shared, ..known })
+    }
+
+    /// Those of kernels that are launched together: the most local memory, and what any of them uses, once.
+    fn together(kernels: Vec<Self>) -> Option<Self> {
+        let mut all = kernels.into_iter().reduce(|mut all, kernel| {
+            all.features.extend(kernel.features);
+            all.local = all.local.max(kernel.local);
+            all
+        })?;
+        all.features.sort_unstable();
+        all.features.dedup();
+        Some(all)
     }
 
     /// Raises each resource to that of another copy, if larger.
@@ -421,6 +443,18 @@ mod tests {
         assert_eq!(judged(&[emptier]).verdict, Verdict::Fail);
         let unknown = KernelResources { occupancy: None, ..kernel("a", 64) };
         assert_eq!(judged(&[unknown]).verdict, Verdict::Fail);
+    }
+
+    #[test]
+    fn kernels_that_are_launched_together_name_each_feature_once() {
+        use CodeFeature::{AsyncCopy, WarpMatrix};
+        let [one, other] = [vec![WarpMatrix], vec![AsyncCopy, WarpMatrix]].map(|features| {
+            let local = features.len() as u32;
+            KernelResources { features, local, ..kernel("a", 64) }
+        });
+        let all = KernelResources::together(vec![one, other]).unwrap();
+        assert_eq!((all.features, all.local), (vec![WarpMatrix, AsyncCopy], 2));
+        assert!(KernelResources::together(Vec::new()).is_none());
     }
 
     #[test]

@@ -19,42 +19,29 @@ pub struct Launches {
 impl Launches {
     /// The values of each launch of the variant, paired once with the smallest and once with the largest value of the
     /// other side. `None` if everything was measured only once.
-    pub fn new(operands: &[Operand<'_>], values: &[Value], row: Option<usize>, shape: usize) -> Option<Self> {
-        let own = |operand: &Operand<'_>| match operand {
-            Operand::Column { cells, .. } => Some((*cells)?.repeats(row?)?.to_vec()),
-            Operand::Fixed(_) | Operand::Param(_) | Operand::Scalar(_) | Operand::Correct | Operand::Speedup { .. } => {
-                None
-            }
+    pub fn new<'o>(operands: &'o [Operand<'_>], values: &[Value], row: Option<usize>, shape: usize) -> Option<Self> {
+        let spread = |operand: &'o Operand<'_>| match operand {
+            Operand::Column { cells, .. } => Some((Some(&**(*cells)?.repeats(row?)?), None)),
+            Operand::Fixed(of) => of[shape].spread.as_deref().map(|other| (None, Some(other))),
+            Operand::Param(_) | Operand::Scalar(_) | Operand::Correct | Operand::Speedup { .. } => None,
         };
-        let other = |operand: &Operand<'_>| match operand {
-            Operand::Fixed(of) => of[shape].spread.as_ref().map(|spread| spread.to_vec()),
-            Operand::Column { .. }
-            | Operand::Param(_)
-            | Operand::Scalar(_)
-            | Operand::Correct
-            | Operand::Speedup { .. } => None,
-        };
-        let repeated = |operand: &Operand<'_>| match operand {
-            Operand::Column { cells, .. } => cells.zip(row).is_some_and(|(cells, row)| cells.repeats(row).is_some()),
-            Operand::Fixed(of) => of[shape].spread.is_some(),
-            Operand::Param(_) | Operand::Scalar(_) | Operand::Correct | Operand::Speedup { .. } => false,
-        };
-        if !operands.iter().any(repeated) {
+        if operands.iter().all(|operand| spread(operand).is_none()) {
             return None;
         }
-        let own: Vec<Option<Vec<f64>>> = operands.iter().map(own).collect();
-        let others: Vec<Option<Vec<f64>>> = operands.iter().map(other).collect();
-        let counts = own.iter().flatten().chain(others.iter().flatten()).map(Vec::len);
+        // The values of each launch of the variant, and of the other side.
+        let (own, others): (Vec<_>, Vec<_>) =
+            operands.iter().map(|operand| spread(operand).unwrap_or_default()).unzip();
+        let counts = own.iter().chain(&others).flatten().map(|spread| spread.len());
         let most = counts.max().filter(|&n| n > 1)?;
-        let own_launches = own.iter().flatten().map(Vec::len).min().unwrap_or(1);
+        let own_launches = own.iter().flatten().map(|spread| spread.len()).min().unwrap_or(1);
         let ends: [fn(f64, f64) -> f64; 2] = [f64::min, f64::max];
         let mut scenarios = Vec::new();
         for launch in 0..own_launches {
             for end in ends {
                 let mut scenario = values.to_vec();
                 for (at, value) in scenario.iter_mut().enumerate() {
-                    let other = others[at].as_ref().and_then(|spread| spread.iter().copied().reduce(end));
-                    if let Some(number) = own[at].as_ref().map(|spread| spread[launch]).or(other) {
+                    let other = others[at].and_then(|spread| spread.iter().copied().reduce(end));
+                    if let Some(number) = own[at].map(|spread| spread[launch]).or(other) {
                         *value = Value::Float(number);
                     }
                 }

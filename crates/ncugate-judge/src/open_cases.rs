@@ -2,10 +2,10 @@
 //! with.
 
 use super::base_choice::base_of;
-use super::operand::Timing;
+use super::confirmation_scope::is_timed;
 use super::owner::{ResolvedOwner, resolve_owner};
 use super::results::{GateResult, InconclusiveKind, Judgement};
-use ncugate_model::expr::{Owner, Reads};
+use ncugate_model::expr::Owner;
 use ncugate_model::{Level, Scope, ShapeName, VariantId, Verdict};
 use ncugate_phase::config::Phase;
 use std::collections::BTreeSet;
@@ -56,10 +56,6 @@ fn note(
         let others = reads.owners().filter_map(|owner| variant(phase, judgement, owner, previous, stored));
         cases.extend(others.map(|other| (other, shape.clone())));
     }
-}
-
-fn is_timed(reads: &Reads) -> bool {
-    !reads.speedups.is_empty() || reads.quantities.iter().any(|quantity| Timing::of(&quantity.name).is_some())
 }
 
 /// The variant of this run that an owner refers to.

@@ -172,13 +172,8 @@ impl BoundGate<'_> {
             }
             return Ok(Interval { low: value - below, high: value + above, level });
         }
-        let mut differences = Vec::new();
         let draws = self.bootstrapped(varying, |_| true)?;
-        self.each_draw(varying, values, &draws, |values| {
-            differences.push(difference(values)?);
-            Ok(())
-        })
-        .map_err(Indecision::noise)?;
+        let differences = self.drawn(varying, values, &draws, difference).map_err(Indecision::noise)?;
         let interval = self.context.resampler.interval(&differences).map_err(Indecision::noise)?;
         Ok(interval.at_level(value, level))
     }
@@ -199,12 +194,7 @@ impl BoundGate<'_> {
         let mut variances = vec![self.between_runs(both(), shape)?];
         let draws = self.bootstrapped(varying, |party| party.timed.rounds == Rounds::Own)?;
         if !draws.is_empty() {
-            let mut differences = Vec::new();
-            self.each_draw(varying, values, &draws, |values| {
-                differences.push(difference(values)?);
-                Ok(())
-            })
-            .map_err(Indecision::noise)?;
+            let differences = self.drawn(varying, values, &draws, difference).map_err(Indecision::noise)?;
             variances.push(of_draws(&differences, alike));
         }
         for (party, slope) in both().filter(|(party, _)| party.timed.rounds == Rounds::Stored) {
@@ -388,16 +378,15 @@ impl BoundGate<'_> {
             .collect()
     }
 
-    /// Calls `each` with the operands of every draw. Operands without draws keep their values; all operands are
-    /// restored afterwards.
-    fn each_draw(
+    /// The difference for every draw. Operands without draws keep their values; all operands are restored afterwards.
+    fn drawn(
         &self,
         varying: &NoisyCase<'_>,
         values: &mut [Value],
         draws: &[(usize, Vec<f64>)],
-        mut each: impl FnMut(&[Value]) -> Result<(), String>,
-    ) -> Result<(), String> {
-        let before = values.to_vec();
+        difference: &dyn Fn(&[Value]) -> Result<f64, String>,
+    ) -> Result<Vec<f64>, String> {
+        let (before, mut differences) = (values.to_vec(), Vec::new());
         for index in 0..self.context.resampler.settings().resamples {
             let mut parts = varying.parts.clone();
             for (party, drawn) in draws {
@@ -408,10 +397,10 @@ impl BoundGate<'_> {
                 let at = varying.parties[*party].at;
                 values[at] = Value::Float(parts[at].whole(&self.operands[at]).ok_or("it is not a number")?);
             }
-            each(values)?;
+            differences.push(difference(values)?);
         }
         values.clone_from_slice(&before);
-        Ok(())
+        Ok(differences)
     }
 }
 

@@ -10,7 +10,6 @@ use jiff::civil::Date;
 use ncugate_model::{BuildRecord, ComputeCapability, Verdict};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::Plan;
-use std::path::PathBuf;
 
 /// The target GPU.
 #[derive(Debug, Clone, Copy)]
@@ -56,21 +55,7 @@ pub fn static_gates(
 
 /// A run that contains only builds.
 pub(super) fn built_run(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>) -> Run {
-    Run {
-        folder: PathBuf::new(),
-        manifest: Manifest::new(phase, Fingerprint::default(), Timestamp::UNIX_EPOCH),
-        phase: phase.text.clone(),
-        plan: plan.clone(),
-        workload: serde_json::Value::Null,
-        builds,
-        checks: Vec::new(),
-        latencies: Vec::new(),
-        confirmations: Vec::new(),
-        profiles: Vec::new(),
-        deep_profiles: Vec::new(),
-        sanitizer: Vec::new(),
-        search: Vec::new(),
-    }
+    Run::new(Manifest::new(phase, Fingerprint::default(), Timestamp::UNIX_EPOCH), phase, plan, builds)
 }
 
 /// Gates that fail whatever is measured, and variants that cannot be launched, a sentence each.

@@ -1,5 +1,5 @@
-//! Fills and copies of a program, which ncu does not count: a requirement holds or fails only if it does so for all
-//! possible values.
+//! Fills and copies of a program, which ncu does not count, and values that CSV has rounded: a requirement holds or
+//! fails only if it does so for all possible values.
 
 use super::case_outcome::CaseOutcome;
 use super::compiled_requirement::CompiledForm;
@@ -33,12 +33,20 @@ impl StepBounds {
         let bounded = operands.iter().enumerate().filter_map(|(at, operand)| Some((at, operand.bounds(row, shape)?)));
         let bounded: Vec<_> = bounded.collect();
         let (_, first) = bounded.first()?;
-        let about = |(at, bounds): &(usize, &crate::frame::Bounds)| match bounds.added > 0.0 {
-            true => format!("{} is between {} and {}", references[*at], short(bounds.low), short(bounds.high)),
-            false => format!("{} covers only its launches", references[*at]),
+        let about = |(at, bounds): &(usize, &crate::frame::Bounds)| match (&bounds.steps, bounds.added > 0.0) {
+            (None, _) => {
+                let [value, half] = [bounds.high + bounds.low, bounds.high - bounds.low].map(|sum| short(sum / 2.0));
+                format!("{} is {value} to within {half}", references[*at])
+            }
+            (_, true) => format!("{} is between {} and {}", references[*at], short(bounds.low), short(bounds.high)),
+            (_, false) => format!("{} covers only its launches", references[*at]),
         };
         let about: Vec<String> = bounded.iter().map(about).collect();
-        let words = format!("ncu does not count fills and copies ({}): {}", first.steps, about.join(", "));
+        let why = match &first.steps {
+            Some(steps) => format!("ncu does not count fills and copies ({steps})"),
+            None => "values of CSV are rounded".to_owned(),
+        };
+        let words = format!("{why}: {}", about.join(", "));
         let corners = (bounded.len() <= MOST).then(|| {
             let corner = |ends: usize| {
                 let mut corner = values.to_vec();

@@ -7,7 +7,7 @@ use super::proposer::Proposer;
 use super::trial::{SearchTrial, ranked};
 use crate::{CampaignError, GpuTurn, GpuWait, Progress, Tools, cubins, manifest, reference_cubin};
 use ncugate_cuda::build::{Builder, Cache, Deduplication};
-use ncugate_cuda::host::{JobOutcome, JobPurpose, WorkerEvent, WorkerJob, measure};
+use ncugate_cuda::host::{JobPurpose, WorkerEvent, WorkerJob, measure};
 use ncugate_judge::store::{SearchJournal, StoreError};
 use ncugate_model::digest::sha256;
 use ncugate_model::metric::{Catalogue, LatencyForm};
@@ -377,9 +377,7 @@ impl ActiveSearch<'_> {
             Ok(())
         })
         .map_err(CampaignError::from)?;
-        if finish == JobOutcome::Interrupted {
-            return Err(CampaignError::Interrupted.into());
-        }
+        CampaignError::unless_complete(finish)?;
         for build in builds {
             let Some(first) = of(build) else { continue };
             let shared = outcomes.iter().find(|(variant, _)| *variant == first).map(|(_, outcome)| outcome.clone());

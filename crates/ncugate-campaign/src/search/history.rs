@@ -61,10 +61,8 @@ impl AttemptHistory {
 
     fn read(folder: &Path) -> Result<Vec<AttemptRecord>, StoreError> {
         let path = folder.join("history.jsonl");
-        let text = match open::text_if_there(&path, MAX_HISTORY) {
-            Ok(text) => text.unwrap_or_default(),
-            Err(source) => return Err(StoreError::Read { path, source }),
-        };
+        let unread = |source| StoreError::Read { path: path.clone(), source };
+        let text = open::text_if_there(&path, MAX_HISTORY).map_err(unread)?.unwrap_or_default();
         let parse = |(line, text): (usize, &str)| {
             serde_json::from_str(text).map_err(|e| StoreError::Record {
                 path: path.clone(),

@@ -175,11 +175,7 @@ impl Cache {
     pub(super) fn translation_unit(&self, unit: &CompileUnit) -> Result<PathBuf, BuildError> {
         let failed = |source| BuildError::Cache { path: unit.source.clone(), source };
         let Some(text) = unit.instantiation().map_err(failed)? else { return Ok(unit.source.clone()) };
-        let path = self.root.join("instances").join(format!("{}.cu", sha256(text.as_bytes())));
-        if open::bytes(&path, MAX_TEXT).ok().as_deref() != Some(text.as_bytes()) {
-            self.write(&path, text.as_bytes())?;
-        }
-        Ok(path)
+        self.text(text.as_bytes(), "cu")
     }
 
     /// Whether a file belongs to the cache.

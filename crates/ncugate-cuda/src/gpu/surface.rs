@@ -80,19 +80,35 @@ pub enum SurfaceCopy {
 impl Surface {
     /// An array for rows of that many bytes, for the buffer at that address, and a surface over it. Both stay as long as the
     /// process.
-    pub(super) fn new(
-        view: &SurfaceView,
-        format: Format,
-        address: u64,
-        (row, rows): (usize, usize),
-    ) -> Result<Self, DeviceError> {
-        let array = array(view, format)?;
-        Ok(Self { object: object(array)?, array, address, row, rows })
+    fn new(view: &SurfaceView, format: Format, address: u64, (row, rows): (usize, usize)) -> Result<Self, DeviceError> {
+        let descriptor = sys::CUDA_ARRAY3D_DESCRIPTOR {
+            Width: view.width as usize,
+            Height: view.height.unwrap_or(0) as usize,
+            Depth: 0,
+            Format: format,
+            NumChannels: view.channels,
+            Flags: sys::CUDA_ARRAY3D_SURFACE_LDST,
+        };
+        let mut surface = Self { object: 0, array: null_mut(), address, row, rows };
+        // SAFETY: the call reads the description and writes the handle.
+        unsafe { sys::cuArray3DCreate_v2(&raw mut surface.array, &raw const descriptor) }
+            .result()
+            .map_err(cuda("cuArray3DCreate"))?;
+        let resource = surface.resource();
+        // SAFETY: the call reads the description and writes the handle.
+        unsafe { sys::cuSurfObjectCreate(&raw mut surface.object, &raw const resource) }
+            .result()
+            .map_err(cuda("cuSurfObjectCreate"))?;
+        Ok(surface)
     }
 
     /// The driver's description of the array.
     pub(super) fn resource(&self) -> sys::CUDA_RESOURCE_DESC {
-        described(self.array)
+        // SAFETY: all zeros are a description of this plain C struct; every field that is read is set below.
+        let mut resource: sys::CUDA_RESOURCE_DESC = unsafe { std::mem::zeroed() };
+        resource.resType = ResourceType::CU_RESOURCE_TYPE_ARRAY;
+        resource.res.array.hArray = self.array;
+        resource
     }
 
     /// The driver's description of a copy in one direction.
@@ -118,39 +134,4 @@ impl Surface {
             Height: self.rows,
         }
     }
-}
-
-fn array(view: &SurfaceView, format: Format) -> Result<sys::CUarray, DeviceError> {
-    let descriptor = sys::CUDA_ARRAY3D_DESCRIPTOR {
-        Width: view.width as usize,
-        Height: view.height.unwrap_or(0) as usize,
-        Depth: 0,
-        Format: format,
-        NumChannels: view.channels,
-        Flags: sys::CUDA_ARRAY3D_SURFACE_LDST,
-    };
-    let mut array = null_mut();
-    // SAFETY: the call reads the description and writes the handle.
-    unsafe { sys::cuArray3DCreate_v2(&raw mut array, &raw const descriptor) }
-        .result()
-        .map_err(cuda("cuArray3DCreate"))?;
-    Ok(array)
-}
-
-fn described(array: sys::CUarray) -> sys::CUDA_RESOURCE_DESC {
-    // SAFETY: all zeros are a description of this plain C struct; every field that is read is set below.
-    let mut resource: sys::CUDA_RESOURCE_DESC = unsafe { std::mem::zeroed() };
-    resource.resType = ResourceType::CU_RESOURCE_TYPE_ARRAY;
-    resource.res.array.hArray = array;
-    resource
-}
-
-fn object(array: sys::CUarray) -> Result<u64, DeviceError> {
-    let resource = described(array);
-    let mut object = 0;
-    // SAFETY: the call reads the description and writes the handle.
-    unsafe { sys::cuSurfObjectCreate(&raw mut object, &raw const resource) }
-        .result()
-        .map_err(cuda("cuSurfObjectCreate"))?;
-    Ok(object)
 }

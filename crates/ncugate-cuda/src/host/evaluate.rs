@@ -269,21 +269,13 @@ fn partial_buffer(phase: &Phase, buffer: &Buffer, plan: Option<&Plan>, shape: &S
 }
 
 fn job_dtype(buffer: &Buffer, shape: &Shape) -> Result<Dtype, JobError> {
-    buffer.dtype.at(shape).map_err(|source| JobError::Expression {
-        what: format!("`dtype` of buffer `{}`", buffer.name),
-        shape: shape.name.clone(),
-        source,
-    })
+    buffer.dtype.at(shape).map_err(JobError::unevaluated(format!("`dtype` of buffer `{}`", buffer.name), &shape.name))
 }
 
 /// Extents in elements.
 fn sizes(buffer: &Buffer, exprs: &[Expr], shape: &Shape, scope: &Names) -> Result<Vec<usize>, JobError> {
     let evaluated = exprs.iter().map(|e| e.eval_int(scope)).collect::<Result<Vec<i64>, _>>();
-    let extents = evaluated.map_err(|source| JobError::Expression {
-        what: format!("buffer `{}`", buffer.name),
-        shape: shape.name.clone(),
-        source,
-    })?;
+    let extents = evaluated.map_err(JobError::unevaluated(format!("buffer `{}`", buffer.name), &shape.name))?;
     let dtype = job_dtype(buffer, shape)?;
     let fits = || {
         let mut bytes = dtype.size();
@@ -318,11 +310,8 @@ fn part(buffer: &Buffer, shape: &Shape, sizes: &[usize], scope: &Names) -> Resul
         return Ok(Vec::new());
     }
     let at = |expr: &Expr| {
-        expr.eval_int(scope).map_err(|source| JobError::Expression {
-            what: format!("`compare` of buffer `{}`", buffer.name),
-            shape: shape.name.clone(),
-            source,
-        })
+        expr.eval_int(scope)
+            .map_err(JobError::unevaluated(format!("`compare` of buffer `{}`", buffer.name), &shape.name))
     };
     let wrong = |extents| JobError::Extents { buffer: buffer.name.clone(), shape: shape.name.clone(), extents };
     let of_axis = |(axis, &size): (usize, &usize)| match buffer.compare.get(axis) {
@@ -341,11 +330,7 @@ fn part(buffer: &Buffer, shape: &Shape, sizes: &[usize], scope: &Names) -> Resul
 fn job_init(buffer: &Buffer, shape: &Shape, sizes: &[usize]) -> Result<Option<Init>, JobError> {
     let scope = &shape.scope();
     let init = buffer.init.as_ref().map(|init| init.with(|amount| amount.at(scope))).transpose();
-    let init = init.map_err(|source| JobError::Expression {
-        what: format!("`init` of buffer `{}`", buffer.name),
-        shape: shape.name.clone(),
-        source,
-    })?;
+    let init = init.map_err(JobError::unevaluated(format!("`init` of buffer `{}`", buffer.name), &shape.name))?;
     if let Some(problem) = init.as_ref().and_then(|init| init.problem(sizes)) {
         let (buffer, shape) = (buffer.name.clone(), shape.name.clone());
         return Err(JobError::Init { buffer, shape, problem });
@@ -402,17 +387,13 @@ pub(super) fn job_reference(
 fn extent3(exprs: &[Expr], shape: &ShapeSpec, entry: &str, what: &'static str) -> Result<[u32; 3], JobError> {
     let wrong = || JobError::ReferenceLaunch { entry: entry.to_owned(), what };
     let scope = shape.scope();
-    let failed = |source| JobError::Expression {
-        what: format!("{what} of reference entry `{entry}`"),
-        shape: shape.name.clone(),
-        source,
-    };
+    let failed = || JobError::unevaluated(format!("{what} of reference entry `{entry}`"), &shape.name);
     if exprs.is_empty() || exprs.len() > 3 {
         return Err(wrong());
     }
     let mut extents = [1; 3];
     for (extent, expr) in extents.iter_mut().zip(exprs) {
-        let value = expr.eval_int(&scope).map_err(failed)?;
+        let value = expr.eval_int(&scope).map_err(failed())?;
         *extent = u32::try_from(value).ok().filter(|v| (1..=i32::MAX as u32).contains(v)).ok_or_else(wrong)?;
     }
     Ok(extents)

@@ -76,3 +76,11 @@ pub enum JobError {
         what: &'static str,
     },
 }
+
+impl JobError {
+    /// The error of an expression of a buffer, scalar or reference launch at a shape.
+    pub(super) fn unevaluated(what: String, shape: &ShapeName) -> impl FnOnce(ExprError) -> Self {
+        let shape = shape.clone();
+        move |source| Self::Expression { what, shape, source }
+    }
+}

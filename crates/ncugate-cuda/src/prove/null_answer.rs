@@ -57,6 +57,15 @@ pub enum NullOutcome {
     Right,
 }
 
+impl NullOutcome {
+    const fn of(checked: &CheckOutcome) -> Self {
+        match checked {
+            CheckOutcome::Correct { .. } => Self::Accepted,
+            CheckOutcome::Wrong { .. } | CheckOutcome::Crashed { .. } | CheckOutcome::Skipped { .. } => Self::Rejected,
+        }
+    }
+}
+
 /// A null answer, with the index of its output among the expected outputs.
 pub type PlacedNull = (usize, NullAnswer);
 
@@ -304,10 +313,7 @@ impl CaseDraw {
             {
                 NullOutcome::Right
             }
-            CheckOutcome::Correct { .. } => NullOutcome::Accepted,
-            CheckOutcome::Wrong { .. } | CheckOutcome::Crashed { .. } | CheckOutcome::Skipped { .. } => {
-                NullOutcome::Rejected
-            }
+            outcome => NullOutcome::of(&outcome),
         }
     }
 
@@ -327,12 +333,7 @@ impl CaseDraw {
             return NullOutcome::Right;
         }
         let tally = self.tally(shape, at, &values, tolerance);
-        match CheckOutcome::of(self.differences(&tally, tolerance), tally.defects(), tolerance) {
-            CheckOutcome::Correct { .. } => NullOutcome::Accepted,
-            CheckOutcome::Wrong { .. } | CheckOutcome::Crashed { .. } | CheckOutcome::Skipped { .. } => {
-                NullOutcome::Rejected
-            }
-        }
+        NullOutcome::of(&CheckOutcome::of(self.differences(&tally, tolerance), tally.defects(), tolerance))
     }
 }
 

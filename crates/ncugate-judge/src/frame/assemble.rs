@@ -2,7 +2,7 @@
 
 use super::launch_facts::{FactGpu, StaticFact, built, combine};
 use super::profile_counters::ProfileCounters;
-use super::quantities::{CellDetails, FreshSamples, MetricCells, Program, Quantities, Sampling};
+use super::quantities::{Bounds, CellDetails, FreshSamples, MetricCells, Program, Quantities, Sampling};
 use super::required_metrics;
 use super::steps::Misfit;
 use super::transfers::Transfers;
@@ -221,6 +221,7 @@ impl<'a> ColumnSource<'a> {
         let mut column = MetricCells::default();
         for (row, Row { variant, shape, place, .. }) in self.rows.iter().enumerate() {
             let counted = counted.as_ref().filter(|_| is_command(variant));
+            let bounds = counted.and_then(|known| known.bounds(row)).cloned();
             let counted = counted.and_then(|known| Some((known.cells().get(row)?, known.steps(row))));
             let (cell, steps) = match (counted, program(&self.index, variant, shape)) {
                 (Some((Cell::Missing(reason), _)), _) => {
@@ -240,7 +241,7 @@ impl<'a> ColumnSource<'a> {
                     (cell, if each.len() > 1 { each } else { Vec::new() })
                 }
             };
-            column.push(cell, CellDetails { steps, ..CellDetails::default() });
+            column.push(cell, CellDetails { steps, bounds, repeats: None });
         }
         column
     }
@@ -280,7 +281,11 @@ impl<'a> ColumnSource<'a> {
                 Ok(Cell::Missing(reason)) | Err(reason) => absent(reason),
                 Ok(counted) => possible(counted),
             };
-            let bounds = |value: f64| transfers.bounds(traffic.as_ref()?, value);
+            let rounding = case.map_or(0.0, |case| case.rounding);
+            let bounds = |value: f64| match rounding > 0.0 {
+                true => Some(Bounds { low: value - rounding, high: value + rounding, added: 0.0, steps: None }),
+                false => transfers.bounds(traffic.as_ref()?, value),
+            };
             let bounds = cell.value().and_then(bounds);
             let added = bounds.as_ref().map_or(0.0, |bounds| bounds.added);
             let cell = match cell {

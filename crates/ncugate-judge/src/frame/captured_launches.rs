@@ -1,6 +1,8 @@
 //! Assigns launches in another program's ncu report to variants, by the phase's patterns.
 
+use super::nvtx::nvtx_text;
 use globset::GlobMatcher;
+use ncu_rep::{Launch, ReportError};
 use ncugate_model::{KernelName, VariantId, glob};
 use ncugate_phase::config::LaunchPattern;
 use ncugate_phase::plan::{Method, Plan};
@@ -49,6 +51,16 @@ impl<'p> CapturedVariants<'p> {
             }
         }
         all
+    }
+
+    /// The variants that match a launch of the report with this name: more than one if patterns overlap.
+    ///
+    /// # Errors
+    /// The report is damaged.
+    pub fn owners_of(&self, report: &str, launch: &Launch<'_>) -> Result<Vec<&'p VariantId>, ReportError> {
+        let (kernel, demangled) = (&launch.kernel_name(), &launch.demangled_name());
+        let nvtx = &nvtx_text(&launch.nvtx()?);
+        Ok(self.owners(&CapturedLaunch { report, launch: launch.id(), kernel, demangled, nvtx }))
     }
 
     /// The variants that match a launch: more than one if patterns overlap.

@@ -91,7 +91,7 @@ impl Export<'_> {
             (TableFormat::Json, ExportLayout::Long) => self.long_json(out),
             (TableFormat::Csv, ExportLayout::Wide) => self.wide()?.csv(out),
             (TableFormat::Json, ExportLayout::Wide) => self.wide()?.json(out),
-            (_, ExportLayout::Long) => binary(&mut self.long_frame()?, &Units::new(), out),
+            (_, ExportLayout::Long) => binary(&mut self.long_frame()?, &ColumnUnits::new(), out),
             (_, ExportLayout::Wide) => self.wide().and_then(|wide| binary(&mut wide.frame()?, &wide.units, out)),
         }
     }
@@ -256,7 +256,7 @@ const REPEAT: &str = "repeat";
 struct WideTable {
     head: Vec<&'static str>,
     metrics: IndexSet<String>,
-    units: Units,
+    units: ColumnUnits,
     rows: Vec<Vec<MetricValue<'static>>>,
 }
 
@@ -323,8 +323,8 @@ impl WideTable {
     }
 }
 
-/// Units by column; a column without one is absent.
-pub(super) type Units = HashMap<String, String>;
+/// The unit of each column; a column without one is absent.
+pub(super) type ColumnUnits = HashMap<String, String>;
 
 /// The key of pandas' `frame.attrs` in the metadata of a Parquet file.
 const ATTRIBUTES: &str = "PANDAS_ATTRS";
@@ -334,7 +334,7 @@ const ARROW_SCHEMA: &str = "ARROW:schema";
 const LEVEL: CompatLevel = CompatLevel::oldest();
 
 /// The schema of a frame for readers of Arrow, with the units of its columns. Writers of polars drop metadata of fields.
-fn schema(frame: &DataFrame, units: &Units) -> ArrowSchema {
+fn schema(frame: &DataFrame, units: &ColumnUnits) -> ArrowSchema {
     let field = |column: &Column| {
         let field = column.field().to_arrow(LEVEL);
         let unit = units.get(column.name().as_str()).filter(|unit| !unit.is_empty());
@@ -345,7 +345,7 @@ fn schema(frame: &DataFrame, units: &Units) -> ArrowSchema {
 }
 
 /// An Arrow IPC file.
-pub(super) fn arrow(frame: &mut DataFrame, units: &Units, out: &mut dyn Write) -> Result<(), ExportError> {
+pub(super) fn arrow(frame: &mut DataFrame, units: &ColumnUnits, out: &mut dyn Write) -> Result<(), ExportError> {
     let options = WriteOptions { compression: None };
     let mut writer = FileWriter::try_new(out, Arc::new(schema(frame, units)), None, options)?;
     frame.align_chunks();
@@ -356,7 +356,7 @@ pub(super) fn arrow(frame: &mut DataFrame, units: &Units, out: &mut dyn Write) -
 }
 
 /// A Parquet file. pyarrow takes all metadata from the schema of Arrow in it, polars from the file.
-pub(super) fn parquet(frame: &mut DataFrame, units: &Units, out: &mut dyn Write) -> Result<(), ExportError> {
+pub(super) fn parquet(frame: &mut DataFrame, units: &ColumnUnits, out: &mut dyn Write) -> Result<(), ExportError> {
     let named: BTreeMap<_, _> = units.iter().filter(|(_, unit)| !unit.is_empty()).collect();
     let attributes = json!({ "units": named }).to_string();
     let schema = schema(frame, units);

@@ -4,14 +4,15 @@
 //! pages are released as decoding proceeds. The meaning of a launch is defined in [`ncu_rep`].
 
 use indexmap::IndexSet;
-use polars::prelude::{DataFrame, PolarsError};
+use polars::prelude::{Column, DataFrame, Float64Chunked, IntoColumn as _, NewChunkedArray as _, PolarsError};
 
 use super::decode::ReportMetrics;
 use super::launch_table::{self, LaunchRow};
 pub use super::nvtx::nvtx_text;
+use super::rows::named;
 use super::schema::launches as l;
 use super::{decode, metric_table};
-use ncu_rep::{MetricSelection, Report, ReportError};
+use ncu_rep::{Launch, MetricSelection, MetricValue, Report, ReportError, ReportForm};
 
 /// Errors when building frames.
 #[derive(Debug, thiserror::Error)]
@@ -85,18 +86,56 @@ impl LaunchFrames {
 pub fn counted_launches(reports: &[(String, Report)], names: &[String]) -> Result<DataFrame, FrameError> {
     let names: IndexSet<&str> = names.iter().map(String::as_str).collect();
     let selection: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let is_rounded = reports.iter().any(|(_, report)| report.form() == ReportForm::Csv);
     let mut all = launch_table::frame("", &[])?;
     all.hstack_mut(&metric_table::by_launch(names.iter().copied(), &[], &[]))?;
+    if is_rounded {
+        all.hstack_mut(&roundings("", None, &names)?)?;
+    }
     for (name, report) in reports {
         let (mut launches, ReportMetrics { names: slots, pieces }) =
             decoded(name, report, MetricSelection::Named(&selection))?;
         let columns: Vec<Option<usize>> =
             slots.iter().map(|slot| names.get_index_of(report.bulk().name(*slot))).collect();
         launches.hstack_mut(&metric_table::by_launch(names.iter().copied(), &columns, &pieces))?;
+        if is_rounded {
+            launches.hstack_mut(&roundings(name, Some(report), &names)?)?;
+        }
         all.vstack_mut_owned(launches)?;
     }
     all.rechunk_mut();
     Ok(all)
+}
+
+/// The column with the largest rounding error of a counter, if a report of [`counted_launches`] is CSV.
+pub(super) fn rounding_of(counter: &str) -> String {
+    format!("rounding of {counter}")
+}
+
+/// A column for each counter: half a unit of the last digit that the CSV has, null where the value is exact.
+fn roundings(name: &str, report: Option<&Report>, names: &IndexSet<&str>) -> Result<Vec<Column>, FrameError> {
+    let launches: Vec<_> = report.into_iter().flat_map(Report::launches).collect();
+    let is_csv = report.is_some_and(|report| report.form() == ReportForm::Csv);
+    let column = |counter: &&str| {
+        let half = |launch: &Launch<'_>| match launch.metric(counter).map_err(named(name))? {
+            Some(MetricValue::Double(value)) if is_csv => Ok(Some(half_digit(value))),
+            _ => Ok::<_, FrameError>(None),
+        };
+        let halves = launches.iter().map(half).collect::<Result<Vec<_>, _>>()?;
+        Ok(Float64Chunked::from_slice_options(rounding_of(counter).into(), &halves).into_column())
+    };
+    names.iter().map(column).collect()
+}
+
+/// Half a unit of the last printed digit. ncu prints two digits after the point of a number below 1000 with its prefix;
+/// a last digit that is not 0 shows that it printed more.
+fn half_digit(value: f64) -> f64 {
+    let unit = 1000_f64.powf(value.abs().max(1.0).log(1000.0).floor());
+    let text = format!("{value:e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let after = digits.split_once('.').map_or(0, |(_, after)| after.len() as i32);
+    let last = if value == 0.0 { 0 } else { exponent.parse().unwrap_or(0) - after };
+    (0.005 * unit).min(0.5 * 10_f64.powi(last))
 }
 
 /// The launches frame of a report, and its selected metrics.
@@ -112,7 +151,7 @@ fn decoded<'r>(
     };
     let mut parts = Vec::new();
     let metrics = decode::metrics(report, selection, part, |part| parts.push(part));
-    let metrics = metrics.map_err(|source| FrameError::Report { report: name.to_owned(), source })?;
+    let metrics = metrics.map_err(named(name))?;
     let mut launches = launch_table::frame(name, &[])?;
     for part in parts {
         launches.vstack_mut_owned(part?)?;
@@ -126,7 +165,6 @@ mod tests {
     use super::*;
     use crate::frame::decode::cell;
     use crate::frame::schema::metrics as m;
-    use ncu_rep::MetricValue;
     use std::path::Path;
 
     fn open(name: &str) -> Report {
@@ -189,6 +227,16 @@ mod tests {
             let expected = launch.metric("dram__bytes.sum").unwrap().unwrap().as_f64();
             assert!(expected.is_some());
         }
+    }
+
+    #[test]
+    fn a_printed_number_is_half_a_digit_apart() {
+        for (value, half) in
+            [(64.0, 0.005), (64.25, 0.005), (0.0, 0.005), (12_340.0, 5.0), (1.5e9, 5e6), (-999.5, 0.005)]
+        {
+            assert!((half_digit(value) / half - 1.0).abs() < 1e-9, "{value}: {}", half_digit(value));
+        }
+        assert!(half_digit(1.234_567) < 1e-6 && half_digit(1234.56) < 0.0051);
     }
 
     #[test]

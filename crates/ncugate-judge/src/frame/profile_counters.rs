@@ -16,7 +16,7 @@
 use super::captured_launches::{CapturedLaunch, CapturedVariants};
 use super::case::{CaseId, CaseKey};
 use super::evaluations::{CounterColumn, DURATION, Evaluation, WeightedLaunches, Weights, length};
-use super::launches::{FrameError, counted_launches};
+use super::launches::{FrameError, counted_launches, rounding_of};
 use super::nvtx::cases_of;
 use super::schema::launches::{DEMANGLED, KERNEL, LAUNCH, NVTX, REPORT, SYMBOL};
 use super::steps::{Misfit, OwnedLaunch, SeenLaunch, owned};
@@ -117,6 +117,8 @@ pub(super) struct CaseValue {
     pub repeats: Option<Arc<[f64]>>,
     /// The value at each launch, if an evaluation has several launches.
     pub steps: Vec<Cell>,
+    /// The largest error of the value, if it is of CSV, which has rounded values; 0 if it is exact.
+    pub rounding: f64,
 }
 
 impl ProfileCounters {
@@ -223,10 +225,26 @@ impl ProfileCounters {
     pub(super) fn evaluate(&self, definition: &Definition) -> Vec<CaseValue> {
         let column = |name: &str| self.counters.columns()[self.counters.get_column_index(name)?].f64().ok();
         let value = |row: &usize| definition.evaluate(&|name| column(name)?.get(*row));
+        let counters = definition.metrics().into_iter();
+        let rounded: Vec<_> = counters.filter_map(|name| Some((name, column(&rounding_of(name))?))).collect();
+        // Each counter alone moves by its rounding; a value that then does not exist has no bounds.
+        let rounding = |row: &usize| -> f64 {
+            let moved = |moved: &str, by: f64| {
+                let by = |name: &str| if name == moved { by } else { 0.0 };
+                definition.evaluate(&|name| Some(column(name)?.get(*row)? + by(name))).value()
+            };
+            let half = |(name, halves): &(&str, &Float64Chunked)| {
+                let half = halves.get(*row)?;
+                let ends = moved(name, half).zip(moved(name, -half));
+                Some(ends.map_or(f64::INFINITY, |(high, low)| (high - low).abs() / 2.0))
+            };
+            rounded.iter().filter_map(half).sum()
+        };
         let of_case = |case: &CaseRows| {
             let (cell, repeats) = median(case.repeats.iter().map(value));
             let steps = case.steps.iter().map(|step| median(step.iter().map(value)).0).collect();
-            CaseValue { cell, repeats, steps }
+            let rounding = case.repeats.iter().map(rounding).fold(0.0, f64::max);
+            CaseValue { cell, repeats, steps, rounding }
         };
         self.cases.values().map(of_case).collect()
     }

@@ -85,7 +85,7 @@ impl FromIterator<Cell> for MetricCells {
     }
 }
 
-/// Bounds of a value, for a program with fills or copies, which ncu does not count.
+/// Bounds of a value, for a program with fills or copies, which ncu does not count, and for a rounded value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bounds {
     /// The lower bound: the value of the launches alone, if fills and copies can only add to it.
@@ -94,8 +94,8 @@ pub struct Bounds {
     pub high: f64,
     /// The share of fills and copies in the cell's value; 0 if it covers only launches.
     pub added: f64,
-    /// Description of the fills and copies.
-    pub steps: Arc<str>,
+    /// Description of the fills and copies; `None` for a value that CSV has rounded.
+    pub steps: Option<Arc<str>>,
 }
 
 /// How the latency of a row was sampled.

@@ -8,7 +8,7 @@ use polars::prelude::{
     PolarsError, StringChunked,
 };
 
-use super::export::{ExportError, JsonList, TableFormat, Units, arrow, json_value, parquet};
+use super::export::{ColumnUnits, ExportError, JsonList, TableFormat, arrow, json_value, parquet};
 use super::quantities::{MetricCells, Quantities};
 use super::schema::wide;
 use ncu_rep::{MetricValue, unit_of};
@@ -56,7 +56,7 @@ pub fn run_table(plan: &Plan, quantities: &Quantities) -> Result<RunTable, Polar
 /// A frame with the units of its columns.
 pub struct RunTable {
     frame: DataFrame,
-    units: Units,
+    units: ColumnUnits,
 }
 
 /// The unit of a metric in a table, after its size in the metric's own unit: latencies and ncu's times are all in ns.

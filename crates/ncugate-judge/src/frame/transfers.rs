@@ -28,7 +28,7 @@ impl Transfers {
             (TransferEffect::AtMost(_) | TransferEffect::Unknown, _) => (value, most.max(value), 0.0),
             (TransferEffect::Anything, _) => (least.min(value), most.max(value), 0.0),
         };
-        Some(Bounds { low, high, added, steps: steps.steps.as_str().into() })
+        Some(Bounds { low, high, added, steps: Some(steps.steps.as_str().into()) })
     }
 
     /// The largest contribution of fills and copies, if known.

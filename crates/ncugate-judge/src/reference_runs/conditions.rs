@@ -127,12 +127,7 @@ fn number(value: impl ToString) -> Option<String> {
 }
 
 fn word(state: L2State) -> String {
-    let word = match state {
-        L2State::Cold => "cold",
-        L2State::Rotate => "rotate",
-        L2State::Warm => "warm",
-    };
-    word.to_owned()
+    L2State::WORDS.iter().find(|(_, known)| *known == state).map_or_else(String::new, |(word, _)| (*word).to_owned())
 }
 
 fn described(gpu: &Gpu) -> String {

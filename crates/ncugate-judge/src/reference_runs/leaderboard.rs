@@ -51,10 +51,8 @@ impl Leaderboard {
     /// Reads `<profiles>/<phase>/leaderboard.jsonl`. A missing file has no entries; a damaged file is an error.
     pub fn open(profiles: &Path, phase: &str) -> Result<Self, StoreError> {
         let path = profiles.join(phase).join("leaderboard.jsonl");
-        let text = match open::text_if_there(&path, MAX_BYTES) {
-            Ok(text) => text.unwrap_or_default(),
-            Err(source) => return Err(StoreError::Read { path, source }),
-        };
+        let unread = |source| StoreError::Read { path: path.clone(), source };
+        let text = open::text_if_there(&path, MAX_BYTES).map_err(unread)?.unwrap_or_default();
         let parse = |(at, line): (usize, &str)| {
             let refused = |reason: String| StoreError::Record { path: path.clone(), line: at + 1, reason };
             let entry: LeaderboardEntry = serde_json::from_str(line).map_err(|e| refused(e.to_string()))?;

@@ -123,16 +123,12 @@ impl NoiseBook {
     /// Reads the file. A missing file has no calibrations; a damaged file is an error.
     pub fn open(profiles: &Path, phase: &str) -> Result<Self, StoreError> {
         let path = profiles.join(phase).join("noise.json");
-        let calibrations = match open::bytes(&path, MAX_BYTES) {
-            Ok(text) => serde_json::from_slice(&text).map_err(|e| StoreError::Record {
-                path: path.clone(),
-                line: e.line(),
-                reason: e.to_string(),
-            })?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-            Err(source) => return Err(StoreError::Read { path, source }),
-        };
-        Ok(Self { path, calibrations })
+        let unread = |source| StoreError::Read { path: path.clone(), source };
+        let text = open::text_if_there(&path, MAX_BYTES).map_err(unread)?;
+        let damaged =
+            |e: serde_json::Error| StoreError::Record { path: path.clone(), line: e.line(), reason: e.to_string() };
+        let calibrations = text.map(|text| serde_json::from_str(&text).map_err(damaged)).transpose()?;
+        Ok(Self { calibrations: calibrations.unwrap_or_default(), path })
     }
 
     pub fn path(&self) -> &Path {

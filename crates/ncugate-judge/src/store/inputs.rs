@@ -6,10 +6,8 @@
 use super::seal::file_sha256;
 use super::settings;
 use super::{Manifest, StoreError};
-use ncugate_model::expr::{Value, render};
-use ncugate_phase::config::{Init, Phase, ProgramKind, WorkloadReference};
-use ncugate_phase::plan::flag_files;
-use ncugate_phase::plan::{FunctionPlan, Method, Plan, reference_plan};
+use ncugate_phase::config::{Phase, ProgramKind, WorkloadReference};
+use ncugate_phase::plan::{FunctionPlan, Method, Plan, array_files, flag_files, reference_plan};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
@@ -213,34 +211,11 @@ fn program_files(root: &Path, program: &ProgramKind) -> BTreeSet<PathBuf> {
 
 /// Paths of NumPy files with inputs and expected outputs, and files of the program that provides expected outputs.
 fn arrays(phase: &Phase) -> BTreeSet<PathBuf> {
-    let (reference, mut paths) = match &phase.workload.reference {
-        WorkloadReference::Npy { path } => (Some(path.to_string_lossy()), BTreeSet::new()),
-        WorkloadReference::Program(reference) => (None, program_files(&phase.root, &reference.program)),
-        WorkloadReference::Builtin { .. } | WorkloadReference::Entry { .. } | WorkloadReference::Absent => {
-            (None, BTreeSet::new())
-        }
-    };
-    paths.extend(phase.workload.checks.iter().flat_map(|check| program_files(&phase.root, &check.program.program)));
-    let buffers = || phase.workload.buffers.iter();
-    let outputs = buffers().filter(|buffer| buffer.role.is_compared());
-    let outputs = outputs.filter_map(|buffer| Some((reference.as_deref()?, buffer)));
-    let inputs = buffers().filter_map(|buffer| match &buffer.init {
-        Some(Init::Npy { path }) => Some((path.as_str(), buffer)),
-        _ => None,
-    });
-    let files: Vec<_> = outputs.chain(inputs).collect();
-    for shape in &phase.workload.shapes {
-        for seed in &phase.workload.seeds {
-            for (template, buffer) in &files {
-                let mut names = shape.scope();
-                names.insert("shape".to_owned(), Value::Text(shape.name.0.to_string()));
-                names.insert("seed".to_owned(), Value::Int(seed.cast_signed()));
-                names.insert("buffer".to_owned(), Value::Text(buffer.name.clone()));
-                // A template that cannot be rendered causes an error when the reference is read.
-                paths.extend(render(template, &names).ok().map(PathBuf::from));
-            }
-        }
+    let mut paths: BTreeSet<PathBuf> = array_files(phase).into_iter().map(|file| file.path).collect();
+    if let WorkloadReference::Program(reference) = &phase.workload.reference {
+        paths.extend(program_files(&phase.root, &reference.program));
     }
+    paths.extend(phase.workload.checks.iter().flat_map(|check| program_files(&phase.root, &check.program.program)));
     paths
 }
 

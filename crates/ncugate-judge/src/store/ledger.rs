@@ -27,16 +27,6 @@ const MAX_LEDGER: u64 = 1 << 30;
 const MAX_JOURNAL: u64 = 1 << 30;
 /// The first line of a ledger, followed by the inode number of its file, which a checkout cannot choose.
 const HEAD: &str = "ncugate unfinished run 1";
-/// Append-only files of records.
-const JOURNALS: [&str; 7] = [
-    "builds.jsonl",
-    "checks.jsonl",
-    "latencies.jsonl",
-    "confirmations.jsonl",
-    "profiles.jsonl",
-    "deep_profiles.jsonl",
-    "sanitizer.jsonl",
-];
 /// The journal of a search, which is copied into the run.
 const SEARCH: &str = "search.jsonl";
 /// Why there is no ledger without a home folder.
@@ -130,8 +120,9 @@ impl Ledger {
     pub fn resume(folder: &Path) -> Result<ResumedLedger, String> {
         let path = place(folder).ok_or(HOMELESS)?;
         let (file, entries) = opened(&path)?;
-        for name in JOURNALS {
-            let (bytes, hash) = entries.last.get(name).map_or((0, None), |(bytes, hash)| (*bytes, Some(hash)));
+        // The others are written whole, and the journal of a search is a copy.
+        for name in &FILES[3..10] {
+            let (bytes, hash) = entries.last.get(*name).map_or((0, None), |(bytes, hash)| (*bytes, Some(hash)));
             cut(&folder.join(name), bytes, hash).map_err(|_| changed(name))?;
         }
         for name in FILES.iter().map(|name| format!("{name}.zst")) {

@@ -69,6 +69,25 @@ pub enum RunForm {
 }
 
 impl Run {
+    /// A run without measurements, which is in no folder.
+    pub fn new(manifest: Manifest, phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>) -> Self {
+        Self {
+            folder: PathBuf::new(),
+            manifest,
+            phase: phase.text.clone(),
+            plan: plan.clone(),
+            workload: serde_json::Value::Null,
+            builds,
+            checks: Vec::new(),
+            latencies: Vec::new(),
+            confirmations: Vec::new(),
+            profiles: Vec::new(),
+            deep_profiles: Vec::new(),
+            sanitizer: Vec::new(),
+            search: Vec::new(),
+        }
+    }
+
     /// Its form.
     pub fn form(&self) -> RunForm {
         let hash = self.manifest.seal.as_ref().map(|seal| seal.manifest_sha256.as_str());

@@ -518,7 +518,7 @@ fn values_that_fills_and_copies_may_raise_hold_at_both_bounds() {
         let mut fixture = Fixture::new(&gate(require));
         fixture.set("dram_bytes", |_, _| 100.0);
         for row in 0..15 {
-            let bounds = Bounds { low: 80.0, high: 100.0, added: 20.0, steps: "1 fill".into() };
+            let bounds = Bounds { low: 80.0, high: 100.0, added: 20.0, steps: Some("1 fill".into()) };
             fixture.quantities.set_bounds("dram_bytes", row, bounds);
         }
         fixture.first()

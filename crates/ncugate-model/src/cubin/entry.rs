@@ -74,45 +74,17 @@ impl Entry {
         let entry = &named(&elf, entry)?;
         let text_name = format!(".text.{entry}");
         let Some(text) = elf.section_by_name(&text_name) else { return Err(no_entry(&entries(&elf), entry)) };
-        let code = text.data().map_err(damaged)?;
         let symbol = elf.symbols().find(|s| s.name() == Ok(entry)).map(|s| s.index().0 as u32);
         let mut known = section_attributes(&elf, ".nv.info")?;
         known.retain(|attribute| concerns(attribute, symbol));
         known.extend(section_attributes(&elf, &format!(".nv.info.{entry}"))?);
 
         let size = |prefix: &str| elf.section_by_name(&format!("{prefix}{entry}")).map_or(0, |s| s.size());
-        let endian = elf.endian();
-        let header = text.elf_section_header();
-        let bare = Resources {
-            registers: header.sh_info(endian) >> 24,
-            static_shared: to_u32(without_reserve(size(".nv.shared."), capability))?,
-            stack: 0,
-            local: to_u32(size(".nv.local."))?,
-            spills: 0,
-            constant: to_u32(size(".nv.constant0."))?,
-            barriers: (header.sh_flags(endian).0 >> 20 & 0x7f) as u32,
-        };
-        let mut read = Self {
-            symbol: entry.clone(),
-            resources: bare,
-            code_sha256: String::new(),
-            max_threads: None,
-            required_block: None,
-            cluster: None,
-            parameters: Vec::new(),
-            marked_spills: Traffic::default(),
-            local: local_traffic(code),
-            features: CodeFeature::all(code),
-        };
-        known.iter().for_each(|attribute| read.take(attribute, code));
-        if read.resources.registers == 0 {
-            return Err(CubinError::Damaged { reason: format!("no number of registers for `{entry}`") });
-        }
+        let mut read = Self::of_section(entry, (elf.endian(), &text), size, known.iter(), capability)?;
         let taken = known.iter().any(|attribute| matches!(attribute, Attribute::ParameterBytes(1..)));
         if taken && read.parameters.is_empty() || read.parameters.contains(&0) {
             return Err(CubinError::Damaged { reason: format!("no size of the parameters of `{entry}`") });
         }
-        read.resources.spills = read.marked_spills.instructions;
         read.code_sha256 = code_hash(&elf, &text, entry, &read.resources, capability)?;
         Ok(read)
     }
@@ -134,42 +106,54 @@ impl Entry {
             let Some(text) = sections.get(format!(".text.{entry}").as_str()) else {
                 return Err(no_entry(&entries(&elf), entry));
             };
-            let code = text.data().map_err(damaged)?;
             let symbol = symbols.get(entry).copied();
             let size = |prefix: &str| sections.get(format!("{prefix}{entry}").as_str()).map_or(0, |s| s.size());
-            let header = text.elf_section_header();
-            let mut read = Self {
-                symbol: entry.to_owned(),
-                resources: Resources {
-                    registers: header.sh_info(elf.endian()) >> 24,
-                    static_shared: to_u32(without_reserve(size(".nv.shared."), capability))?,
-                    stack: 0,
-                    local: to_u32(size(".nv.local."))?,
-                    spills: 0,
-                    constant: to_u32(size(".nv.constant0."))?,
-                    barriers: (header.sh_flags(elf.endian()).0 >> 20 & 0x7f) as u32,
-                },
-                code_sha256: String::new(),
-                max_threads: None,
-                required_block: None,
-                cluster: None,
-                parameters: Vec::new(),
-                marked_spills: Traffic::default(),
-                local: local_traffic(code),
-                features: CodeFeature::all(code),
-            };
             let own = section_attributes(&elf, &format!(".nv.info.{entry}"))?;
             let known = shared.iter().filter(|attribute| concerns(attribute, symbol)).chain(&own);
-            known.for_each(|attribute| read.take(attribute, code));
-            read.resources.spills = read.marked_spills.instructions;
-            match read.resources.registers {
-                0 => Err(CubinError::Damaged { reason: format!("no number of registers for `{entry}`") }),
-                _ => Ok(read),
-            }
+            Self::of_section(entry, (elf.endian(), text), size, known, capability)
         };
         let mut entries = described.map(read).collect::<Result<Vec<_>, _>>()?;
         entries.sort_by(|a, b| a.symbol.cmp(&b.symbol));
         Ok(entries)
+    }
+
+    /// A kernel from the section of its machine code, without a hash of it. `size` gives the bytes of its section with a
+    /// prefix.
+    fn of_section<'a>(
+        symbol: &str,
+        (endian, text): (Endianness, &Section<'_, '_>),
+        size: impl Fn(&str) -> u64,
+        known: impl Iterator<Item = &'a Attribute>,
+        capability: ComputeCapability,
+    ) -> Result<Self, CubinError> {
+        let code = text.data().map_err(damaged)?;
+        let header = text.elf_section_header();
+        let mut read = Self {
+            symbol: symbol.to_owned(),
+            resources: Resources {
+                registers: header.sh_info(endian) >> 24,
+                static_shared: to_u32(without_reserve(size(".nv.shared."), capability))?,
+                stack: 0,
+                local: to_u32(size(".nv.local."))?,
+                spills: 0,
+                constant: to_u32(size(".nv.constant0."))?,
+                barriers: (header.sh_flags(endian).0 >> 20 & 0x7f) as u32,
+            },
+            code_sha256: String::new(),
+            max_threads: None,
+            required_block: None,
+            cluster: None,
+            parameters: Vec::new(),
+            marked_spills: Traffic::default(),
+            local: local_traffic(code),
+            features: CodeFeature::all(code),
+        };
+        known.for_each(|attribute| read.take(attribute, code));
+        read.resources.spills = read.marked_spills.instructions;
+        match read.resources.registers {
+            0 => Err(CubinError::Damaged { reason: format!("no number of registers for `{symbol}`") }),
+            _ => Ok(read),
+        }
     }
 
     fn take(&mut self, attribute: &Attribute, code: &[u8]) {

@@ -304,39 +304,34 @@ pub enum NodeKind<R> {
     },
 }
 
-impl<R> Node<R> {
-    /// The nodes directly below, in the order of the text.
-    pub fn children(&self) -> Vec<&Self> {
-        match &self.kind {
+/// The nodes directly below a node, shared or mutable.
+macro_rules! children {
+    ($kind:expr, $iter:ident, $as:ident) => {
+        match $kind {
             NodeKind::Literal(_) | NodeKind::Measure { .. } | NodeKind::Read(_) => Vec::new(),
             NodeKind::Negate(inner) | NodeKind::Not(inner) => vec![inner],
             NodeKind::Arithmetic(_, left, right) | NodeKind::And(left, right) | NodeKind::Or(left, right) => {
                 vec![left, right]
             }
-            NodeKind::Call(_, arguments) => arguments.iter().collect(),
+            NodeKind::Call(_, arguments) => arguments.$iter().collect(),
             NodeKind::Compare(first, rest) => {
-                std::iter::once(first.as_ref()).chain(rest.iter().map(|(_, node)| node)).collect()
+                std::iter::once(first.$as()).chain(rest.$iter().map(|(_, node)| node)).collect()
             }
-            NodeKind::In { value, list, .. } => std::iter::once(value.as_ref()).chain(list).collect(),
+            NodeKind::In { value, list, .. } => std::iter::once(value.$as()).chain(list).collect(),
             NodeKind::Conditional { then, condition, otherwise } => vec![then, condition, otherwise],
         }
+    };
+}
+
+impl<R> Node<R> {
+    /// The nodes directly below, in the order of the text.
+    pub fn children(&self) -> Vec<&Self> {
+        children!(&self.kind, iter, as_ref)
     }
 
     /// The nodes directly below, mutable.
     pub(super) fn children_mut(&mut self) -> Vec<&mut Self> {
-        match &mut self.kind {
-            NodeKind::Literal(_) | NodeKind::Measure { .. } | NodeKind::Read(_) => Vec::new(),
-            NodeKind::Negate(inner) | NodeKind::Not(inner) => vec![inner],
-            NodeKind::Arithmetic(_, left, right) | NodeKind::And(left, right) | NodeKind::Or(left, right) => {
-                vec![left, right]
-            }
-            NodeKind::Call(_, arguments) => arguments.iter_mut().collect(),
-            NodeKind::Compare(first, rest) => {
-                std::iter::once(first.as_mut()).chain(rest.iter_mut().map(|(_, node)| node)).collect()
-            }
-            NodeKind::In { value, list, .. } => std::iter::once(value.as_mut()).chain(list).collect(),
-            NodeKind::Conditional { then, condition, otherwise } => vec![then, condition, otherwise],
-        }
+        children!(&mut self.kind, iter_mut, as_mut)
     }
 
     /// The node and all below it, in the order of the text.

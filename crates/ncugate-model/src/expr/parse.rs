@@ -217,20 +217,26 @@ impl<'t> Parser<'t> {
         grown(NodeKind::Compare(Box::new(first.node), rest), span, levels)
     }
 
+    /// Expressions up to a mark, with their deepest level and the place of the mark.
+    fn items(&mut self, end: char, wanted: &'static str) -> Result<(Vec<Node<Reference>>, usize, Span), SyntaxError> {
+        let (mut items, mut levels) = (Vec::new(), 0);
+        while *self.peek() != Token::Mark(end) {
+            let item = self.nest(Self::expression)?;
+            levels = levels.max(item.levels);
+            items.push(item.node);
+            if *self.peek() != Token::Mark(end) {
+                self.mark(',', wanted)?;
+            }
+        }
+        Ok((items, levels, self.take()))
+    }
+
     /// `in [...]` after a value.
     fn membership(&mut self, value: Tree, negated: bool) -> ParseResult {
         self.at += if negated { 2 } else { 1 };
         self.mark('[', "a list such as `[32, 64]`")?;
-        let (mut list, mut levels) = (Vec::new(), value.levels);
-        while *self.peek() != Token::Mark(']') {
-            let item = self.nest(Self::expression)?;
-            levels = levels.max(item.levels);
-            list.push(item.node);
-            if *self.peek() != Token::Mark(']') {
-                self.mark(',', "`,` or `]`")?;
-            }
-        }
-        let end = self.take();
+        let (list, levels, end) = self.items(']', "`,` or `]`")?;
+        let levels = levels.max(value.levels);
         match self.infix() {
             Some(Infix::Compare | Infix::In { .. }) => return Err(self.mixed()),
             // Its precedence is above that of `in`, and lists have no arithmetic.
@@ -354,16 +360,8 @@ impl<'t> Parser<'t> {
     /// The arguments of a function of numbers.
     fn function(&mut self, function: MathFunction, start: Span) -> ParseResult {
         self.take();
-        let (mut arguments, mut levels) = (Vec::new(), 0);
-        while *self.peek() != Token::Mark(')') {
-            let argument = self.nest(Self::expression)?;
-            levels = levels.max(argument.levels);
-            arguments.push(argument.node);
-            if *self.peek() != Token::Mark(')') {
-                self.mark(',', "`,` or `)`")?;
-            }
-        }
-        let span = start.to(self.take());
+        let (arguments, levels, end) = self.items(')', "`,` or `)`")?;
+        let span = start.to(end);
         let (fits, needed) = match function.takes_several() {
             true => (arguments.len() > 1, "at least two arguments"),
             false => (arguments.len() == 1, "one argument"),

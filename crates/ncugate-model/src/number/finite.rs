@@ -71,11 +71,11 @@ impl Check {
     }
 }
 
-/// Methods for values other than numbers.
+/// Methods that accept whatever they are given: values other than numbers, and beginnings of compounds.
 macro_rules! fine {
-    ($($method:ident: $type:ty,)*) => {
-        $(fn $method(self, _: $type) -> FiniteResult {
-            Ok(())
+    ($result:ty, $value:expr; $($method:ident($($type:ty),*))*) => {
+        $(fn $method(self, $(_: $type),*) -> Result<$result, NotFinite> {
+            Ok($value(self))
         })*
     };
 }
@@ -91,20 +91,19 @@ impl Serializer for Check {
     type SerializeStruct = Self;
     type SerializeStructVariant = Self;
 
-    fine! {
-        serialize_bool: bool,
-        serialize_i8: i8,
-        serialize_i16: i16,
-        serialize_i32: i32,
-        serialize_i64: i64,
-        serialize_u8: u8,
-        serialize_u16: u16,
-        serialize_u32: u32,
-        serialize_u64: u64,
-        serialize_char: char,
-        serialize_str: &str,
-        serialize_bytes: &[u8],
-        serialize_unit_struct: &'static str,
+    fine! { (), |_| ();
+        serialize_bool(bool) serialize_char(char) serialize_str(&str) serialize_bytes(&[u8])
+        serialize_i8(i8) serialize_i16(i16) serialize_i32(i32) serialize_i64(i64)
+        serialize_u8(u8) serialize_u16(u16) serialize_u32(u32) serialize_u64(u64)
+        serialize_none() serialize_unit() serialize_unit_struct(&'static str)
+        serialize_unit_variant(&'static str, u32, &'static str)
+    }
+
+    fine! { Self, |check| check;
+        serialize_seq(Option<usize>) serialize_map(Option<usize>) serialize_tuple(usize)
+        serialize_tuple_struct(&'static str, usize) serialize_struct(&'static str, usize)
+        serialize_tuple_variant(&'static str, u32, &'static str, usize)
+        serialize_struct_variant(&'static str, u32, &'static str, usize)
     }
 
     fn serialize_f32(self, value: f32) -> FiniteResult {
@@ -115,20 +114,8 @@ impl Serializer for Check {
         Self::number(value)
     }
 
-    fn serialize_none(self) -> FiniteResult {
-        Ok(())
-    }
-
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> FiniteResult {
         check(value)
-    }
-
-    fn serialize_unit(self) -> FiniteResult {
-        Ok(())
-    }
-
-    fn serialize_unit_variant(self, _: &'static str, _: u32, _: &'static str) -> FiniteResult {
-        Ok(())
     }
 
     fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> FiniteResult {
@@ -143,34 +130,6 @@ impl Serializer for Check {
         value: &T,
     ) -> FiniteResult {
         Self::field(variant, value)
-    }
-
-    fn serialize_seq(self, _: Option<usize>) -> Result<Self, NotFinite> {
-        Ok(self)
-    }
-
-    fn serialize_tuple(self, _: usize) -> Result<Self, NotFinite> {
-        Ok(self)
-    }
-
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self, NotFinite> {
-        Ok(self)
-    }
-
-    fn serialize_tuple_variant(self, _: &'static str, _: u32, _: &'static str, _: usize) -> Result<Self, NotFinite> {
-        Ok(self)
-    }
-
-    fn serialize_map(self, _: Option<usize>) -> Result<Self, NotFinite> {
-        Ok(self)
-    }
-
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self, NotFinite> {
-        Ok(self)
-    }
-
-    fn serialize_struct_variant(self, _: &'static str, _: u32, _: &'static str, _: usize) -> Result<Self, NotFinite> {
-        Ok(self)
     }
 }
 

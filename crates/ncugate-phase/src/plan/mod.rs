@@ -33,7 +33,7 @@ pub use arg::{
 pub use base::{is_of_base, unroll};
 pub use fault::{Faults, PlanErrors};
 pub use flag_files::flag_files;
-pub use named_files::{NamedFile, named_files};
+pub use named_files::{NamedFile, array_files, named_files};
 pub use program::{
     BufferCopy, BufferFill, KernelCode, KernelLaunch, KernelPlan, L2Window, LaunchKey, PythonKernel, ShapeProgram,
     Step, SymbolFill,

@@ -66,7 +66,7 @@ pub fn named_files(phase: &Phase, plan: &Plan) -> Vec<NamedFile> {
         files.push(NamedFile::new(format!("kernel.{}", kernel.code.key().name), source));
     }
     of_reference(phase, &mut files);
-    of_inputs(phase, &mut files);
+    files.extend(array_files(phase));
     files
 }
 
@@ -125,17 +125,11 @@ fn of_reference(phase: &Phase, files: &mut Vec<NamedFile>) {
         WorkloadReference::Entry { source, .. } => {
             files.extend(source.iter().map(|source| NamedFile::new("workload.reference.source", source)));
         }
-        WorkloadReference::Npy { path } => {
-            let outputs = phase.workload.buffers.iter().filter(|buffer| buffer.role.is_compared());
-            let outputs = outputs.map(|buffer| buffer.name.as_str());
-            let path = path.to_string_lossy();
-            outputs.for_each(|buffer| of_array(phase, "workload.reference.npy", &path, buffer, files));
-        }
         WorkloadReference::Program(reference) => match &reference.program {
             ProgramKind::Python { file, .. } => files.push(NamedFile::new("workload.reference.python", file)),
             ProgramKind::Command { argv } => of_command(argv, "workload.reference.command", files),
         },
-        WorkloadReference::Builtin { .. } | WorkloadReference::Absent => {}
+        WorkloadReference::Builtin { .. } | WorkloadReference::Npy { .. } | WorkloadReference::Absent => {}
     }
     for check in &phase.workload.checks {
         if let ProgramKind::Python { file, .. } = &check.program.program {
@@ -146,12 +140,18 @@ fn of_reference(phase: &Phase, files: &mut Vec<NamedFile>) {
     }
 }
 
-fn of_inputs(phase: &Phase, files: &mut Vec<NamedFile>) {
+/// The NumPy files of a phase: expected outputs and inputs, at every shape and seed.
+pub fn array_files(phase: &Phase) -> Vec<NamedFile> {
+    let mut files = Vec::new();
     for buffer in &phase.workload.buffers {
+        if let (WorkloadReference::Npy { path }, true) = (&phase.workload.reference, buffer.role.is_compared()) {
+            of_array(phase, "workload.reference.npy", &path.to_string_lossy(), &buffer.name, &mut files);
+        }
         if let Some(Init::Npy { path }) = &buffer.init {
-            of_array(phase, &format!("workload.buffers.{}.init.npy", buffer.name), path, &buffer.name, files);
+            of_array(phase, &format!("workload.buffers.{}.init.npy", buffer.name), path, &buffer.name, &mut files);
         }
     }
+    files
 }
 
 /// A NumPy file at every shape and seed.

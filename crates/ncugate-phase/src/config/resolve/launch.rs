@@ -58,21 +58,13 @@ impl LaunchParts {
 
     /// These parts, completed by `base`.
     pub fn over(mut self, base: &Self) -> Self {
-        self.present.extend(&base.present);
-        Self {
-            entry: self.entry.or_else(|| base.entry.clone()),
-            grid: self.grid.or_else(|| base.grid.clone()),
-            block: self.block.or_else(|| base.block.clone()),
-            cluster: self.cluster.or_else(|| base.cluster.clone()),
-            dynamic_shared: self.dynamic_shared.or_else(|| base.dynamic_shared.clone()),
-            cooperative: self.cooperative.or_else(|| base.cooperative.clone()),
-            pdl: self.pdl.or_else(|| base.pdl.clone()),
-            carveout: self.carveout.or_else(|| base.carveout.clone()),
-            l2_window: self.l2_window.or_else(|| base.l2_window.clone()),
-            args: self.args.or_else(|| base.args.clone()),
-            workspace: self.workspace.or_else(|| base.workspace.clone()),
-            present: self.present,
+        macro_rules! inherit {
+            ($($key:ident)*) => {
+                Self { $($key: self.$key.or_else(|| base.$key.clone()),)* present: self.present }
+            };
         }
+        self.present.extend(&base.present);
+        inherit! { entry grid block cluster dynamic_shared cooperative pdl carveout l2_window args workspace }
     }
 
     /// The keys that a kernel of another kind inherits.
