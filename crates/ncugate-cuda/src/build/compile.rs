@@ -799,15 +799,24 @@ impl OutcomeQueue<'_> {
     }
 }
 
-/// A launch with one workspace for each pointer that the entry takes after its arguments; the number varies between versions of
+/// A launch of Triton with one workspace for each pointer that the entry takes after its arguments; the number varies between versions of
 /// Triton.
 fn fitted(launch: &CompiledLaunch, kernel: &KernelPlan, entries: &[(&str, Entry)]) -> CompiledLaunch {
-    let CompiledLaunch::Everywhere { threads, dynamic_shared, workspace } = launch else { return launch.clone() };
     let passed = |launch: &KernelLaunch| launch.args.iter().filter(|arg| !matches!(arg, Arg::Null)).count();
     let given = kernel.launches().next().map_or(0, passed);
-    let taken = entries.first().map_or(0, |(_, entry)| entry.parameters.len());
-    let workspace = workspace.iter().copied().take(taken.saturating_sub(given)).collect();
-    CompiledLaunch::Everywhere { threads: *threads, dynamic_shared: *dynamic_shared, workspace }
+    match launch {
+        CompiledLaunch::Everywhere { threads, dynamic_shared, workspace } => {
+            let taken = entries.first().map_or(0, |(_, entry)| entry.parameters.len());
+            let workspace = workspace.iter().copied().take(taken.saturating_sub(given)).collect();
+            CompiledLaunch::Everywhere { threads: *threads, dynamic_shared: *dynamic_shared, workspace }
+        }
+        CompiledLaunch::ByEntry { entries: launches } => {
+            let own = |name: &str| entries.iter().filter(|(known, _)| *known == name).cloned().collect::<Vec<_>>();
+            let fitted = |(name, launch): (&String, _)| (name.clone(), fitted(launch, kernel, &own(name)));
+            CompiledLaunch::ByEntry { entries: launches.iter().map(fitted).collect() }
+        }
+        CompiledLaunch::ByShape { .. } => launch.clone(),
+    }
 }
 
 /// SHA-256 of the launched code: that of the only launch, or of all launches in order.
