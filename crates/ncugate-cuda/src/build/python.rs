@@ -336,7 +336,7 @@ fn check(launch: &CompiledLaunch, kernel: &KernelPlan) -> Result<(), String> {
         CompiledLaunch::Everywhere { .. } | CompiledLaunch::ByEntry { .. } if lacks(LaunchKey::Grid) => {
             Err("the compiler does not determine the grid; hint: add `grid`".to_owned())
         }
-        CompiledLaunch::Everywhere { .. } | CompiledLaunch::ByEntry { .. } => Ok(()),
+        CompiledLaunch::Everywhere { .. } | CompiledLaunch::ByEntry { .. } | CompiledLaunch::Constants { .. } => Ok(()),
         CompiledLaunch::ByShape { shapes } => {
             let own = |program: &ShapeProgram| shapes.iter().find(|at| at.shape == program.shape);
             for program in kernel.programs.iter().filter(|program| program.left_out.is_none()) {

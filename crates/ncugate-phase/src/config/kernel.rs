@@ -150,6 +150,8 @@ pub struct LaunchTemplate {
     pub cluster: Vec<Expr>,
     /// The parts of dynamic shared memory per block; the total is their sum.
     pub dynamic_shared: Vec<DynamicArray>,
+    /// A constant of the source, in C++, that is the bytes of dynamic shared memory.
+    pub shared_constant: Option<Template>,
     /// Its relation to neighbouring launches and among its own blocks.
     pub mode: LaunchMode,
     /// Requested share of a multiprocessor's L1 and shared memory for shared memory, in percent; none leaves it to the driver.

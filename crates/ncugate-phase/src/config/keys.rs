@@ -529,7 +529,8 @@ pub static CONSTEXPRS: Spec = Spec {
 /// `dynamic_shared`, array by array.
 pub static DYNAMIC_ARRAYS: Spec = Spec {
     title: "[kernel] dynamic_shared = { ... }",
-    doc: "`name = \"expression\"`: an array in dynamic shared memory and its bytes. A block gets the sum.",
+    doc: "`name = \"expression\"`: an array in dynamic shared memory and its bytes. A block gets the sum. \
+          `cpp = \"Traits<{{ STAGES }}>::kSmemSize\"` alone is a compile-time constant of the CUDA C++ source.",
     keys: &[],
     free: Some(KeyKind::Expr),
 };

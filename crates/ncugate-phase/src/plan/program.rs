@@ -235,6 +235,9 @@ pub struct KernelLaunch {
     pub cluster: [u32; 3],
     /// Dynamic shared memory per block in bytes.
     pub dynamic_shared: u32,
+    /// The constant of the source, in C++, that is this number; the compiler evaluates it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_constant: Option<String>,
     /// Its arrays, if the phase declares them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dynamic_arrays: Vec<(String, u32)>,
@@ -294,6 +297,13 @@ impl KernelLaunch {
             Some(CompiledLaunch::ByEntry { entries }) => match entries.get(&self.entry) {
                 Some(own) => self.compiled_as(shape, Some(own)),
                 None => Self { args: Vec::new(), ..self.clone() },
+            },
+            Some(CompiledLaunch::Constants { constants }) => match &self.shared_constant {
+                None => self.clone(),
+                Some(name) => match constants.get(name) {
+                    Some(bytes) => Self { dynamic_shared: *bytes, ..self.clone() },
+                    None => Self { args: Vec::new(), ..self.clone() },
+                },
             },
             Some(CompiledLaunch::ByShape { shapes }) => {
                 let at = shapes.iter().find(|at| &at.shape == shape);

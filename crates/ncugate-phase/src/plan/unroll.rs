@@ -327,7 +327,7 @@ impl Unroller<'_> {
         let mut args = programs.iter().flat_map(ShapeProgram::launches).flat_map(|launch| &launch.args);
         if let Some(arg) = args.find(|arg| arg.host_type().is_none()) {
             let message = format!("passes {}, which a host function does not take", arg.described());
-            let help = "pass pointers, and numbers of at most 8 bytes; the function makes structs of them";
+            let help = "pass pointers, numbers of at most 8 bytes, and structs of them; the function makes tensor maps";
             self.faults.add(key, message, help, &format!("variant {id}"));
         }
     }

@@ -307,6 +307,12 @@ impl KernelParts {
             );
             at.report(message, Some("leave it out".to_owned()));
         }
+        let steps = self.steps();
+        let mut constants = launch::launches(&steps).filter_map(|launch| launch.shared_constant.as_ref());
+        if let Some(constant) = constants.next().filter(|_| self.form() != CodeForm::Cuda) {
+            let help = "write the bytes, or name a CUDA C++ source".to_owned();
+            at.report_at(&constant.place, format!("`{}` needs a `source`", constant.place.key), Some(help));
+        }
         if let (true, Some(source)) = (self.form().is_function(), &self.source)
             && self.form().function(source.value.text()).is_none()
         {
@@ -318,7 +324,7 @@ impl KernelParts {
 
     /// Texts that can contain parameters.
     fn templates<'s>(&'s self, steps: &'s [StepParts]) -> impl Iterator<Item = &'s PlacedValue<Template>> {
-        let entries = launch::launches(steps).filter_map(|launch| launch.entry.as_ref());
+        let entries = launch::launches(steps).flat_map(|launch| launch.entry.iter().chain(&launch.shared_constant));
         self.source.iter().chain(&self.linked).chain(entries).chain(self.flags.iter().flatten())
     }
 

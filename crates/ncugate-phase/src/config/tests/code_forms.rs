@@ -82,6 +82,20 @@ fn constexprs_that_follow_the_shape_are_an_entry_for_each_set_of_values() {
 }
 
 #[test]
+fn dynamic_shared_memory_can_be_a_constant_of_the_source() {
+    let constant = "dynamic_shared = { cpp = \"Traits<{{ CAP }}>::kSmem\" }\n";
+    let plans = kernels(&with_kernel(&format!("{CUDA}{constant}"), "THREADS = [32]\nCAP = [64]\n"));
+    let launch = plans[0].launches().next().unwrap();
+    assert_eq!((launch.shared_constant.as_deref(), launch.dynamic_shared), (Some("Traits<64>::kSmem"), 0));
+    let unknown = constant.replace("CAP", "CUP");
+    let said = error(&with_kernel(&format!("{CUDA}{unknown}"), "THREADS = [32]\nCAP = [64]\n"));
+    assert!(said.contains("`CUP`") && said.contains("CAP"), "{said}");
+    let cubin = "cubin = \"k.cubin\"\nentry = \"k\"\ngrid = [1]\nblock = [32]\nargs = [\"x\", \"y\"]\n";
+    let said = error(&with_kernel(&format!("{cubin}{constant}"), "CAP = [64]\n"));
+    assert!(said.contains("`kernel.dynamic_shared.cpp` needs a `source`"), "{said}");
+}
+
+#[test]
 fn keys_that_mean_nothing_for_what_the_file_holds_are_errors() {
     let triton = "python = \"k.py:copy\"\ngrid = [\"N\"]\nargs = [\"x\", \"y\", \"N\", \"scale\"]\ncluster = [2]\n";
     let said = error(&with_kernel(triton, "num_warps = [2]\n"));
@@ -204,9 +218,11 @@ fn host_code_is_a_function_with_flags_parameters_and_arguments() {
         error(&with_kernel(&host.replace(":lib::sort<{{ THREADS }}>", ""), "CAP = [1]\n"))
             .contains("names no function")
     );
-    let structs = with_kernel(&host.replace("\"scale\"]", "{ struct = [\"N\"] }]"), sweep);
-    let said = unroll(&read(&structs).unwrap_or_else(|e| panic!("{e}"))).unwrap_err().to_string();
-    assert!(said.contains("passes struct of 1 fields, which a host function does not take"), "{said}");
+    let with = |arg: &str| with_kernel(&host.replace("\"scale\"]", &format!("{arg}]")), sweep);
+    assert!(unroll(&read(&with("{ struct = [\"N\"] }")).unwrap()).is_ok());
+    let half = with("{ value = 1, type = \"f16\" }");
+    let said = unroll(&read(&half).unwrap_or_else(|e| panic!("{e}"))).unwrap_err().to_string();
+    assert!(said.contains("which a host function does not take"), "{said}");
     assert!(error(&with_kernel(host, &format!("{sweep}OTHER = [1]\n"))).contains("OTHER"));
 }
 
