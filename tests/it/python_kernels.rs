@@ -209,3 +209,29 @@ fn a_compiler_reports_the_launch_and_a_mismatch_with_the_kernel_fails() {
         }
     }
 }
+
+/// Each shape launches the entry of its values, with what the compiler says about that entry.
+#[test]
+fn a_shape_launches_the_entry_of_its_constexprs() {
+    let launch = |entry: &str| format!("\"{entry}\": {{\"threads\": 128, \"dynamic_shared\": 0, \"workspace\": []}}");
+    let [one, two] = ["copy_R1", "copy_R2"].map(launch);
+    for (entries, status, timed) in [(format!("{one}, {two}"), 0, 2), (one, 4, 1)] {
+        let (place, variables) =
+            machine_that_counts(&["copy_R1", "copy_R2"], "rounds = 6\nshapes = [\"only\", \"wide\"]");
+        let python = answering(&place, &format!("{{\"entries\": {{{entries}}}}}"));
+        place.write("k.py", "");
+        let phase = std::fs::read_to_string(place.path().join("phase.toml")).unwrap();
+        let (workload, _) = phase.split_once("[kernel]").unwrap();
+        let workload = workload.replace("only = {", "wide = { S = 2048, R = 2 }\nonly = { R = 1,");
+        let kernel =
+            "[kernel]\npython = \"k.py:copy\"\ngrid = [16]\nargs = [\"x\", \"y\"]\nconstexprs = { R = \"R\" }\n";
+        let gate = "[[gate]]\nname = \"right\"\nrequire = \"correct == 1\"\nshapes = [\"only\", \"wide\"]\n";
+        let build = format!("[build]\npython = \"{}\"\n", python.display());
+        let bench = phase.split_once("[bench]").unwrap().1;
+        place.write("phase.toml", &format!("{workload}{kernel}{gate}{build}[bench]{bench}"));
+        let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+        let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+        assert_eq!(finished.status, Some(status), "{entries}: {finished:?}");
+        assert_eq!(latencies(&place).len(), timed, "{entries}: {finished:?}");
+    }
+}

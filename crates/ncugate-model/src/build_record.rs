@@ -66,6 +66,10 @@ pub enum CompiledLaunch {
         /// Memory behind each pointer that follows the arguments, in bytes per block of the grid; 0 for a null pointer.
         workspace: Vec<u64>,
     },
+    /// Constants of a CUDA C++ source that its launches name.
+    Constants { constants: BTreeMap<String, u32> },
+    /// Different for each entry (Triton, with constants that follow the shape).
+    ByEntry { entries: BTreeMap<String, Self> },
     /// Different at each shape (Numba, CuTe DSL).
     ByShape {
         /// The launches. Missing shapes are not launched.

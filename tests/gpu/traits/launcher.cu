@@ -69,6 +69,19 @@ cudaError_t launch(const float* x, float* y, int rows, int columns, long long ro
     if (bytes > static_cast<size_t>(room)) return cudaErrorMemoryAllocation;
     return row_sums<THREADS>(temporary, bytes, x, y, rows, columns, stream);
 }
+
+struct Request {
+    const float* x;
+    float* y;
+    int rows, columns;
+    long long room;
+};
+
+/// With its arguments in a struct, which it changes.
+template <int THREADS> cudaError_t launch_request(Request& request, void* temporary, cudaStream_t stream) {
+    request.room /= 2;
+    return launch<THREADS>(request.x, request.y, request.rows, request.columns, 2 * request.room, temporary, stream);
+}
 }
 
 extern "C" __global__ void row_sums_naive(const float* x, float* y, int rows, int columns) {

@@ -3,7 +3,7 @@
 use super::arch::Arch;
 use super::launch_check;
 use super::nvcc::CompileUnit;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use ncugate_model::{BuildOutcome, KernelName};
 use ncugate_phase::config::CodeForm;
 use ncugate_phase::plan::{FunctionPlan, HostCode, KernelCode, KernelPlan, Method, Plan};
@@ -73,13 +73,16 @@ fn unit(kernel: &KernelPlan, code: CodeForm) -> CompileUnit {
     if !kernel.linked.is_empty() {
         flags.push(RELOCATABLE.to_owned());
     }
-    let is_asked = code == CodeForm::Cuda && entries.iter().any(|entry| is_expression(entry));
+    let constants: IndexSet<&String> = kernel.launches().filter_map(|launch| launch.shared_constant.as_ref()).collect();
+    let is_asked =
+        code == CodeForm::Cuda && (!constants.is_empty() || entries.iter().any(|entry| is_expression(entry)));
     CompileUnit {
         source: kernel.source.clone(),
         linked: kernel.linked.clone(),
         code,
         flags,
         defines: kernel.defines.clone(),
+        constants: constants.into_iter().cloned().collect(),
         entries: if is_asked { entries.into_iter().map(str::to_owned).collect() } else { Vec::new() },
     }
 }

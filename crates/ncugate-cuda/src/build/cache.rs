@@ -453,6 +453,7 @@ mod tests {
             flags,
             defines: Vec::new(),
             entries: Vec::new(),
+            constants: Vec::new(),
         };
         let key = |text: &str| {
             std::fs::write(path("options"), text).unwrap();

@@ -326,7 +326,12 @@ impl<'a> Builder<'a> {
         let linked = units.first().map_or(&[][..], |unit| &unit.linked);
         let others: Result<Vec<Artifact>, String> = linked
             .iter()
-            .map(|source| CompileUnit { source: source.clone(), entries: Vec::new(), ..units[0].clone() })
+            .map(|source| CompileUnit {
+                source: source.clone(),
+                entries: Vec::new(),
+                constants: Vec::new(),
+                ..units[0].clone()
+            })
             .map(|other| self.cached(&other))
             .collect::<Result<Vec<_>, _>>()?
             .into_iter()
@@ -373,6 +378,7 @@ impl<'a> Builder<'a> {
             includes: parts.iter().flat_map(|part| part.includes.clone()).collect(),
             absent: parts.iter().flat_map(|part| part.absent.clone()).collect(),
             symbols: first.symbols.clone(),
+            launch: first.launch.clone(),
             ..linked
         }))
     }
@@ -398,6 +404,7 @@ impl<'a> Builder<'a> {
         }
         let message = match self.intermediate(unit)? {
             Ok(module) => return self.cubin_of(unit, &module),
+            Err(message) if !unit.constants.is_empty() => return Ok(Err(message)),
             Err(message) => message,
         };
         let as_it_is = self.cached(&CompileUnit { entries: Vec::new(), ..unit.clone() })?;
@@ -420,12 +427,13 @@ impl<'a> Builder<'a> {
             text
         };
         let (text, rule) = (read(&ptx), read(&rule));
+        let names = [&unit.entries[..], &unit.constants].concat();
         match printed? {
             Ok(log) => {
                 let rule = rule?;
                 let (includes, absent) = self.read_by(unit, &rule)?;
                 match self.admits(includes.iter().map(PathBuf::as_path)) {
-                    true => Ok(Ok(PtxModule::of(&text?, &unit.entries, (includes, absent), log, started))),
+                    true => Ok(Ok(PtxModule::of(&text?, &names, (includes, absent), log, started))),
                     false => Ok(Err(WITHHELD.to_owned())),
                 }
             }
@@ -446,6 +454,11 @@ impl<'a> Builder<'a> {
                 Err(e) => return Ok(Err(e.to_string())),
             };
         }
+        let constants = unit.constants.iter().map(|name| Ok((name.clone(), module.constant(name)?)));
+        let constants = match constants.collect::<Result<BTreeMap<_, _>, String>>() {
+            Ok(constants) => constants,
+            Err(message) => return Ok(Err(message)),
+        };
         let reference = self.reference_entry().and_then(|entry| module.symbol(entry).ok());
         let names: Vec<&str> = symbols.0.values().chain(&reference).map(String::as_str).collect();
         let (ptx, cubin) = (self.cache.temporary().with_extension("ptx"), self.cache.temporary());
@@ -461,7 +474,9 @@ impl<'a> Builder<'a> {
         };
         symbols.0.retain(|entry, symbol| entry != symbol);
         let (includes, absent, started) = (module.includes.clone(), module.absent.clone(), module.started);
-        self.stored(&inputs, CompilerOutput::of_nvcc(&cubin, (includes, absent), log, symbols, started))
+        let launch = (!constants.is_empty()).then_some(CompiledLaunch::Constants { constants });
+        let compiled = CompilerOutput::of_nvcc(&cubin, (includes, absent), log, symbols, started);
+        self.stored(&inputs, CompilerOutput { launch, ..compiled })
     }
 
     /// Notes the files that an artifact is made of.
@@ -799,15 +814,24 @@ impl OutcomeQueue<'_> {
     }
 }
 
-/// A launch with one workspace for each pointer that the entry takes after its arguments; the number varies between versions of
+/// A launch of Triton with one workspace for each pointer that the entry takes after its arguments; the number varies between versions of
 /// Triton.
 fn fitted(launch: &CompiledLaunch, kernel: &KernelPlan, entries: &[(&str, Entry)]) -> CompiledLaunch {
-    let CompiledLaunch::Everywhere { threads, dynamic_shared, workspace } = launch else { return launch.clone() };
     let passed = |launch: &KernelLaunch| launch.args.iter().filter(|arg| !matches!(arg, Arg::Null)).count();
     let given = kernel.launches().next().map_or(0, passed);
-    let taken = entries.first().map_or(0, |(_, entry)| entry.parameters.len());
-    let workspace = workspace.iter().copied().take(taken.saturating_sub(given)).collect();
-    CompiledLaunch::Everywhere { threads: *threads, dynamic_shared: *dynamic_shared, workspace }
+    match launch {
+        CompiledLaunch::Everywhere { threads, dynamic_shared, workspace } => {
+            let taken = entries.first().map_or(0, |(_, entry)| entry.parameters.len());
+            let workspace = workspace.iter().copied().take(taken.saturating_sub(given)).collect();
+            CompiledLaunch::Everywhere { threads: *threads, dynamic_shared: *dynamic_shared, workspace }
+        }
+        CompiledLaunch::ByEntry { entries: launches } => {
+            let own = |name: &str| entries.iter().filter(|(known, _)| *known == name).cloned().collect::<Vec<_>>();
+            let fitted = |(name, launch): (&String, _)| (name.clone(), fitted(launch, kernel, &own(name)));
+            CompiledLaunch::ByEntry { entries: launches.iter().map(fitted).collect() }
+        }
+        CompiledLaunch::ByShape { .. } | CompiledLaunch::Constants { .. } => launch.clone(),
+    }
 }
 
 /// SHA-256 of the launched code: that of the only launch, or of all launches in order.

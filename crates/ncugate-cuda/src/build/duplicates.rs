@@ -48,15 +48,16 @@ fn code(record: &BuildRecord) -> Option<(&str, Option<&CompiledLaunch>)> {
     }
 }
 
-/// The programs of a kernel without the names of its entries.
+/// The programs of a kernel. An entry has its position among the launched ones for its name; the first has none.
 fn programs(plan: &Plan, id: &VariantId) -> Option<Vec<ShapeProgram>> {
-    let mut programs = match &plan.variant(id)?.method {
-        Method::Kernel(kernel) => kernel.programs.clone(),
+    let (mut programs, entries) = match &plan.variant(id)?.method {
+        Method::Kernel(kernel) => (kernel.programs.clone(), kernel.entries()),
         Method::Function(_) | Method::Command(_) | Method::Captured(_) => return None,
     };
     for step in programs.iter_mut().flat_map(|program| &mut program.steps) {
         if let Step::Launch(launch) = step {
-            launch.entry.clear();
+            let at = entries.iter().position(|entry| *entry == launch.entry).filter(|at| *at > 0);
+            launch.entry = at.map_or_else(String::new, |at| at.to_string());
         }
     }
     Some(programs)

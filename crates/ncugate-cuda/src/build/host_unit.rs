@@ -1,6 +1,6 @@
 //! The shared object of a host function: a generated file includes the function's and calls it with the plan's arguments.
 
-use ncugate_phase::plan::{FunctionPlan, HostCode, ShapeProgram};
+use ncugate_phase::plan::{Arg, FunctionPlan, HostCode, ShapeProgram};
 use std::io;
 
 /// The part of the file that does not depend on the call. It compiles without CUDA's headers.
@@ -35,6 +35,18 @@ template <class T, class S> typename Taken<T>::type argument(const unsigned long
     return typename Taken<T>::type{value};
 }
 
+/// Sizes of a struct in the phase and in the source, for the compiler's message.
+template <unsigned long long GIVEN, unsigned long long TAKEN> struct Size {
+    static_assert(GIVEN == TAKEN, "a struct in `args` has another size (GIVEN) than the function takes (TAKEN)");
+};
+
+/// A struct of any type of that size, also by a reference that the function changes.
+template <unsigned long long BYTES, class S> struct Struct {
+    alignas(64) mutable unsigned char bytes[BYTES];
+    explicit Struct(const unsigned long long* words) { std::memcpy(bytes, words, BYTES); }
+    template <class T> operator T&() const { return (void)sizeof(Size<BYTES, sizeof(T)>), reinterpret_cast<T&>(bytes); }
+};
+
 /// 0 for a function without a result, else the result as a number.
 template <class F> auto status(const F& call, int) -> decltype(static_cast<int>(call())) { return static_cast<int>(call()); }
 template <class F> int status(const F& call, long) { return call(), 0; }
@@ -67,11 +79,17 @@ pub(crate) fn text(function: &FunctionPlan, host: &HostCode) -> io::Result<Strin
     let source = std::path::absolute(&function.file)?;
     let source = source.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
     let args = host.programs.iter().flat_map(ShapeProgram::launches).next().map_or(&[][..], |call| &call.args);
-    let argument = |(at, arg): (usize, &ncugate_phase::plan::Arg)| {
-        // The plan has refused arguments without a type.
-        format!("ncugate::argument<{}, S>(words[{at}])", arg.host_type().unwrap_or("void*"))
+    let mut at = 0;
+    let argument = |arg: &Arg| {
+        let (word, bytes) = (at, arg.layout().0);
+        at += bytes.div_ceil(8);
+        match arg {
+            Arg::Struct { .. } => format!("ncugate::Struct<{bytes}, S>(words + {word})"),
+            // The plan has refused arguments without a type.
+            _ => format!("ncugate::argument<{}, S>(words[{word}])", arg.host_type().unwrap_or("void*")),
+        }
     };
-    let args = args.iter().enumerate().map(argument).collect::<Vec<_>>().join(", ");
+    let args = args.iter().map(argument).collect::<Vec<_>>().join(", ");
     let name = &function.function;
     // The first overload that fits is called; the compiler's message about other arguments is about the last.
     Ok(format!(

@@ -39,6 +39,8 @@ pub struct CompileUnit {
     /// The kernels whose symbols the compiler is asked for, and which alone are assembled; none if all of the source's are
     /// assembled as they are.
     pub entries: Vec<String>,
+    /// Constants in C++ whose values the compiler is asked for.
+    pub constants: Vec<String>,
 }
 
 impl CompileUnit {
@@ -71,7 +73,16 @@ impl CompileUnit {
         };
         let asked = self.entries.iter().enumerate().filter(|(_, entry)| is_expression(entry));
         let addresses: String = asked.map(address).collect();
-        Ok(Some(format!("#include \"{source}\"\n{addresses}")))
+        // One more than the value, because PTX omits an initial 0.
+        let constant = |(at, constant): (usize, &String)| {
+            let at = self.entries.len() + at;
+            format!(
+                "static_assert(({constant}) >= 0, \"dynamic shared memory\");\n\
+                 extern \"C\" __device__ unsigned long long {TABLE}{at} = 1ull + ({constant});\n"
+            )
+        };
+        let constants: String = self.constants.iter().enumerate().map(constant).collect();
+        Ok(Some(format!("#include \"{source}\"\n{addresses}{constants}")))
     }
 }
 
@@ -338,6 +349,7 @@ pub(super) mod tests {
             flags: Vec::new(),
             defines: Vec::new(),
             entries: Vec::new(),
+            constants: Vec::new(),
         };
         let arguments = |code| {
             let unit = CompileUnit { code, ..unit.clone() };
@@ -386,6 +398,7 @@ pub(super) mod tests {
             flags: vec!["-O3".to_owned(), "-maxrregcount=64".to_owned()],
             defines: vec![("THREADS".to_owned(), "128".to_owned())],
             entries: Vec::new(),
+            constants: Vec::new(),
         };
         let command = nvcc.to_ptx(
             &unit,

@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-/// PTX without the table of entries that was added to its source.
+/// PTX without the table of entries and constants that was added to its source.
 #[derive(Debug)]
 pub(super) struct PtxModule {
     pub text: String,
-    /// Symbols of the entries that the table named.
+    /// Symbols of the entries, and values of the constants, that the table named.
     asked: BTreeMap<String, String>,
     /// Symbols of all kernels.
     kernels: Vec<String>,
@@ -22,7 +22,7 @@ pub(super) struct PtxModule {
 }
 
 impl PtxModule {
-    /// Reads the table for `entries`, which numbers them by their position, and removes it.
+    /// Reads the table for `entries` and constants, which numbers them by their position, and removes it.
     pub fn of(
         ptx: &str,
         entries: &[String],
@@ -50,6 +50,17 @@ impl PtxModule {
     /// The table does not name it, and no kernel, or several, has its name.
     pub fn symbol(&self, entry: &str) -> Result<String, CubinError> {
         self.asked.get(entry).cloned().map_or_else(|| symbol_among(&self.kernels, entry), Ok)
+    }
+
+    /// The value of a constant.
+    ///
+    /// # Errors
+    /// The table does not name it, or it has more than 31 bits.
+    pub fn constant(&self, constant: &str) -> Result<u32, String> {
+        let value = self.asked.get(constant).and_then(|value| value.parse::<u32>().ok()?.checked_sub(1));
+        value
+            .filter(|value| i32::try_from(*value).is_ok())
+            .ok_or_else(|| format!("`{constant}` is no size of shared memory; name a constant from 0 to {}", i32::MAX))
     }
 }
 

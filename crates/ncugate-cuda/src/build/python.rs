@@ -15,7 +15,8 @@ use ncugate_model::process::{self, ProcessExit};
 use ncugate_model::{CompiledLaunch, EntrySymbols};
 use ncugate_phase::config::{CodeForm, Phase};
 use ncugate_phase::plan::{
-    Arg, KernelCode, KernelLaunch, KernelPlan, LaunchKey, PythonKernel, ScalarValue, ShapeProgram, extents,
+    Arg, CompilationsByValue, EntryByValue, KernelCode, KernelLaunch, KernelPlan, LaunchKey, PythonKernel, ScalarValue,
+    ShapeProgram, extents,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -80,9 +81,19 @@ struct UnitRequest {
     constants: Vec<(String, serde_json::Value)>,
     launched: Vec<String>,
     given: Vec<LaunchKey>,
+    /// Compilations of the function, if there are several in one cubin.
+    entries: Vec<EntryRequest>,
     launches: Vec<LaunchRequest>,
     /// Path for the machine code or PTX.
     code: PathBuf,
+}
+
+/// A compilation of a function, and the name of its entry.
+#[derive(Debug, Clone, Serialize)]
+struct EntryRequest {
+    entry: String,
+    signature: Vec<String>,
+    constants: Vec<(String, serde_json::Value)>,
 }
 
 /// A launch at a shape, as in the phase.
@@ -186,7 +197,8 @@ impl Builder<'_> {
                         source: kernel.source.clone(),
                         function: function(kernel).to_owned(),
                         signature: about.signature.clone(),
-                        constants: constants(about),
+                        constants: constants(&about.constants),
+                        entries: entries(about),
                         launched: about.launched.clone(),
                         given: about.given.clone(),
                         launches,
@@ -321,10 +333,10 @@ fn check(launch: &CompiledLaunch, kernel: &KernelPlan) -> Result<(), String> {
     let KernelCode::Python(about) = &kernel.code else { return Ok(()) };
     let lacks = |key| !about.given.contains(&key);
     match launch {
-        CompiledLaunch::Everywhere { .. } if lacks(LaunchKey::Grid) => {
+        CompiledLaunch::Everywhere { .. } | CompiledLaunch::ByEntry { .. } if lacks(LaunchKey::Grid) => {
             Err("the compiler does not determine the grid; hint: add `grid`".to_owned())
         }
-        CompiledLaunch::Everywhere { .. } => Ok(()),
+        CompiledLaunch::Everywhere { .. } | CompiledLaunch::ByEntry { .. } | CompiledLaunch::Constants { .. } => Ok(()),
         CompiledLaunch::ByShape { shapes } => {
             let own = |program: &ShapeProgram| shapes.iter().find(|at| at.shape == program.shape);
             for program in kernel.programs.iter().filter(|program| program.left_out.is_none()) {
@@ -424,7 +436,7 @@ impl<'a> Compilers<'a> {
         let mut environment: Vec<String> =
             env::vars().filter(|(name, _)| counts(name)).map(|(name, value)| format!("{name}={value}")).collect();
         environment.sort_unstable();
-        let constants = constants(about).into_iter().map(|(name, value)| format!("{name}={value}"));
+        let constants = constants(&about.constants).into_iter().map(|(name, value)| format!("{name}={value}"));
         // Imports are recorded by their absolute paths, so a copy of the folder has separate entries.
         let path = std::path::absolute(&kernel.source).unwrap_or_else(|_| kernel.source.clone());
         let digest = Digest::default()
@@ -440,6 +452,7 @@ impl<'a> Compilers<'a> {
             .list(about.launched.iter())
             .part(format!("{:?}", about.given))
             .part(format!("{launches:?}"))
+            .list(entries(about).iter().map(|entry| format!("{entry:?}")).collect::<Vec<_>>().iter())
             .list(environment.iter())
             .list(self.python.folders.iter().map(|folder| folder.as_os_str().as_encoded_bytes()));
         Cache::key(digest)
@@ -478,10 +491,22 @@ pub(super) fn prove_compilers(python: &PythonEnvironment, cache: &Cache) -> Resu
 
 /// The function that is compiled.
 fn function(kernel: &KernelPlan) -> &str {
-    kernel.entries().first().copied().unwrap_or_default()
+    match &kernel.code {
+        KernelCode::Python(PythonKernel { by_value: Some(CompilationsByValue { function, .. }), .. }) => function,
+        _ => kernel.entries().first().copied().unwrap_or_default(),
+    }
 }
 
-fn constants(kernel: &PythonKernel) -> Vec<(String, serde_json::Value)> {
+fn entries(kernel: &PythonKernel) -> Vec<EntryRequest> {
+    let entry = |entry: &EntryByValue| EntryRequest {
+        entry: entry.entry.clone(),
+        signature: entry.signature.clone(),
+        constants: constants(&entry.constants),
+    };
+    kernel.by_value.iter().flat_map(|by_value| &by_value.entries).map(entry).collect()
+}
+
+fn constants(values: &[(String, Value)]) -> Vec<(String, serde_json::Value)> {
     let json = |value: &Value| match value {
         Value::Int(value) => serde_json::Value::from(*value),
         Value::Float(value) => serde_json::Value::from(*value),
@@ -489,7 +514,7 @@ fn constants(kernel: &PythonKernel) -> Vec<(String, serde_json::Value)> {
         Value::Text(value) if value == "None" => serde_json::Value::Null,
         Value::Text(value) => serde_json::Value::from(value.as_str()),
     };
-    kernel.constants.iter().map(|(name, value)| (name.clone(), json(value))).collect()
+    values.iter().map(|(name, value)| (name.clone(), json(value))).collect()
 }
 
 #[cfg(test)]

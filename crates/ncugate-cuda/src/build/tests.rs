@@ -33,6 +33,7 @@ fn unit(source: PathBuf, flags: &[&str]) -> CompileUnit {
         code: CodeForm::Cuda,
         flags: flags.iter().map(|&f| f.to_owned()).collect(),
         defines: Vec::new(),
+        constants: Vec::new(),
         entries: Vec::new(),
     }
 }
@@ -704,6 +705,39 @@ fn host_code_is_built_and_its_kernels_have_resources() {
     assert!(resources.registers > 0 && cubin.is_file());
     let read = builder.files_read();
     assert!(["lib.cu", "scale.cuh"].iter().all(|name| read.contains_key(&path(name))), "{read:?}");
+}
+
+#[test]
+fn a_constant_of_the_source_is_the_dynamic_shared_memory_of_a_launch() {
+    at_root();
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("traits.cu");
+    let text = "template <int N> struct Traits { static constexpr int kSmemSize = N * sizeof(float); };\nint later = 1;\n\
+        extern \"C\" __global__ void k(float *x) { extern __shared__ float s[]; s[threadIdx.x] = 1; x[0] = s[0]; }\n";
+    fs::write(&source, text).unwrap();
+    let built = |constant: &str| {
+        let mut plan = kernel(source.clone(), "k", "p");
+        launch(&mut plan).shared_constant = Some(constant.to_owned());
+        let outcome = one(&nvcc, folder.path(), "sm_90", plan.clone());
+        let launched = |launch: Option<&ncugate_model::CompiledLaunch>| {
+            plan.programs[0].compiled_as(launch).launches().next().unwrap().dynamic_shared
+        };
+        match outcome {
+            BuildOutcome::Built { launch, .. } => Ok(launched(launch.as_ref())),
+            BuildOutcome::Failed { message } => Err(message),
+            other => Err(format!("{other:?}")),
+        }
+    };
+    for _ in 0..2 {
+        assert_eq!(built("Traits<1024>::kSmemSize"), Ok(4096), "the second time from the cache");
+    }
+    assert_eq!(built("Traits<0>::kSmemSize"), Ok(0));
+    assert!(built("Traits<1024 * 1024>::kSmemSize").unwrap_err().contains("4194304"), "it does not fit");
+    assert!(built("later").unwrap_err().contains("constant"));
+    assert!(built("Traits<4>::kSmem").unwrap_err().contains("kSmem"));
+    assert!(built("-1").unwrap_err().contains("dynamic shared memory"));
+    assert!(built("1ull << 40").unwrap_err().contains("is no size of shared memory"));
 }
 
 #[test]

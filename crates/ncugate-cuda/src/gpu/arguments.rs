@@ -93,13 +93,19 @@ impl KernelArguments {
         args.iter().enumerate().map(argument).collect::<Result<_, _>>().map(Self)
     }
 
-    /// The values of at most 8 bytes.
+    /// The values in words of 8 bytes; a struct begins a word.
     pub(super) fn words(&self) -> Vec<u64> {
-        let word = |argument: &Argument| match argument {
-            Argument::Word(value) => Some(*value),
-            Argument::Bytes(_) | Argument::TensorMap(_) => None,
+        let part = |bytes: &[u8]| {
+            let mut word = [0; 8];
+            word[..bytes.len()].copy_from_slice(bytes);
+            u64::from_le_bytes(word)
         };
-        self.0.iter().filter_map(word).collect()
+        let words = |argument: &Argument| match argument {
+            Argument::Word(value) => vec![*value],
+            Argument::Bytes(bytes) => bytes.chunks(8).map(part).collect(),
+            Argument::TensorMap(map) => map.opaque.to_vec(),
+        };
+        self.0.iter().flat_map(words).collect()
     }
 
     /// The address of each value, valid as long as `self` is not moved.

@@ -108,6 +108,13 @@ template <class T> Status add(const T* from, T* to, T value, bool fails, long lo
 template <class T> void without(const T* from, T* to, T value, bool, long long count, bool more = false) {
     for (long long i = 0; i < count; ++i) to[i] = more ? 0 : from[i] - value;
 }
+struct Params { const float* from; float* to; short by; long long count; };
+void by_reference(Params& params, bool fails, CUstream_st* stream) {
+    if (fails) throw std::runtime_error("fails");
+    params.to[--params.count] = params.from[1] + params.by + (stream ? 1 : 0);
+}
+void by_value(const Params params, bool, CUstream_st* stream) { Params copy = params; by_reference(copy, false, stream); }
+void by_address(const Params* params, bool, CUstream_st*) {}
 void throws(void*, void*, float, bool, long long, CUstream_st*) { throw std::runtime_error("no room"); }
 }
 #ifdef __CUDACC__
@@ -176,6 +183,44 @@ inline int cudaGraphGetNodes(cudaGraph_t, void*, unsigned long* count) { return 
         assert!(said.contains("it returned 3"), "{said}");
         let said = call("lib::throws", 0, &[1.0, 2.0], &mut to).unwrap_err();
         assert!(said.contains("no room"), "{said}");
+    }
+
+    #[test]
+    fn a_struct_is_passed_by_reference_or_value_and_its_size_is_compared() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("lib.cu"), LIBRARY).unwrap();
+        let compiled = |function: &str, count: ScalarValue| {
+            let fields = vec![
+                Arg::Buffer("x".to_owned()),
+                Arg::Buffer("y".to_owned()),
+                Arg::Scalar(ScalarValue::I16(40)),
+                Arg::Scalar(count),
+            ];
+            let args = vec![Arg::Struct { align: None, fields }, Arg::Scalar(ScalarValue::Bool(false))];
+            let launch = Step::Launch(reference_launch(function, ([1; 3], [1; 3]), args));
+            let programs = vec![ShapeProgram::new(ShapeName("s".into()), vec![launch])];
+            let host = HostCode { flags: Vec::new(), defines: Vec::new(), programs };
+            let (file, function) = (path("lib.cu"), function.to_owned());
+            let plan = FunctionPlan { file, function, kernel_filter: None, host: None };
+            fs::write(path("unit.cpp"), host_unit::text(&plan, &host).unwrap()).unwrap();
+            let mut compiler = Command::new("c++");
+            let output = compiler.args(["-shared", "-fPIC", "-o"]).args([path("lib.so"), path("unit.cpp")]).output();
+            let output = output.unwrap();
+            output.status.success().then_some(()).ok_or_else(|| String::from_utf8_lossy(&output.stderr).into_owned())
+        };
+        for function in ["lib::by_reference", "lib::by_value"] {
+            compiled(function, ScalarValue::I64(0)).unwrap();
+            let objects = HashMap::from([(4, path("lib.so"))]);
+            let functions = Functions { python: None, objects, loaded: RefCell::default() };
+            let (from, mut to) = ([1.0_f32, 2.0], [0.0_f32; 3]);
+            let words = [from.as_ptr() as u64, to.as_mut_ptr() as u64, 40, 3, 0];
+            functions.call(&FunctionCall { function: 4, shape: 0, words: &words, stream: 7 }).unwrap();
+            assert_eq!((to, words[3]), ([0.0, 0.0, 43.0], 3), "{function} gets a copy");
+        }
+        let said = compiled("lib::by_value", ScalarValue::I32(0)).unwrap_err();
+        assert!(said.contains("another size (GIVEN) than the function takes (TAKEN)") && said.contains("24"), "{said}");
+        assert!(compiled("lib::by_address", ScalarValue::I64(0)).unwrap_err().contains("another size"));
     }
 
     #[test]

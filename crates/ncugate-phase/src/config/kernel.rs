@@ -24,6 +24,8 @@ pub struct KernelTemplate {
     pub defines: Vec<String>,
     /// Views of buffers for bulk tensor copies; only those named in `args` are created.
     pub tensor_maps: Vec<TensorMapTemplate>,
+    /// Constants of a Python function that follow the shape.
+    pub constexprs: Vec<(String, Expr)>,
     /// The condition on the shapes at which it is launched; all shapes if there is none.
     pub condition: Option<Expr>,
     /// Variables of the module to write before a launch.
@@ -47,6 +49,7 @@ impl KernelTemplate {
         let symbols = self.symbols.iter().map(|symbol| &symbol.value);
         let args = || self.launches().flat_map(|launch| &launch.args).chain(symbols.clone());
         let exprs = counts.chain(self.launches().flat_map(LaunchTemplate::exprs));
+        let exprs = exprs.chain(self.constexprs.iter().map(|(_, expr)| expr));
         let mut exprs = exprs.chain(args().flat_map(ArgTemplate::parts).filter_map(ArgTemplate::expr));
         exprs.any(|expr| expr.names().iter().any(|(known, _)| *known == name)) || args().any(|arg| arg.names(name))
     }
@@ -147,6 +150,8 @@ pub struct LaunchTemplate {
     pub cluster: Vec<Expr>,
     /// The parts of dynamic shared memory per block; the total is their sum.
     pub dynamic_shared: Vec<DynamicArray>,
+    /// A constant of the source, in C++, that is the bytes of dynamic shared memory.
+    pub shared_constant: Option<Template>,
     /// Its relation to neighbouring launches and among its own blocks.
     pub mode: LaunchMode,
     /// Requested share of a multiprocessor's L1 and shared memory for shared memory, in percent; none leaves it to the driver.
@@ -232,9 +237,9 @@ impl CodeForm {
     /// Keys of `[kernel]` that do not apply to it, and the reason.
     pub fn foreign(self) -> (Vec<&'static Key>, &'static str) {
         match self {
-            Self::Cuda => (vec![], ""),
-            Self::Ptx => (vec![&KERNEL.defines], "nothing is preprocessed"),
-            Self::Cubin => (vec![&KERNEL.defines, &KERNEL.flags], "nothing is compiled"),
+            Self::Cuda => (vec![&KERNEL.constexprs], "only a Python function has constexprs"),
+            Self::Ptx => (vec![&KERNEL.defines, &KERNEL.constexprs], "nothing is preprocessed"),
+            Self::Cubin => (vec![&KERNEL.defines, &KERNEL.flags, &KERNEL.constexprs], "nothing is compiled"),
             Self::Python => (
                 vec![
                     &KERNEL.entry,
@@ -262,6 +267,7 @@ impl CodeForm {
                     &KERNEL.carveout,
                     &KERNEL.l2_window,
                     &KERNEL.tensor_maps,
+                    &KERNEL.constexprs,
                     &KERNEL.symbols,
                     &KERNEL.r#where,
                     &KERNEL.launch,

@@ -445,6 +445,10 @@ keys! {
         KeyKind::Table(&TENSOR_MAPS),
         "Tensor maps for bulk tensor copies (TMA), to name in `args`.",
     ).otherwise("{}");
+    constexprs = key(
+        KeyKind::Table(&CONSTEXPRS),
+        "Constants of a Triton or Gluon kernel that [follow the shape](python.md#triton).",
+    ).otherwise("{}");
     symbols = key(
         KeyKind::Table(&SYMBOLS),
         "[Variables of the module](#variables-of-the-module) to write.",
@@ -513,10 +517,20 @@ keys! {
     ).default("\"none\"");
 }
 
+/// `[kernel.constexprs]`.
+pub static CONSTEXPRS: Spec = Spec {
+    title: "[kernel.constexprs]",
+    doc: "`NAME = \"expression\"` over dimensions and the variant's parameters: a constexpr or an option of the compiler. The \
+          kernel is compiled once for each set of values.",
+    keys: &[],
+    free: Some(KeyKind::Expr),
+};
+
 /// `dynamic_shared`, array by array.
 pub static DYNAMIC_ARRAYS: Spec = Spec {
     title: "[kernel] dynamic_shared = { ... }",
-    doc: "`name = \"expression\"`: an array in dynamic shared memory and its bytes. A block gets the sum.",
+    doc: "`name = \"expression\"`: an array in dynamic shared memory and its bytes. A block gets the sum. \
+          `cpp = \"Traits<{{ STAGES }}>::kSmemSize\"` alone is a compile-time constant of the CUDA C++ source.",
     keys: &[],
     free: Some(KeyKind::Expr),
 };

@@ -144,12 +144,15 @@ impl Arg {
         }
     }
 
-    /// Its type as an argument of a host function: a C++ type of at most 8 bytes, `void*` for every pointer; none if it cannot
-    /// be passed.
-    pub const fn host_type(&self) -> Option<&'static str> {
+    /// Its type as an argument of a host function: a C++ type of at most 8 bytes, `void*` for every pointer, `struct` for one
+    /// of any type and size; none if it cannot be passed.
+    pub fn host_type(&self) -> Option<&'static str> {
         match self {
             Self::Buffer(_) | Self::Element(_) | Self::Null | Self::Workspace(_) | Self::Pointers(_) => Some("void*"),
             Self::Scalar(value) => value.host_type(),
+            Self::Struct { .. } if !self.parts().iter().any(|part| matches!(part, Self::TensorMap(_))) => {
+                Some("struct")
+            }
             Self::TensorMap(_) | Self::Struct { .. } | Self::Texture(_) | Self::Surface(_) => None,
         }
     }

@@ -104,12 +104,22 @@ impl StepContext<'_> {
         let args = self.arguments(&template.args, faults);
         let workspace = self.workspace(&template.workspace, faults);
         let (dynamic_shared, dynamic_arrays) = dynamic_shared?;
+        let shared_constant = template.shared_constant.as_ref().map(|constant| {
+            let unevaluated = |error| {
+                faults.unevaluated(&(self.key)("dynamic_shared"), constant.text(), &error, "", self.subject);
+            };
+            constant.render(self.scope).map_err(unevaluated).ok()
+        });
         let launch = KernelLaunch {
             entry: entry.to_owned(),
             grid: grid?,
             block: block?,
             cluster: cluster?,
             dynamic_shared,
+            shared_constant: match shared_constant {
+                Some(constant) => Some(constant?),
+                None => None,
+            },
             dynamic_arrays,
             mode: template.mode,
             carveout: match carveout {

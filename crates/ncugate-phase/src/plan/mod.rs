@@ -35,8 +35,8 @@ pub use fault::{Faults, PlanErrors};
 pub use flag_files::flag_files;
 pub use named_files::{NamedFile, array_files, named_files};
 pub use program::{
-    BufferCopy, BufferFill, KernelCode, KernelLaunch, KernelPlan, L2Window, LaunchKey, PythonKernel, ShapeProgram,
-    Step, SymbolFill,
+    BufferCopy, BufferFill, CompilationsByValue, EntryByValue, KernelCode, KernelLaunch, KernelPlan, L2Window,
+    LaunchKey, PythonKernel, ShapeProgram, Step, SymbolFill,
 };
 pub use python::extents;
 pub use reference::{

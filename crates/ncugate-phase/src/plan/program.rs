@@ -48,13 +48,32 @@ pub struct PythonKernel {
     pub launched: Vec<String>,
     /// The parts of the launch that the phase specifies; the compiler decides which of them are needed.
     pub given: Vec<LaunchKey>,
+    /// Its compilations, if some of its constants follow the shape.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_value: Option<CompilationsByValue>,
+}
+
+/// A function that is compiled once for each set of values of its constexprs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CompilationsByValue {
+    pub function: String,
+    pub entries: Vec<EntryByValue>,
+}
+
+/// A compilation of a function, and the entry that programs launch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EntryByValue {
+    pub entry: String,
+    pub constants: Vec<(String, Value)>,
+    /// As that of the kernel, for the shapes of this entry.
+    pub signature: Vec<String>,
 }
 
 /// `launched` follows from the launch, which is compared by itself; earlier plans lack it.
 impl PartialEq for PythonKernel {
     fn eq(&self, other: &Self) -> bool {
-        let Self { signature, constants, launched: _, given } = self;
-        (signature, constants, given) == (&other.signature, &other.constants, &other.given)
+        let Self { signature, constants, launched: _, given, by_value } = self;
+        (signature, constants, given, by_value) == (&other.signature, &other.constants, &other.given, &other.by_value)
     }
 }
 
@@ -216,6 +235,9 @@ pub struct KernelLaunch {
     pub cluster: [u32; 3],
     /// Dynamic shared memory per block in bytes.
     pub dynamic_shared: u32,
+    /// The constant of the source, in C++, that is this number; the compiler evaluates it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_constant: Option<String>,
     /// Its arrays, if the phase declares them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dynamic_arrays: Vec<(String, u32)>,
@@ -272,6 +294,17 @@ impl KernelLaunch {
                     ..self.clone()
                 }
             }
+            Some(CompiledLaunch::ByEntry { entries }) => match entries.get(&self.entry) {
+                Some(own) => self.compiled_as(shape, Some(own)),
+                None => Self { args: Vec::new(), ..self.clone() },
+            },
+            Some(CompiledLaunch::Constants { constants }) => match &self.shared_constant {
+                None => self.clone(),
+                Some(name) => match constants.get(name) {
+                    Some(bytes) => Self { dynamic_shared: *bytes, ..self.clone() },
+                    None => Self { args: Vec::new(), ..self.clone() },
+                },
+            },
             Some(CompiledLaunch::ByShape { shapes }) => {
                 let at = shapes.iter().find(|at| &at.shape == shape);
                 let args = at.and_then(|at| at.args.iter().map(|arg| argument(arg, &self.args)).collect::<Option<_>>());

@@ -1,7 +1,7 @@
 //! Descriptions of a kernel's arguments for the compilers of Python kernels.
 
 use super::arg::{Arg, ScalarValue};
-use super::program::{LaunchKey, ShapeProgram};
+use super::program::{CompilationsByValue, EntryByValue, LaunchKey, ShapeProgram, Step};
 use crate::config::{KernelTemplate, Phase, Shape, Workload};
 use ncugate_model::Dtype;
 use ncugate_model::expr::Value;
@@ -24,7 +24,7 @@ pub(super) const fn threads(warps: u32) -> u32 {
 }
 
 /// Types of the arguments in Triton's notation. A whole number is marked as a multiple of 16 (`:16`) only if it is
-/// one at every shape, because one cubin serves all of them.
+/// one at every shape of `programs`, because one entry serves all of them.
 pub(super) fn signature(workload: &Workload, programs: &[ShapeProgram]) -> Vec<String> {
     let launches: Vec<_> = programs.iter().flat_map(ShapeProgram::launches).collect();
     let Some(first) = launches.first() else { return Vec::new() };
@@ -36,6 +36,40 @@ pub(super) fn signature(workload: &Workload, programs: &[ShapeProgram]) -> Vec<S
         if divides() { format!("{name}:{ALIGNMENT}") } else { name }
     })
     .collect()
+}
+
+/// The compilations of a function whose constexprs have these values at each program. Launches get the entries' names.
+pub(super) fn by_value(
+    workload: &Workload,
+    values: Vec<Vec<(String, Value)>>,
+    programs: &mut [ShapeProgram],
+) -> Option<CompilationsByValue> {
+    let function = programs.iter().flat_map(ShapeProgram::launches).next()?.entry.clone();
+    let mut named: Vec<(String, Vec<(String, Value)>, Vec<ShapeProgram>)> = Vec::new();
+    for (program, constants) in programs.iter_mut().zip(values).filter(|(program, _)| program.left_out.is_none()) {
+        let at = named.iter().position(|(_, known, _)| *known == constants).unwrap_or_else(|| {
+            let mut entry = function.clone();
+            constants.iter().for_each(|(name, value)| entry.push_str(&format!("_{name}{value}")));
+            let mut entry = entry.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+            while named.iter().any(|(known, ..)| *known == entry) {
+                entry.push('_');
+            }
+            named.push((entry, constants, Vec::new()));
+            named.len() - 1
+        });
+        for step in &mut program.steps {
+            if let Step::Launch(launch) = step {
+                launch.entry.clone_from(&named[at].0);
+            }
+        }
+        named[at].2.push(program.clone());
+    }
+    let entry = |(entry, constants, programs): (_, _, Vec<_>)| EntryByValue {
+        entry,
+        constants,
+        signature: signature(workload, &programs),
+    };
+    Some(CompilationsByValue { function, entries: named.into_iter().map(entry).collect() })
 }
 
 /// The shapes that a kernel is launched at.

@@ -62,6 +62,7 @@ pub fn reference_launch(entry: &str, (grid, block): ([u32; 3], [u32; 3]), args: 
         block,
         cluster: [1; 3],
         dynamic_shared: 0,
+        shared_constant: None,
         dynamic_arrays: Vec::new(),
         mode: LaunchMode::Ordinary,
         carveout: None,

@@ -11,7 +11,7 @@ use crate::config::{
     BufferType, CodeForm, KernelTemplate, KeyPlaces, LoopTemplate, Phase, StepAction, StepTemplate, VariantSpec,
     VariantSpecKind,
 };
-use ncugate_model::expr::{Names, Template, Value};
+use ncugate_model::expr::{Expr, Names, Template, Value};
 use ncugate_model::{KernelName, Scope, VariantId, glob};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -220,6 +220,7 @@ impl Unroller<'_> {
             })
             .collect();
         let mut programs = Vec::with_capacity(self.phase.workload.shapes.len());
+        let mut constexprs = Vec::new();
         for shape in &self.phase.workload.shapes {
             let scope = self.phase.launch_scope(shape, &params);
             let subject = format!("variant {id} at shape {}", shape.name);
@@ -228,6 +229,7 @@ impl Unroller<'_> {
                 Ok(left_out) => {
                     let program = ShapeProgram::new(shape.name.clone(), Vec::new());
                     programs.push(ShapeProgram { left_out, ..program });
+                    constexprs.push(Vec::new());
                     continue;
                 }
                 Err(ConditionFault) => continue,
@@ -248,7 +250,12 @@ impl Unroller<'_> {
             let symbols = launching.symbols(&kernel.symbols, &mut self.faults);
             launching.share_surfaces(steps.as_deref_mut().unwrap_or_default(), &mut self.faults);
             let program = |(steps, symbols)| ShapeProgram { shape: shape.name.clone(), symbols, steps, left_out: None };
-            programs.extend(steps.zip(symbols).map(program));
+            let values = self.constexprs(kernel, key, &scope, &subject);
+            let built = steps.zip(symbols).map(program).zip(values);
+            built.into_iter().for_each(|(program, values)| {
+                programs.push(program);
+                constexprs.push(values);
+            });
         }
         self.check_extents(&params, &id);
         if let Some(reason) = programs.iter().map(|program| program.left_out.as_ref()).collect::<Option<Vec<_>>>()
@@ -287,7 +294,12 @@ impl Unroller<'_> {
                     let help = "write \"None\" for a parameter that is `None`";
                     self.faults.add(&key("python"), message, help, &format!("variant {id}"));
                 }
+                let by_value = match kernel.constexprs.is_empty() {
+                    true => None,
+                    false => python::by_value(&self.phase.workload, constexprs, &mut programs),
+                };
                 KernelCode::Python(PythonKernel {
+                    by_value,
                     signature: python::signature(&self.phase.workload, &programs),
                     launched: python::launched(&self.phase.workload, kernel, &params),
                     constants: params.clone(),
@@ -315,7 +327,7 @@ impl Unroller<'_> {
         let mut args = programs.iter().flat_map(ShapeProgram::launches).flat_map(|launch| &launch.args);
         if let Some(arg) = args.find(|arg| arg.host_type().is_none()) {
             let message = format!("passes {}, which a host function does not take", arg.described());
-            let help = "pass pointers, and numbers of at most 8 bytes; the function makes structs of them";
+            let help = "pass pointers, numbers of at most 8 bytes, and structs of them; the function makes tensor maps";
             self.faults.add(key, message, help, &format!("variant {id}"));
         }
     }
@@ -387,6 +399,24 @@ impl Unroller<'_> {
         Self: 'k,
     {
         StepKeys { places: Rc::clone(&self.places), table: key, place: step.place.as_deref() }
+    }
+
+    /// The values of the constexprs at a shape.
+    fn constexprs(
+        &mut self,
+        kernel: &KernelTemplate,
+        key: &dyn Fn(&str) -> String,
+        scope: &Names,
+        subject: &str,
+    ) -> Option<Params> {
+        let value = |(name, expr): &(String, Expr)| {
+            let unevaluated = |error| {
+                let help = "a constexpr needs a value at every shape";
+                self.faults.unevaluated(&key(&format!("constexprs.{name}")), expr.text(), &error, help, subject);
+            };
+            Some((name.clone(), expr.eval(scope).map_err(unevaluated).ok()?))
+        };
+        kernel.constexprs.iter().map(value).collect::<Vec<_>>().into_iter().collect()
     }
 
     /// The condition that prevents a launch of the kernel at a shape.

@@ -182,6 +182,8 @@ def compiled(request, unit):
     values = {} if known is None else {name: value for name, value in constants.items() if name not in known}
     if values:
         found, thing, compiler, constants = kernel(unit, values)
+    if unit["entries"] and compiler is not ncugate_triton:
+        raise TypeError("`kernel.constexprs` needs a kernel of Triton or Gluon; sweep the constants of others, with `where` for their shapes")
     code, launch, symbol = compiler.compiled(thing, unit, constants, request)
     is_text = isinstance(code, str)
     with open(unit["code"], "wb") as out:

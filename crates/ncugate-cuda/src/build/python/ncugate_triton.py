@@ -1,5 +1,7 @@
 """Compiles a function under `@triton.jit` or `@gluon.jit` for ncugate. It needs neither a GPU nor PyTorch."""
 
+import re
+
 OPTIONS = {"num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion"}
 
 
@@ -44,7 +46,7 @@ def source(fn, unit, constants):
     if missing:
         raise TypeError(
             f"{', '.join(missing)}: a constexpr without a value; add it as a parameter of the sweep or variant, "
-            "also if a decorator chooses it at a launch"
+            "or to [kernel.constexprs] if it follows the shape, also if a decorator chooses it at a launch"
         )
     if len(passed) != len(unit["signature"]):
         names = ", ".join(parameter.name for parameter in passed)
@@ -65,14 +67,53 @@ def source(fn, unit, constants):
 
 def compiled(fn, unit, constants, request):
     """The machine code, the launch that the compiler determines, and the kernel's symbol."""
-    import triton
-    from triton.backends.compiler import GPUTarget
-
     decided = [key for key in unit["given"] if key != "grid"]
     if decided:
         raise TypeError(f"Triton's compiler determines `{'`, `'.join(decided)}`; remove {'it' if len(decided) == 1 else 'them'}")
     if "grid" not in unit["given"]:
         raise TypeError("Triton's compiler does not determine the grid; add `grid`")
+    if not unit["entries"]:
+        kernel, launch, _ = compilation(fn, unit, constants, request)
+        return kernel.asm["cubin"], launch, kernel.metadata.name
+    parts = {entry["entry"]: compilation(fn, {**unit, **entry}, {**constants, **dict(entry["constants"])}, request) for entry in unit["entries"]}
+    fusions = {options.get("enable_fp_fusion") for *_, options in parts.values()}
+    if len(fusions) > 1:
+        raise ValueError("enable_fp_fusion is an option of the whole cubin; it cannot follow the shape")
+    from triton.compiler.compiler import make_backend
+
+    kernel, _, options = next(iter(parts.values()))
+    backend, target = make_backend(kernel.metadata.target), request["capability"]
+    ptx = merged({entry: (part.metadata.name, part.asm["ptx"]) for entry, (part, *_) in parts.items()})
+    cubin = backend.make_cubin(ptx, {}, backend.parse_options(dict(options)), target)
+    return cubin, {"entries": {entry: launch for entry, (_, launch, _) in parts.items()}}, None
+
+
+def merged(parts):
+    """One PTX module of several, which each have one kernel: {its entry here: (its name there, PTX)}."""
+    heads, bodies, files = set(), [], {}
+    for entry, (name, ptx) in parts.items():
+        head, size, body = re.split(r"^(\.address_size .*\n)", ptx, maxsplit=1, flags=re.M)
+        heads.add(head + size)
+        body = re.split(r"^\s*\.section\b", body, maxsplit=1, flags=re.M)[0]  # sections of a module are only for debuggers
+        own = dict(re.findall(r"^\s*\.file\s+(\d+)\s+(.*)", body, flags=re.M))
+        body = re.sub(r"^\s*\.file\s.*", "", body, flags=re.M)
+        number = {at: files.setdefault(path, len(files) + 1) for at, path in own.items()}
+        body = re.sub(r"^(\s*\.loc\s+)(\d+)", lambda found: f"{found[1]}{number[found[2]]}", body, flags=re.M)
+        variable = r"^(?:\.(?:extern|visible|weak)\s+)?\.(?:global|const|shared)\s[^;=\n]*?([\w$]+)(?:\[\d*\])*\s*[;=]"
+        for symbol in [name, *re.findall(variable, body, flags=re.M), *re.findall(r"^(?:\.visible\s+|\.weak\s+)?\.func\s[^;{]*?([\w$]+)\(", body, flags=re.M)]:
+            renamed = entry if symbol == name else f"{symbol}_{entry}"
+            body = re.sub(rf"(?<![\w$%.]){re.escape(symbol)}(?=_param_\d|(?![\w$]))", renamed, body)
+        bodies.append(body)
+    if len(heads) != 1:
+        raise ValueError(f"Triton compiled the values for different targets: {'; '.join(sorted(heads))}")
+    return heads.pop() + "".join(bodies) + "".join(f"\t.file\t{at} {path}\n" for path, at in files.items())
+
+
+def compilation(fn, unit, constants, request):
+    """Triton's kernel, the launch that the compiler determines, and the options."""
+    import triton
+    from triton.backends.compiler import GPUTarget
+
     ast, options = source(own_function(fn), unit, constants)
     if options.get("num_warps", 4) not in (1, 2, 4, 8, 16, 32):
         raise ValueError(f"num_warps is {options['num_warps']}, expected a power of two from 1 to 32")
@@ -88,4 +129,4 @@ def compiled(fn, unit, constants, request):
         "dynamic_shared": about.shared,
         "workspace": [getattr(about, "global_scratch_size", 0) or 0, getattr(about, "profile_scratch_size", 0) or 0],
     }
-    return kernel.asm["cubin"], launch, about.name
+    return kernel, launch, options

@@ -4,6 +4,7 @@ use super::*;
 use crate::build::nvcc::Nvcc;
 use crate::build::nvcc::tests::{double, for_test};
 use crate::build::{Arch, Deduplication};
+use ncugate_model::cubin::{LineTable, machine_code};
 use ncugate_model::{BuildOutcome, BuildRecord};
 use ncugate_phase::config::{self, Phase};
 use ncugate_phase::plan::{Plan, unroll};
@@ -93,7 +94,7 @@ fn built(record: &BuildRecord) -> (PathBuf, CompiledLaunch, bool) {
 fn everywhere(record: &BuildRecord) -> (u32, u32, Vec<u64>) {
     match built(record).1 {
         CompiledLaunch::Everywhere { threads, dynamic_shared, workspace } => (threads, dynamic_shared, workspace),
-        other @ CompiledLaunch::ByShape { .. } => panic!("by shape: {other:?}"),
+        other => panic!("not everywhere: {other:?}"),
     }
 }
 
@@ -141,6 +142,79 @@ fn a_null_pointer_is_none_and_decorators_that_choose_constexprs_are_looked_throu
         let (records, _) = build(&one, &python, folder.path()).unwrap();
         assert!(message(&records[0]).contains("EVEN: a constexpr without a value"), "{records:?}");
     }
+}
+
+const SIZED: &str = r#"
+import triton
+import triton.language as tl
+
+@triton.jit(noinline=True)
+def doubled(x):
+    return 2 * x
+
+@triton.jit
+def sized(x, y, R, C: tl.constexpr, BLOCK: tl.constexpr):
+    tl.device_assert(R > 0)
+    at = tl.arange(0, BLOCK)
+    row = tl.program_id(0) * C
+    value = tl.load(x + row + at, mask=at < C, other=-float("inf"))
+    value = tl.exp(value - doubled(tl.max(value, 0)))
+    tl.store(y + row + at, value / tl.sum(value, 0), mask=at < C)
+"#;
+
+#[test]
+fn constexprs_that_follow_the_shape_give_an_entry_for_each_of_their_values() {
+    let Some(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("sized.py");
+    fs::write(&file, SIZED).unwrap();
+    let kernel = format!("python = \"{}:sized\"", file.display());
+    let shapes =
+        "s = { R = 64, C = 250 }\nt = { R = 48, C = 1000 }\nu = { R = 64, C = 4096 }\nv = { R = 3, C = 1000 }\n";
+    let text = |kernel: &str, sweep: &str, shapes: &str| {
+        let text = phase(kernel, sweep).replace("s = { R = 64, C = 250 }\n", shapes);
+        text.replace(r#"args = ["x", "y", "R", "C"]"#, r#"args = ["x", "y", "R"]"#)
+    };
+    let constexprs =
+        "constexprs = { C = \"C\", BLOCK = \"2 ** ceil(log2(C))\", num_warps = \"min(8, max(1, C // 256))\" }";
+    let sweep = "[sweep]\nenable_fp_fusion = [true, false]";
+    let (of_phase, plan) = &read(&text(&format!("{kernel}\n{constexprs}"), sweep, shapes));
+    let built_now = || build(&(of_phase.clone(), plan.clone()), &python, folder.path()).unwrap().0;
+    let records = built_now();
+    let own = &plan.kernels().next().unwrap().1;
+    let names =
+        ["sized_C250_BLOCK256_num_warps1", "sized_C1000_BLOCK1024_num_warps3", "sized_C4096_BLOCK4096_num_warps8"];
+    assert_eq!(own.entries(), names);
+    assert_eq!(own.launched_entries(&own.programs[3].shape), [names[1]]);
+    assert!(message(&records[0]).contains("num_warps is 3, expected a power of two"), "{records:?}");
+
+    let constexprs = constexprs.replace("min(8, max(1, C // 256))", "1 if C < 512 else 4 if C < 2048 else 8");
+    let (of_phase, plan) = &read(&text(&format!("{kernel}\n{constexprs}"), sweep, shapes));
+    let built_now = || build(&(of_phase.clone(), plan.clone()), &python, folder.path()).unwrap().0;
+    let records = built_now();
+    let (_, launch, _) = built(&records[0]);
+    let own = &plan.kernels().next().unwrap().1;
+    let threads = |at: usize| own.programs[at].compiled_as(Some(&launch)).launches().next().unwrap().threads();
+    assert_eq!([0, 1, 2, 3].map(threads), [32, 128, 256, 128]);
+    // Merging changes no machine code: each entry has that of its own compilation.
+    fs::write(&file, SIZED.replace("(noinline=True)", "")).unwrap();
+    let records = built_now();
+    let cubin = fs::read(built(&records[0]).0).unwrap();
+    for (at, c, block, warps, rows) in [(0, 250, 256, 1, 64), (1, 1000, 1024, 4, 48), (2, 4096, 4096, 8, 64)] {
+        let sweep = format!("[sweep]\nC_ = [{c}]\nBLOCK = [{block}]\nnum_warps = [{warps}]").replace("C_", "C");
+        let shapes = format!("s = {{ R = {rows}, D = {c} }}\nt = {{ R = 3, D = {c} }}\n");
+        let shapes = if at == 1 { shapes } else { shapes.lines().next().unwrap().to_owned() + "\n" };
+        let alone = read(&text(&kernel, &sweep, &shapes).replace("\"R\", \"C\"]", "\"R\", \"D\"]"));
+        let (alone, _) = build(&alone, &python, folder.path()).unwrap();
+        let alone = fs::read(built(&alone[0]).0).unwrap();
+        let entry = own.entries()[at];
+        assert_eq!(machine_code(&cubin, entry).unwrap(), machine_code(&alone, "sized").unwrap(), "{c}");
+        let lines = |cubin: &[u8], entry: &str| LineTable::read(cubin, entry).unwrap().at(0);
+        assert_eq!(lines(&cubin, entry), lines(&alone, "sized"), "{c}");
+    }
+    let missing = read(&text(&kernel, "[sweep]\nBLOCK = [256]", shapes));
+    let (records, _) = build(&missing, &python, folder.path()).unwrap();
+    assert!(message(&records[0]).contains("[kernel.constexprs]"), "{records:?}");
 }
 
 #[test]

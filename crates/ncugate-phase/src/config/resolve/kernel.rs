@@ -28,6 +28,7 @@ pub struct KernelParts {
     defines: Option<Vec<PlacedValue<String>>>,
     tensor_maps: Option<Vec<MapParts>>,
     symbols: Option<Vec<SymbolParts>>,
+    constexprs: Option<Vec<(PlacedValue<String>, PlacedValue<Expr>)>>,
     condition: Option<PlacedValue<Expr>>,
     /// The shared keys of launches, for those that omit them.
     shared: LaunchParts,
@@ -151,6 +152,10 @@ pub fn parts(table: &Table<'_>) -> KernelParts {
         defines: table.given(&KERNEL.defines).map(placed_texts),
         tensor_maps: table.given(&KERNEL.tensor_maps).map(|item| tensor_map::maps(&item)),
         symbols: table.given(&KERNEL.symbols).map(|item| symbol::symbols(&item)),
+        constexprs: table.given(&KERNEL.constexprs).map(|item| {
+            let entries = item.table().map(|table| table.free()).unwrap_or_default();
+            entries.into_iter().filter_map(|(name, item)| Some((name, item.expr()?))).collect()
+        }),
         condition: table.given(&KERNEL.r#where).and_then(|item| item.expr()),
         shared: LaunchParts::read(table),
         steps: table.given(&KERNEL.launch).map(|item| launch::steps(&item, KERNEL.launch.name)),
@@ -195,6 +200,7 @@ impl KernelParts {
             defines: self.defines.or_else(|| base.defines.clone()),
             tensor_maps: self.tensor_maps.or_else(|| base.tensor_maps.clone()),
             symbols: self.symbols.or_else(|| base.symbols.clone()),
+            constexprs: self.constexprs.or_else(|| base.constexprs.clone()),
             condition: self.condition.or_else(|| base.condition.clone()),
             shared: self.shared.over(&base.shared),
             steps: self.steps.or_else(|| base.steps.clone()),
@@ -276,6 +282,13 @@ impl KernelParts {
             launch.args.iter().flatten().for_each(|arg| argument::check(at, arg, &names, &map_names, &scope));
         }
         self.condition.iter().for_each(|condition| scope.check_expr(at, condition));
+        for (name, expr) in self.constexprs.iter().flatten() {
+            scope.check_expr(at, expr);
+            if given().any(|param| *param == name.value) {
+                let message = format!("`{}` is also one of {whose}", name.place.key);
+                at.report_at(&name.place, message, Some("keep one: both would be the constexpr's value".to_owned()));
+            }
+        }
         self.symbols.iter().flatten().for_each(|symbol| symbol.check(at, names, &launched));
         if at.problems() == before {
             self.check_used(at, params, &steps);
@@ -294,6 +307,12 @@ impl KernelParts {
             );
             at.report(message, Some("leave it out".to_owned()));
         }
+        let steps = self.steps();
+        let mut constants = launch::launches(&steps).filter_map(|launch| launch.shared_constant.as_ref());
+        if let Some(constant) = constants.next().filter(|_| self.form() != CodeForm::Cuda) {
+            let help = "write the bytes, or name a CUDA C++ source".to_owned();
+            at.report_at(&constant.place, format!("`{}` needs a `source`", constant.place.key), Some(help));
+        }
         if let (true, Some(source)) = (self.form().is_function(), &self.source)
             && self.form().function(source.value.text()).is_none()
         {
@@ -305,7 +324,7 @@ impl KernelParts {
 
     /// Texts that can contain parameters.
     fn templates<'s>(&'s self, steps: &'s [StepParts]) -> impl Iterator<Item = &'s PlacedValue<Template>> {
-        let entries = launch::launches(steps).filter_map(|launch| launch.entry.as_ref());
+        let entries = launch::launches(steps).flat_map(|launch| launch.entry.iter().chain(&launch.shared_constant));
         self.source.iter().chain(&self.linked).chain(entries).chain(self.flags.iter().flatten())
     }
 
@@ -375,6 +394,12 @@ impl KernelParts {
             defines: self.defines.as_ref().map(texts).unwrap_or_default(),
             tensor_maps: self.tensor_maps.iter().flatten().map(MapParts::template).collect::<Option<_>>()?,
             symbols: self.symbols.iter().flatten().map(SymbolParts::template).collect(),
+            constexprs: self
+                .constexprs
+                .iter()
+                .flatten()
+                .map(|(name, expr)| (name.value.clone(), expr.value.clone()))
+                .collect(),
             condition: self.condition.as_ref().map(|condition| condition.value.clone()),
             steps: self.steps().iter().map(StepParts::template).collect::<Option<_>>()?,
         })

@@ -19,6 +19,8 @@ pub struct LaunchParts {
     block: Option<Vec<PlacedValue<Expr>>>,
     cluster: Option<Vec<PlacedValue<Expr>>>,
     dynamic_shared: Option<Vec<(Option<String>, PlacedValue<Expr>)>>,
+    /// Dynamic shared memory as a constant of the source; then `dynamic_shared` has no array.
+    pub shared_constant: Option<PlacedValue<Template>>,
     cooperative: Option<PlacedValue<bool>>,
     pdl: Option<PlacedValue<bool>>,
     carveout: Option<PlacedValue<Expr>>,
@@ -46,6 +48,7 @@ impl LaunchParts {
             block: table.given(&KERNEL.block).map(exprs),
             cluster: table.given(&KERNEL.cluster).map(exprs),
             dynamic_shared: table.given(&KERNEL.dynamic_shared).map(|item| dynamic_shared(&item)),
+            shared_constant: table.given(&KERNEL.dynamic_shared).and_then(|item| constant(&item)),
             cooperative: table.given(&KERNEL.cooperative).and_then(flag),
             pdl: None,
             carveout: table.given(&KERNEL.carveout).and_then(|item| item.expr()),
@@ -58,9 +61,14 @@ impl LaunchParts {
 
     /// These parts, completed by `base`.
     pub fn over(mut self, base: &Self) -> Self {
+        let constant = base.shared_constant.clone().filter(|_| self.dynamic_shared.is_none());
         macro_rules! inherit {
             ($($key:ident)*) => {
-                Self { $($key: self.$key.or_else(|| base.$key.clone()),)* present: self.present }
+                Self {
+                    $($key: self.$key.or_else(|| base.$key.clone()),)*
+                    shared_constant: self.shared_constant.or(constant),
+                    present: self.present,
+                }
             };
         }
         self.present.extend(&base.present);
@@ -117,6 +125,7 @@ impl LaunchParts {
             block: self.block.as_ref().map(exprs)?,
             cluster: self.cluster.as_ref().map(exprs).unwrap_or_default(),
             dynamic_shared: self.dynamic_shared.iter().flatten().map(array).collect(),
+            shared_constant: self.shared_constant.as_ref().map(|constant| constant.value.clone()),
             mode: self.mode(),
             carveout: self.carveout.as_ref().map(|expr| expr.value.clone()),
             l2_window: self.l2_window.as_ref().map(L2WindowParts::template),
@@ -166,12 +175,19 @@ impl L2WindowParts {
     }
 }
 
+/// The constant in C++ that is the only entry of the table.
+fn constant(item: &Item<'_>) -> Option<PlacedValue<Template>> {
+    let entries = item.is_table().then(|| item.table())??.free();
+    let [(name, constant)] = &entries[..] else { return None };
+    (name.value == "cpp").then(|| constant.template())?
+}
+
 /// Bytes as one expression, or per array.
 fn dynamic_shared(item: &Item<'_>) -> Vec<(Option<String>, PlacedValue<Expr>)> {
     if !item.is_table() {
         return item.expr().map(|bytes| (None, bytes)).into_iter().collect();
     }
-    let Some(table) = item.table() else { return Vec::new() };
+    let Some(table) = item.table().filter(|_| constant(item).is_none()) else { return Vec::new() };
     let array = |(name, item): (PlacedValue<String>, Item<'_>)| Some((Some(identifier(&name, &item)?), item.expr()?));
     table.free().into_iter().filter_map(array).collect()
 }

@@ -2,6 +2,7 @@
 
 use super::{SMALL, read};
 use crate::plan::{Arg, FunctionPlan, KernelCode, KernelPlan, LaunchKey, Method, named_files, unroll};
+use ncugate_model::expr::Value;
 
 const CUDA: &str = r#"source = "copy.cu"
 entry = "copy"
@@ -46,6 +47,52 @@ fn a_python_function_has_its_parameters_and_what_its_arguments_are_multiples_of(
     let text = with_kernel(kernel, "BLOCK = [64]\nACT = [\"nullptr\"]\n");
     let said = unroll(&read(&text).unwrap()).unwrap_err().to_string();
     assert!(said.contains("compiles with ACT = \"nullptr\"") && said.contains("write \"None\" for"), "{said}");
+}
+
+#[test]
+fn constexprs_that_follow_the_shape_are_an_entry_for_each_set_of_values() {
+    let kernel = "python = \"k.py:copy\"\ngrid = [\"N\"]\nargs = [\"x\", \"y\", \"scale\"]\n";
+    let text = |constexprs: &str, sweep: &str| {
+        let text = with_kernel(&format!("{kernel}constexprs = {{ {constexprs} }}\n"), sweep);
+        let shapes = "[workload.shapes]\na = { N = 64 }\nb = { N = 72 }\nc = { N = 64 }\n[workload.buffers]";
+        let rest = text.split_once("[workload.buffers]").unwrap().1;
+        format!("{}{shapes}{rest}", text.split_once("[workload.shapes]").unwrap().0)
+    };
+    let kernels = kernels(&text("N = \"N\", EVEN = \"N % BLOCK == 0\"", "BLOCK = [8, 64]\n"));
+    assert_eq!(kernels[0].entries(), ["copy_N64_EVEN1", "copy_N72_EVEN1"]);
+    assert_eq!(kernels[1].entries(), ["copy_N64_EVEN1", "copy_N72_EVEN0"]);
+    let launched = |at: usize| kernels[1].programs[at].launches().next().unwrap().entry.as_str();
+    assert_eq!([0, 1, 2].map(launched), ["copy_N64_EVEN1", "copy_N72_EVEN0", "copy_N64_EVEN1"]);
+    let KernelCode::Python(python) = &kernels[1].code else { panic!("{:?}", kernels[1].code) };
+    let by_value = python.by_value.as_ref().unwrap();
+    assert_eq!((by_value.function.as_str(), &by_value.entries[1].constants[1].1), ("copy", &Value::Bool(false)));
+    assert_eq!(python.launched, ["BLOCK"]);
+    for (constexprs, expected) in [
+        ("BLOCK = \"N\"", "`kernel.constexprs.BLOCK` is also one of the sweep's parameters"),
+        ("N = \"M\"", "`kernel.constexprs.N` is \"M\"; `M` is not among the dimensions and the sweep's parameters"),
+    ] {
+        let said = error(&text(constexprs, "BLOCK = [8]\n"));
+        assert!(said.contains(expected), "{said}");
+    }
+    let said = error(&with_kernel(&format!("{CUDA}constexprs = {{ N = \"N\" }}\n"), "THREADS = [32]\nCAP = [32]\n"));
+    assert!(said.contains("`kernel.constexprs` does not apply to a kernel with `source`"), "{said}");
+    let never = text("D = \"N // (N - 72)\"", "BLOCK = [8]\n");
+    let said = unroll(&read(&never).unwrap()).unwrap_err().to_string();
+    assert!(said.contains("`kernel.constexprs.D` is \"N // (N - 72)\", which cannot be evaluated"), "{said}");
+}
+
+#[test]
+fn dynamic_shared_memory_can_be_a_constant_of_the_source() {
+    let constant = "dynamic_shared = { cpp = \"Traits<{{ CAP }}>::kSmem\" }\n";
+    let plans = kernels(&with_kernel(&format!("{CUDA}{constant}"), "THREADS = [32]\nCAP = [64]\n"));
+    let launch = plans[0].launches().next().unwrap();
+    assert_eq!((launch.shared_constant.as_deref(), launch.dynamic_shared), (Some("Traits<64>::kSmem"), 0));
+    let unknown = constant.replace("CAP", "CUP");
+    let said = error(&with_kernel(&format!("{CUDA}{unknown}"), "THREADS = [32]\nCAP = [64]\n"));
+    assert!(said.contains("`CUP`") && said.contains("CAP"), "{said}");
+    let cubin = "cubin = \"k.cubin\"\nentry = \"k\"\ngrid = [1]\nblock = [32]\nargs = [\"x\", \"y\"]\n";
+    let said = error(&with_kernel(&format!("{cubin}{constant}"), "CAP = [64]\n"));
+    assert!(said.contains("`kernel.dynamic_shared.cpp` needs a `source`"), "{said}");
 }
 
 #[test]
@@ -171,9 +218,11 @@ fn host_code_is_a_function_with_flags_parameters_and_arguments() {
         error(&with_kernel(&host.replace(":lib::sort<{{ THREADS }}>", ""), "CAP = [1]\n"))
             .contains("names no function")
     );
-    let structs = with_kernel(&host.replace("\"scale\"]", "{ struct = [\"N\"] }]"), sweep);
-    let said = unroll(&read(&structs).unwrap_or_else(|e| panic!("{e}"))).unwrap_err().to_string();
-    assert!(said.contains("passes struct of 1 fields, which a host function does not take"), "{said}");
+    let with = |arg: &str| with_kernel(&host.replace("\"scale\"]", &format!("{arg}]")), sweep);
+    assert!(unroll(&read(&with("{ struct = [\"N\"] }")).unwrap()).is_ok());
+    let half = with("{ value = 1, type = \"f16\" }");
+    let said = unroll(&read(&half).unwrap_or_else(|e| panic!("{e}"))).unwrap_err().to_string();
+    assert!(said.contains("which a host function does not take"), "{said}");
     assert!(error(&with_kernel(host, &format!("{sweep}OTHER = [1]\n"))).contains("OTHER"));
 }
 

@@ -88,7 +88,7 @@ blok = ["1"]"#)]), @r##"
     19 | blok = ["1"]
        | ^^^^
        |
-       = help: did you mean `block`? allowed in `kernel`: source, ptx, cubin, python, host, entry, flags, defines, grid, block, cluster, dynamic_shared, cooperative, carveout, l2_window, tensor_maps, symbols, where, args, workspace, launch
+       = help: did you mean `block`? allowed in `kernel`: source, ptx, cubin, python, host, entry, flags, defines, grid, block, cluster, dynamic_shared, cooperative, carveout, l2_window, tensor_maps, constexprs, symbols, where, args, workspace, launch
     "##);
 }
 

@@ -1,0 +1,5 @@
+"""A transposition."""
+
+
+def transposed(x):
+    return {"y": x.T}
