@@ -6,6 +6,7 @@ use crate::console::warn;
 use crate::exit::Outcome;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use ncugate_campaign::search::{AttemptError, ChosenError, SearchError};
+use ncugate_capture::CaptureError;
 use ncugate_campaign::{BaseError, CalibrationError, CampaignError, LiveError, ProgramProfileError};
 use ncugate_cuda::build::BuildError;
 use ncugate_cuda::host::{InputArraysError, MeasureError, NullTestError, WorkError};
@@ -99,6 +100,7 @@ outcomes! {
         ProgramProfileError::Metric(_) => Outcome::Usage,
         _ => Outcome::Environment,
     };
+    CaptureError, "": |error| if error.is_usage() { Outcome::Usage } else { Outcome::Environment };
     BaselineError, "": |_| Outcome::Usage;
     ChosenError, "": |_| Outcome::Usage;
     UnknownGate, "": |_| Outcome::Usage;

@@ -1,0 +1,114 @@
+//! The machine code of a captured kernel.
+
+use crate::CaptureError;
+use crate::record::{Capture, CodeImage};
+use ncugate_model::cubin::{DeviceCode, device_code, machine_code};
+use ncugate_model::demangled;
+use std::path::Path;
+
+/// First bytes of an ELF file.
+const ELF: &[u8] = b"\x7fELF";
+/// First bytes of a fat binary.
+const CONTAINER: [u8; 4] = 0xBA55_ED50_u32.to_le_bytes();
+/// Functions of the driver that machine code can call, and what they are.
+const SYSTEM_CALLS: [(&[u8], &str); 4] = [
+    (b"\0malloc\0", "device-side allocation"),
+    (b"\0cnpLaunchDevice", "dynamic parallelism"),
+    (b"\0cudaCDP2Launch", "dynamic parallelism"),
+    (b"\0__cudaCDP2Launch", "dynamic parallelism"),
+];
+/// Beginnings of the names of NVIDIA's libraries, which load code from memory too.
+const LIBRARIES: [&str; 7] = ["libcublas", "libcudnn", "libcufft", "libcusparse", "libcusolver", "libcurand", "libnv"];
+
+/// A kernel's code in the form that a phase names.
+#[derive(Debug, PartialEq, Eq)]
+pub struct KernelCode {
+    /// The key of the phase: `cubin` or `ptx`.
+    pub form: &'static str,
+    pub bytes: Vec<u8>,
+    /// The library that it belongs to; none of the program itself.
+    pub library: Option<String>,
+}
+
+/// Finds the code that the driver launched.
+pub fn kernel_code(capture: &Capture) -> Result<KernelCode, CaptureError> {
+    let refused = |reason: String| CaptureError::Code { kernel: demangled(&capture.kernel), reason };
+    let mut found: Vec<KernelCode> = Vec::new();
+    let mut is_compiled_at_load = false;
+    for image in &capture.images {
+        let path = capture.folder.join(&image.file);
+        let bytes = std::fs::read(&path).map_err(CaptureError::file(&path))?;
+        let fitting = if bytes.starts_with(ELF) && holds(&bytes, &capture.kernel) {
+            Some(("cubin", bytes))
+        } else if bytes.starts_with(&CONTAINER) || bytes.starts_with(ELF) {
+            // An image that cannot be read may be another one's than the kernel's.
+            let (own, has_text) = of_container(&bytes, capture);
+            is_compiled_at_load |= has_text;
+            own.map(|own| ("cubin", own))
+        } else {
+            let text = String::from_utf8_lossy(&bytes);
+            text.contains(&format!(".entry {}", capture.kernel)).then(|| ("ptx", bytes))
+        };
+        if let Some((form, bytes)) = fitting
+            && !found.iter().any(|code| code.bytes == bytes)
+        {
+            found.push(KernelCode { form, bytes, library: library(image, &capture.program) });
+        }
+    }
+    if found.len() > 1 {
+        return Err(refused(format!("{} modules of the program have a kernel of this name", found.len())));
+    }
+    let Some(code) = found.pop() else {
+        return Err(refused(if is_compiled_at_load {
+            let arch = capture.capability.replace('.', "");
+            format!("the driver compiles its PTX when it is loaded; build the program for the GPU (-arch=sm_{arch})")
+        } else {
+            "its machine code was not among the modules that the program loaded; report the library that loads it".to_owned()
+        }));
+    };
+    match SYSTEM_CALLS.iter().find(|(name, _)| code.bytes.windows(name.len()).any(|part| part == *name)) {
+        Some((_, what)) => Err(refused(format!("its machine code uses {what}, which is not captured"))),
+        None => Ok(code),
+    }
+}
+
+fn holds(cubin: &[u8], kernel: &str) -> bool {
+    machine_code(cubin, kernel).is_ok_and(|code| code.is_some())
+}
+
+/// The machine code that the driver takes for the GPU: of its major version, the nearest minor one; and whether there is PTX.
+fn of_container(bytes: &[u8], capture: &Capture) -> (Option<Vec<u8>>, bool) {
+    let (Ok(codes), Some(gpu)) = (device_code(bytes), capture.capability()) else { return (None, false) };
+    let mut best = None;
+    let mut has_text = false;
+    for code in codes {
+        match code {
+            DeviceCode::Cubin { capability, bytes }
+                if capability.major == gpu.major
+                    && capability.minor <= gpu.minor
+                    && best.as_ref().is_none_or(|(minor, _)| *minor <= capability.minor)
+                    && holds(&bytes, &capture.kernel) =>
+            {
+                best = Some((capability.minor, bytes.into_owned()));
+            }
+            DeviceCode::Ptx { kernels, .. } => has_text |= kernels.contains(&capture.kernel),
+            DeviceCode::Cubin { .. } | DeviceCode::Other { .. } => {}
+        }
+    }
+    (best.map(|(_, bytes)| bytes), has_text)
+}
+
+/// The library whose code an image is.
+fn library(image: &CodeImage, program: &str) -> Option<String> {
+    let name = |path: &str| Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned());
+    let is_program = |path: &str| Path::new(path).canonicalize().is_ok_and(|path| path == Path::new(program));
+    match &image.origin {
+        Some(origin) if is_program(origin) => None,
+        // A file that the program loads by its path is a module of its own, such as a cubin.
+        Some(origin) => name(origin).filter(|name| name.contains(".so")),
+        None => {
+            let caller = image.caller.as_deref().and_then(name)?;
+            LIBRARIES.iter().any(|library| caller.starts_with(library)).then_some(caller)
+        }
+    }
+}
