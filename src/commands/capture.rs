@@ -59,7 +59,11 @@ pub fn capture(args: &CaptureArgs, out: &mut Output) -> Result<Outcome, CommandE
     std::fs::rename(&phase, &folder).map_err(unwritten)?;
     let checks = text.matches("CHECK: ").count();
     writeln!(out, "captured launch {} of {kernel}", args.launch)?;
-    writeln!(out, "{}: {checks} lines to CHECK; the folder holds data of the program", output.join("phase.toml").display())?;
+    writeln!(
+        out,
+        "{}: {checks} lines to CHECK; the folder holds data of the program",
+        output.join("phase.toml").display()
+    )?;
     writeln!(out, "next: ncugate run {}", output.join("phase.toml").display())?;
     Ok(Outcome::Passed)
 }
@@ -86,7 +90,10 @@ fn list(session: &Session, out: &mut Output) -> Result<Outcome, CommandError> {
         }
         let untimed: u64 = kernels.iter().map(|(_, own)| own.launches - own.timed).sum();
         if untimed > 0 {
-            writeln!(out, "{untimed} launches have no time: they were recorded into CUDA graphs, or their process ended early")?;
+            writeln!(
+                out,
+                "{untimed} launches have no time: they were recorded into CUDA graphs, or their process ended early"
+            )?;
         }
         Ok(())
     };

@@ -43,7 +43,8 @@ fn finished(place: &Place, variables: &Variables, arguments: &str) -> Finished {
 fn a_captured_launch_is_a_phase_that_replays_it() {
     for how in ["dlsym", "address"] {
         let (place, variables) = machine_of_program(&["copy_float"]);
-        let captured = finished(&place, &variables, &format!("capture -k copy_* -o out/copy -- ./program {how} copy_float"));
+        let captured =
+            finished(&place, &variables, &format!("capture -k copy_* -o out/copy -- ./program {how} copy_float"));
         assert_eq!(captured.status, Some(0), "{how}: {captured:?}");
         assert!(captured.stdout.contains("captured launch 0 of copy_float"), "{captured:?}");
         let phase = fs::read_to_string(place.path().join("out/copy/phase.toml")).unwrap();
@@ -97,7 +98,8 @@ fn a_launch_that_cannot_be_captured_is_refused_by_name_and_leaves_nothing() {
         assert_eq!(refused.status, Some(status), "{words}: {refused:?}");
         assert!(refused.stderr.contains(message), "{words}: {refused:?}");
         let hidden = fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name());
-        let left: Vec<_> = hidden.filter(|name| name == "out" || name.to_string_lossy().starts_with(".ncugate")).collect();
+        let left: Vec<_> =
+            hidden.filter(|name| name == "out" || name.to_string_lossy().starts_with(".ncugate")).collect();
         assert!(left.is_empty(), "{words}: {left:?}");
     }
     let peer = [variables.clone(), vec![("NCUGATE_DOUBLE_PEER", "1".to_owned())]].concat();

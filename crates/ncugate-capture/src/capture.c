@@ -183,11 +183,12 @@ static void keep_image(void *handle, const void *data, const char *path, const v
     } else {
         uint32_t magic;
         memcpy(&magic, data, sizeof magic);
-        if (magic == 0x466243B1) /* the runtime's wrapper: magic, version, pointer */
+        int is_linked = magic == 0x466243B1; /* the runtime's wrapper: magic, version, pointer */
+        if (is_linked)
             memcpy(&image.data, (const char *)data + 8, sizeof image.data);
         image.origin = file_of(image.data);
         image.bytes = bytes_of(image.data);
-        if (!image.origin) {
+        if (!is_linked) {
             void *copy = malloc(image.bytes + 1);
             image.data = copy ? memcpy(copy, image.data, image.bytes) : NULL;
         }
@@ -239,7 +240,7 @@ static void name_kernel(void *handle, const char *name, int image) {
 /* ---- one launch ---- */
 
 typedef struct {
-    enum { PLAIN, COOPERATIVE, EXTENDED } form;
+    enum { EXTENDED, PLAIN, COOPERATIVE } form;
     int per_thread; /* the default stream is the thread's own */
     void *function;
     Config config;
@@ -255,13 +256,21 @@ typedef struct {
          c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2], c->shared, c->stream, l->parameters)
 #define WIDE(name) CALL(name, (const Config *, void *, void **, void **), l->given, l->function, l->parameters, l->extra)
 
+/* Whether this thread is in a launch of the driver, which may call a function of ours for another form of it. */
+static __thread int is_inside;
+
 static Result forward(const Launch *l) {
     const Config *c = &l->config;
+    int was_inside = is_inside;
+    Result result;
+    is_inside = 1;
     switch (l->form) {
-    case PLAIN: return l->per_thread ? ONE("cuLaunchKernel_ptsz") : ONE("cuLaunchKernel");
-    case COOPERATIVE: return l->per_thread ? COOP("cuLaunchCooperativeKernel_ptsz") : COOP("cuLaunchCooperativeKernel");
-    default: return l->per_thread ? WIDE("cuLaunchKernelEx_ptsz") : WIDE("cuLaunchKernelEx");
+    case PLAIN: result = l->per_thread ? ONE("cuLaunchKernel_ptsz") : ONE("cuLaunchKernel"); break;
+    case COOPERATIVE: result = l->per_thread ? COOP("cuLaunchCooperativeKernel_ptsz") : COOP("cuLaunchCooperativeKernel"); break;
+    default: result = l->per_thread ? WIDE("cuLaunchKernelEx_ptsz") : WIDE("cuLaunchKernelEx");
     }
+    is_inside = was_inside;
+    return result;
 }
 
 /* The allocations that a launch reaches. */
@@ -647,7 +656,7 @@ static Kernel *kernel_of(void *function) {
 
 static Result launch(const Launch *l) {
     static long seen;
-    Kernel *kernel = folder ? kernel_of(l->function) : NULL;
+    Kernel *kernel = folder && !is_inside ? kernel_of(l->function) : NULL;
     if (!kernel || !kernel->is_wanted)
         return forward(l);
     int status = 0;

@@ -63,7 +63,8 @@ pub fn kernel_code(capture: &Capture) -> Result<KernelCode, CaptureError> {
             let arch = capture.capability.replace('.', "");
             format!("the driver compiles its PTX when it is loaded; build the program for the GPU (-arch=sm_{arch})")
         } else {
-            "its machine code was not among the modules that the program loaded; report the library that loads it".to_owned()
+            "its machine code was not among the modules that the program loaded; report the library that loads it"
+                .to_owned()
         }));
     };
     match SYSTEM_CALLS.iter().find(|(name, _)| code.bytes.windows(name.len()).any(|part| part == *name)) {

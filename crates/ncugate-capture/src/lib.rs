@@ -75,7 +75,9 @@ pub enum CaptureError {
         "`{kernel}` is code of {library}, whose licence decides whether it may be copied; if it allows that, add --copy-code"
     )]
     Library { kernel: String, library: String },
-    #[error("the launch changed no memory that its arguments point to, so that any kernel would pass: its outputs had the answer already; choose another launch with --launch")]
+    #[error(
+        "the launch changed no memory that its arguments point to, so that any kernel would pass: its outputs had the answer already; choose another launch with --launch"
+    )]
     Unchanged,
 }
 

@@ -25,6 +25,8 @@ pub struct MemoryPart {
     /// Whether the launch changed it.
     pub is_changed: bool,
     pub dtype: Dtype,
+    /// Whether a number of its answer is NaN.
+    pub has_nan: bool,
 }
 
 impl MemoryPart {
@@ -58,13 +60,16 @@ pub fn parts(capture: &Capture, pointers: &BTreeMap<u64, String>) -> Result<Vec<
             // Offsets of pointers are in elements.
             let is_whole = |at: u64| (at - start).is_multiple_of(guess.size() as u64);
             let fits = own.iter().all(|at| is_whole(*at)) && is_whole(end);
+            let dtype = if fits { guess } else { Dtype::U8 };
+            let answer = &after[(start - allocation.address) as usize..(end - allocation.address) as usize];
             parts.push(MemoryPart {
                 name: label.unwrap_or(name.clone()),
                 allocation: index,
                 start,
                 bytes: end - start,
                 is_changed,
-                dtype: if fits { guess } else { Dtype::U8 },
+                dtype,
+                has_nan: is_changed && has_nan(dtype, answer),
             });
         }
     }
@@ -127,26 +132,44 @@ fn guessed(content: &[u8]) -> Dtype {
         return if places[2] == 0 && places[0] > 1 { Dtype::I64 } else { Dtype::I32 };
     }
     let plausible = |exponent: u16, bias: u16, reach: u16| exponent.abs_diff(bias) <= reach;
-    let share = |fits: &dyn Fn(&u16) -> bool| halves.iter().filter(|half| **half == 0 || fits(half)).count();
-    let most = halves.len() / 50 * 49;
+    // 49 of 50 nonzero numbers of a type, of whose halves the last holds sign and exponent.
+    let fits = |width: usize, fits: &dyn Fn(u16) -> bool| {
+        let (mut count, mut good) = (0, 0);
+        for half in halves.iter().skip(width - 1).step_by(width).filter(|half| **half != 0) {
+            count += 1;
+            good += usize::from(fits(*half));
+        }
+        count > 0 && good * 50 >= count * 49
+    };
     if places[0] + places[2] > total / 20 {
-        if share(&|half| plausible(half >> 7 & 255, 127, 12)) >= most {
+        if fits(1, &|half| plausible(half >> 7 & 255, 127, 12)) {
             return Dtype::Bf16;
         }
-        if share(&|half| plausible(half >> 10 & 31, 15, 11)) >= most {
+        if fits(1, &|half| plausible(half >> 10 & 31, 15, 11)) {
             return Dtype::F16;
         }
     }
-    let words = halves.iter().skip(1).step_by(2);
-    let (count, fits) =
-        words.fold((0, 0), |(count, fits), half| (count + 1, fits + usize::from(*half == 0 || plausible(half >> 7 & 255, 127, 40))));
-    if count > 0 && fits * 50 >= count * 49 {
+    if fits(2, &|half| plausible(half >> 7 & 255, 127, 40)) {
         return Dtype::F32;
     }
-    let wide = halves.iter().skip(3).step_by(4);
-    let (count, fits) =
-        wide.fold((0, 0), |(count, fits), half| (count + 1, fits + usize::from(*half == 0 || plausible(half >> 4 & 2047, 1023, 99))));
-    if count > 0 && fits * 50 >= count * 49 && content.len().is_multiple_of(8) { Dtype::F64 } else { Dtype::U8 }
+    if fits(4, &|half| plausible(half >> 4 & 2047, 1023, 99)) { Dtype::F64 } else { Dtype::U8 }
+}
+
+/// Whether a number of a floating-point type is NaN: all ones in the exponent, and not zero behind it.
+pub fn has_nan(dtype: Dtype, content: &[u8]) -> bool {
+    let infinity: u64 = match dtype {
+        Dtype::F16 => 0x7c00,
+        Dtype::Bf16 => 0x7f80,
+        Dtype::F32 => 0x7f80_0000,
+        Dtype::F64 => 0x7ff0_0000_0000_0000,
+        _ => return false,
+    };
+    let size = dtype.size();
+    let magnitude = u64::MAX >> (65 - 8 * size);
+    content.chunks_exact(size).any(|number| {
+        let bits = number.iter().rev().fold(0, |bits: u64, byte| bits << 8 | u64::from(*byte));
+        bits & magnitude > infinity
+    })
 }
 
 /// Writes bytes as a NumPy file of `|V1`, which has the elements of any type.
@@ -184,7 +207,18 @@ mod tests {
         assert_eq!(guessed(&bytes((0..4000u16).map(|i| (0x3000 + i).to_le_bytes()))), Dtype::F16);
         assert_eq!(guessed(&bytes((0..4000i32).map(i32::to_le_bytes))), Dtype::I32);
         assert_eq!(guessed(&bytes((0..4000i64).map(i64::to_le_bytes))), Dtype::I64);
+        let sparse = numbers().map(f32::to_le_bytes).chain((0..90_000).map(|_| [0; 4]));
+        assert_eq!(guessed(&bytes(sparse)), Dtype::F32);
         assert_eq!(guessed(&bytes((1..4000u16).map(|i| (f32::from(i) * 0.5).to_le_bytes()))), Dtype::F32);
+    }
+
+    #[test]
+    fn only_nan_is_nan() {
+        let floats = |values: &[f32]| bytes(values.iter().map(|value| value.to_le_bytes()));
+        assert!(!has_nan(Dtype::F32, &floats(&[f32::NEG_INFINITY, -0.0, f32::MAX])));
+        assert!(has_nan(Dtype::F32, &floats(&[0.0, -f32::NAN])));
+        assert!(has_nan(Dtype::F16, &[0, 0x7c, 1, 0xfc]) && !has_nan(Dtype::F16, &[0, 0xfc]));
+        assert!(has_nan(Dtype::F64, &f64::NAN.to_le_bytes()) && !has_nan(Dtype::F64, &f64::INFINITY.to_le_bytes()));
     }
 
     #[test]

@@ -103,11 +103,12 @@ pub fn write_phase(capture: &Capture, request: PhaseRequest<'_>) -> Result<Strin
          # called (docs/references.md) and an `init` for each buffer prove it for others.\n\
          reference = {{ npy = {:?} }}\n\
          # The launch is replayed bit by bit. A candidate that rounds differently needs a bound, such as {{ atol = 1e-3, rtol = 1e-3 }}.\n\
-         tolerance = {{ max_abs = 0, allow_nan = true }}\n\n\
+         tolerance = {{ max_abs = 0{} }}\n\n\
          [workload.shapes]\ncaptured = {{ LAUNCH = {} }}\n\n[workload.buffers]\n",
         request.name,
         format!("{} (captured)", KernelName::parse(&capture.kernel).function()),
         file("answers/{{ buffer }}.npy"),
+        if replay.parts.iter().any(|part| part.has_nan) { ", allow_nan = true" } else { "" },
         request.launch,
     );
     for part in &replay.parts {
@@ -115,7 +116,11 @@ pub fn write_phase(capture: &Capture, request: PhaseRequest<'_>) -> Result<Strin
         let init = file(&format!("inputs/{}.npy", part.name));
         let (name, dtype, elements) = (&part.name, part.dtype.name(), part.elements());
         let (guess, note) = ("CHECK: the type is a guess from the bits", replay.note(part)?);
-        let more = if part.is_changed { "; role \"output\" without `init`, if the kernel writes all of it and reads nothing" } else { "" };
+        let more = if part.is_changed {
+            "; role \"output\" without `init`, if the kernel writes all of it and reads nothing"
+        } else {
+            ""
+        };
         let _ = writeln!(
             text,
             "# {guess}{more}{note}\n{name} = {{ dtype = {dtype:?}, shape = [{elements}], {role}init = {{ npy = {init:?} }} }}"
@@ -123,7 +128,8 @@ pub fn write_phase(capture: &Capture, request: PhaseRequest<'_>) -> Result<Strin
     }
     for variable in &filled {
         let (name, init) = (&variable.file, file(&format!("inputs/{}.npy", variable.file)));
-        let _ = writeln!(text, "{name} = {{ dtype = \"u8\", shape = [{}], init = {{ npy = {init:?} }} }}", variable.bytes);
+        let _ =
+            writeln!(text, "{name} = {{ dtype = \"u8\", shape = [{}], init = {{ npy = {init:?} }} }}", variable.bytes);
     }
     let _ = write!(text, "\n[kernel]\n{} = {:?}\nentry = {:?}\n", code.form, file(&code_file), capture.kernel);
     text.push_str(&replay.launch()?);
@@ -135,7 +141,8 @@ pub fn write_phase(capture: &Capture, request: PhaseRequest<'_>) -> Result<Strin
     }
     for variable in known.iter().filter(|variable| !filled.iter().any(|own| own.name == variable.symbol)) {
         let name = demangled(&variable.symbol);
-        let _ = writeln!(text, "# CHECK: variable `{name}` has its first value; the program's host code did not fill it");
+        let _ =
+            writeln!(text, "# CHECK: variable `{name}` has its first value; the program's host code did not fill it");
     }
     text.push_str(
         "\n[[baseline]]\nname = \"original\"\n\n\
@@ -154,9 +161,11 @@ fn pointers(capture: &Capture) -> BTreeMap<u64, String> {
         for (word, value) in words(bytes) {
             let name = if bytes.len() == 8 { format!("p{at}") } else { format!("p{at}_{word}") };
             match array(capture, value) {
-                Some(array) => array.values.iter().enumerate().filter(|(_, value)| **value != 0).for_each(|(entry, value)| {
-                    found.entry(*value).or_insert_with(|| format!("{name}_{entry}"));
-                }),
+                Some(array) => {
+                    array.values.iter().enumerate().filter(|(_, value)| **value != 0).for_each(|(entry, value)| {
+                        found.entry(*value).or_insert_with(|| format!("{name}_{entry}"));
+                    })
+                }
                 None if is_captured(capture, value) => drop(found.entry(value).or_insert(name)),
                 None => {}
             }
@@ -232,9 +241,15 @@ impl Replay<'_> {
             Some(pointer) => pointer,
             None if bytes.len() == 8 => {
                 let whole = words(bytes).next().map_or(0, |(_, word)| word);
-                if whole > i64::MAX.cast_unsigned() { self.fields(bytes) } else { format!("{{ value = {whole}, type = \"i64\" }}") }
+                if whole > i64::MAX.cast_unsigned() {
+                    self.fields(bytes)
+                } else {
+                    format!("{{ value = {whole}, type = \"i64\" }}")
+                }
             }
-            None if bytes.len() == 2 => format!("{{ value = {}, type = \"u16\" }}", u16::from_le_bytes([bytes[0], bytes[1]])),
+            None if bytes.len() == 2 => {
+                format!("{{ value = {}, type = \"u16\" }}", u16::from_le_bytes([bytes[0], bytes[1]]))
+            }
             None if bytes.len() == 1 => format!("{{ value = {}, type = \"u8\" }}", bytes[0]),
             None => self.fields(bytes),
         }
@@ -250,7 +265,10 @@ impl Replay<'_> {
                 at += 8;
                 continue;
             }
-            let (size, kind) = [(4, "u32"), (2, "u16"), (1, "u8")].into_iter().find(|(size, _)| rest.len() >= *size).unwrap_or((1, "u8"));
+            let (size, kind) = [(4, "u32"), (2, "u16"), (1, "u8")]
+                .into_iter()
+                .find(|(size, _)| rest.len() >= *size)
+                .unwrap_or((1, "u8"));
             let value = rest[..size].iter().rev().fold(0u32, |value, byte| value << 8 | u32::from(*byte));
             fields.push(format!("{{ value = {value}, type = \"{kind}\" }}"));
             at += size;
@@ -280,8 +298,10 @@ impl Replay<'_> {
     fn note(&self, part: &MemoryPart) -> Result<String, CaptureError> {
         let from = (part.start - self.capture.allocations[part.allocation].address) as usize;
         let content = self.capture.contents(&format!("m{}", part.allocation), "before")?;
-        let mut held = words(&content[from..from + part.bytes as usize]).filter(|(_, word)| is_captured(self.capture, *word));
-        let note = |(at, _)| format!("\n# CHECK: byte {at} of it is an address of captured memory, which is not followed");
+        let mut held =
+            words(&content[from..from + part.bytes as usize]).filter(|(_, word)| is_captured(self.capture, *word));
+        let note =
+            |(at, _)| format!("\n# CHECK: byte {at} of it is an address of captured memory, which is not followed");
         Ok(held.next().map(note).unwrap_or_default())
     }
 }

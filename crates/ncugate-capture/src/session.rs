@@ -81,18 +81,16 @@ impl Session {
         command.args(arguments).stdin(Stdio::inherit()).env("LD_PRELOAD", preload.join(OsStr::new(":")));
         command.env("NCUGATE_CAPTURE", folder.path()).env_remove("NCUGATE_CAPTURE_LAUNCH");
         if let Purpose::Launch { launch, max_bytes, folder: data, .. } = purpose {
-            command.env("NCUGATE_CAPTURE_LAUNCH", launch.to_string()).env("NCUGATE_CAPTURE_BYTES", max_bytes.to_string());
+            command
+                .env("NCUGATE_CAPTURE_LAUNCH", launch.to_string())
+                .env("NCUGATE_CAPTURE_BYTES", max_bytes.to_string());
             let link = folder.path().join("data");
             std::os::unix::fs::symlink(data, &link).map_err(CaptureError::file(link))?;
         }
         let started = |source| CaptureError::Start { program: name.to_string_lossy().into_owned(), source };
         let mut child = SupervisedChild::spawn(&mut command, None).map_err(started)?;
-        let mut session = Self {
-            kernels: BTreeMap::new(),
-            refusals: BTreeSet::new(),
-            captured: None,
-            exit: ProcessExit::Completed,
-        };
+        let mut session =
+            Self { kernels: BTreeMap::new(), refusals: BTreeSet::new(), captured: None, exit: ProcessExit::Completed };
         loop {
             let ended = child.poll().map_err(CaptureError::file(name))?;
             while let Ok((stream, _)) = listener.accept() {
@@ -167,7 +165,10 @@ impl Session {
         let kernels: Vec<String> = wanted.map(|kernel| format!("`{}`", demangled(kernel))).collect();
         if kernels.is_empty() {
             let names = self.kernels.keys().map(|kernel| KernelName::parse(kernel).function().to_owned());
-            return Err(CaptureError::NoMatch { pattern: pattern.to_owned(), nearest: by_likeness(pattern, names.collect()) });
+            return Err(CaptureError::NoMatch {
+                pattern: pattern.to_owned(),
+                nearest: by_likeness(pattern, names.collect()),
+            });
         }
         Err(CaptureError::TooFew { kernels, launch })
     }
@@ -178,7 +179,9 @@ impl Purpose<'_> {
     fn wants(&self, symbol: &str) -> bool {
         let Self::Launch { matcher, .. } = self else { return true };
         let signature = demangled(symbol);
-        matcher.is_match(symbol) || matcher.is_match(&signature) || matcher.is_match(KernelName::parse(symbol).function())
+        matcher.is_match(symbol)
+            || matcher.is_match(&signature)
+            || matcher.is_match(KernelName::parse(symbol).function())
     }
 }
 

@@ -237,7 +237,10 @@ mod tests {
             assert!(parse(&good[..length], Dtype::F32, &[3]).is_err(), "cut at {length}");
         }
         let wide = file(1, "<i8", "False", "(1,)", &i64::MAX.to_le_bytes());
-        assert!(parse(&wide, Dtype::F32, &[1]).unwrap_err().contains("2^53"), "a value that float64 rounds is not exact");
+        assert!(
+            parse(&wide, Dtype::F32, &[1]).unwrap_err().contains("2^53"),
+            "a value that float64 rounds is not exact"
+        );
         let huge = file(1, "<f8", "False", "(4294967296, 4294967296)", &[]);
         assert!(parse(&huge, &[4_294_967_296, 4_294_967_296]).is_err());
     }
