@@ -53,7 +53,7 @@ fn a_captured_launch_is_a_phase_that_replays_it() {
         assert_eq!(checked.status, Some(0), "{checked:?}");
         let ran = finished(&place, &variables, "run out/copy/phase.toml --source gpu");
         assert_eq!(ran.status, Some(0), "{ran:?}");
-        assert!(ran.stdout.contains("one captured input: laws do not apply"), "{ran:?}");
+        assert!(ran.stdout.contains("One captured input: laws do not apply"), "{ran:?}");
     }
 }
 
@@ -68,6 +68,29 @@ fn a_wrong_candidate_of_a_captured_phase_is_refused() {
     fs::write(&path, phase.replace("name = \"replay\"", wrong)).unwrap();
     let ran = finished(&place, &variables, "run copy/phase.toml --source gpu");
     assert_eq!(ran.status, Some(1), "{ran:?}");
+    fs::write(&path, phase).unwrap();
+    fs::copy(place.path().join("kernel.s"), place.path().join("mine.cu")).unwrap();
+    let tried = finished(&place, &variables, "agent try copy/phase.toml --source mine.cu");
+    assert!(tried.status == Some(0) && tried.stdout.contains("\"change\":\"0.0 %\""), "{tried:?}");
+}
+
+#[test]
+fn the_original_machine_code_answers_for_hidden_inputs() {
+    let (place, variables) = machine_of_program(&["copy_float"]);
+    let captured = finished(&place, &variables, "capture -k copy_float -o copy -- ./program dlsym copy_float");
+    assert_eq!(captured.status, Some(0), "{captured:?}");
+    let path = place.path().join("copy/phase.toml");
+    let phase = fs::read_to_string(&path).unwrap();
+    let lines = phase.lines().map(|line| match line {
+        _ if line.starts_with("reference =") => "seeds = [0, 1]".to_owned(),
+        _ if line.starts_with("seeds") => String::new(),
+        _ if line.starts_with("p0 =") => format!("{}init = \"normal\" }}", line.split("init").next().unwrap()),
+        _ => line.strip_prefix("# ").filter(|rest| rest.starts_with("reference =")).unwrap_or(line).to_owned(),
+    });
+    fs::write(&path, lines.collect::<Vec<_>>().join("\n")).unwrap();
+    let ran = finished(&place, &variables, "run copy/phase.toml --source gpu");
+    assert_eq!(ran.status, Some(0), "{ran:?}");
+    assert!(!ran.stdout.contains("laws do not apply") && !ran.stdout.contains("no laws are applied"), "{ran:?}");
 }
 
 #[test]

@@ -493,6 +493,13 @@ static void describe(Copy *copy, const Launch *l, const Kernel *kernel) {
             fputs(is_first ? "{" : ", {", json);
             text(json, "name", variables[at].name);
             fprintf(json, "\"file\": \"v%d\", \"bytes\": %zu}", at, variables[at].bytes);
+            Pointer *content = malloc(variables[at].bytes + 8);
+            if (!content || CALL("cuMemcpyDtoH_v2", (void *, Pointer, size_t), content, variables[at].address, variables[at].bytes))
+                refuse(copy, "cannot read variable %s", variables[at].name);
+            for (size_t word = 0; content && !*copy->reason && word < variables[at].bytes / 8; word++)
+                if (reaches(copy, content[word], variables[at].name, 8 * word))
+                    refuse(copy, "variable %s + %zu is a device pointer, which is not followed", variables[at].name, 8 * word);
+            free(content);
             is_first = 0;
         }
     fputs("], \"images\": [", json);

@@ -2,6 +2,7 @@
 
 use crate::CaptureError;
 use crate::record::{Allocation, Capture};
+use ncugate_array::element;
 use ncugate_model::Dtype;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -170,6 +171,14 @@ pub fn has_nan(dtype: Dtype, content: &[u8]) -> bool {
         let bits = number.iter().rev().fold(0, |bits: u64, byte| bits << 8 | u64::from(*byte));
         bits & magnitude > infinity
     })
+}
+
+/// Mean and standard deviation of numbers at the start of a buffer; none if one is not finite, or all are equal.
+pub fn moments(dtype: Dtype, content: &[u8]) -> Option<(f64, f64)> {
+    let values = element::decode(dtype, &content[..content.len().min(SAMPLE * 8)]);
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let std = (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / values.len() as f64).sqrt();
+    (mean.is_finite() && std.is_finite() && std > 0.0).then_some((mean, std))
 }
 
 /// Writes bytes as a NumPy file of `|V1`, which has the elements of any type.

@@ -2,7 +2,7 @@
 
 use crate::CaptureError;
 use crate::code::kernel_code;
-use crate::memory::{MemoryPart, parts, write_raw};
+use crate::memory::{MemoryPart, moments, parts, write_raw};
 use crate::record::{Capture, PointerArray};
 use ncugate_model::cubin::variables;
 use ncugate_model::{KernelName, demangled};
@@ -99,14 +99,19 @@ pub fn write_phase(capture: &Capture, request: PhaseRequest<'_>) -> Result<Strin
         text,
         "[phase]\nname = {:?}\ntitle = {:?}\n\n\
          [workload]\nseeds = [0]\n\
-         # One captured input: laws of inputs do not apply, and a candidate is proven for this input alone. A reference that can be\n\
-         # called (docs/references.md) and an `init` for each buffer prove it for others.\n\
+         # One captured input: laws of inputs do not apply, and a candidate is proven for this input alone. For hidden inputs, draw the\n\
+         # buffers whose values are free, and let the original machine code answer:\n\
+         # reference = {{ entry = {:?}, source = {:?}, grid = {:?}, block = {:?} }}\n\
          reference = {{ npy = {:?} }}\n\
          # The launch is replayed bit by bit. A candidate that rounds differently needs a bound, such as {{ atol = 1e-3, rtol = 1e-3 }}.\n\
          tolerance = {{ max_abs = 0{} }}\n\n\
          [workload.shapes]\ncaptured = {{ LAUNCH = {} }}\n\n[workload.buffers]\n",
         request.name,
         format!("{} (captured)", KernelName::parse(&capture.kernel).function()),
+        capture.kernel,
+        file(&code_file),
+        capture.grid,
+        capture.block,
         file("answers/{{ buffer }}.npy"),
         if replay.parts.iter().any(|part| part.has_nan) { ", allow_nan = true" } else { "" },
         request.launch,
@@ -144,11 +149,13 @@ pub fn write_phase(capture: &Capture, request: PhaseRequest<'_>) -> Result<Strin
         let _ =
             writeln!(text, "# CHECK: variable `{name}` has its first value; the program's host code did not fill it");
     }
-    text.push_str(
+    let _ = write!(
+        text,
         "\n[[baseline]]\nname = \"original\"\n\n\
-         # Add candidates: [[variant]] with `kernel = { source = \"mine.cu\", entry = \"mine\" }`.\n\
+         # Add candidates: [[variant]] with `kernel = {{ source = \"mine.cu\", entry = \"mine\", block = {:?} }}`.\n\
          [[variant]]\nname = \"replay\"\n\n\
          [[gate]]\nname = \"correct\"\nrequire = \"correct == 1\"\n",
+        capture.block
     );
     write("phase.toml", text.as_bytes())?;
     Ok(text)
@@ -294,7 +301,7 @@ impl Replay<'_> {
         })
     }
 
-    /// A warning of addresses in the content of a buffer, which are not those of the replay.
+    /// Notes on the content of a buffer: addresses in it, which are not those of the replay, and its distribution.
     fn note(&self, part: &MemoryPart) -> Result<String, CaptureError> {
         let from = (part.start - self.capture.allocations[part.allocation].address) as usize;
         let content = self.capture.contents(&format!("m{}", part.allocation), "before")?;
@@ -302,6 +309,91 @@ impl Replay<'_> {
             words(&content[from..from + part.bytes as usize]).filter(|(_, word)| is_captured(self.capture, *word));
         let note =
             |(at, _)| format!("\n# CHECK: byte {at} of it is an address of captured memory, which is not followed");
-        Ok(held.next().map(note).unwrap_or_default())
+        let mut notes = held.next().map(note).unwrap_or_default();
+        let first = self.first(part) as usize - part.start as usize;
+        if let (Some((mean, std)), true) = (moments(part.dtype, &content[from + first..]), part.dtype.has_nan()) {
+            let _ = write!(notes, "\n# or init = {{ normal = {{ mean = {mean:.3e}, std = {std:.3e} }} }}");
+        }
+        Ok(notes)
+    }
+
+    /// The first address of a buffer that an argument has.
+    fn first(&self, part: &MemoryPart) -> u64 {
+        pointers(self.capture).into_keys().find(|address| part.contains(*address)).unwrap_or(part.start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A capture of two allocations at 2^33 and 2^34: the launch fills the second.
+    fn captured(folder: &Path, parameters: &str, more: &str) -> Capture {
+        let (x, y) = (1u64 << 33, 1u64 << 34);
+        let files = [("m0.before", 0u8), ("m0.after", 0), ("m1.before", 0), ("m1.after", 1)];
+        for (name, value) in files {
+            fs::write(folder.join(name), [value; 64]).unwrap();
+        }
+        let text = format!(
+            "{{\"kernel\": \"k\", \"program\": \"p\", \"capability\": \"9.0\", \"carveout\": -1, \"grid\": [1, 1, 1], \"block\": [32, 1, 1], \
+             \"shared\": 64, \"cooperative\": false, \"parameters\": {parameters}, \"variables\": [], \"images\": [], {more}, \
+             \"allocations\": [{{\"address\": {x}, \"bytes\": 64}}, {{\"address\": {y}, \"bytes\": 64}}]}}"
+        );
+        fs::write(folder.join("capture.json"), text).unwrap();
+        Capture::read(folder).unwrap()
+    }
+
+    fn launch(parameters: &[Vec<u8>], more: &str) -> Result<String, CaptureError> {
+        let folder = tempfile::tempdir().unwrap();
+        let capture = captured(folder.path(), &format!("{parameters:?}"), more);
+        Replay { parts: parts(&capture, &pointers(&capture))?, capture: &capture }.launch()
+    }
+
+    #[test]
+    fn arguments_keep_their_bytes() {
+        let x = (1u64 << 33) + 16;
+        let pointer = x.to_le_bytes().to_vec();
+        let fields = [&[1, 0, 0, 0, 3, 0, 0, 0][..], &(1u64 << 34).to_le_bytes(), &[3, 0, 0]].concat();
+        let numbers = [vec![7, 0, 0, 0], 0.25f32.to_le_bytes().to_vec(), vec![255; 8], vec![5]];
+        let parameters = [&[pointer, fields][..], &numbers].concat();
+        let attributes = "\"arrays\": [], \"attributes\": [{\"id\": 4, \"words\": [2, 1, 1]}]";
+        let text = launch(&parameters, attributes).unwrap();
+        for line in [
+            "cluster = [2, 1, 1]\n",
+            "dynamic_shared = 64\n",
+            "{ buffer = \"p0\", offset = 4 },\n",
+            "{ struct = [{ value = 1, type = \"u32\" }, { value = 3, type = \"u32\" }, \"p1_8\", { value = 3, type = \"u16\" }, { value = 0, type = \"u8\" }] }",
+            "{ value = 7, type = \"i32\" }",
+            "{ value = 0.25, type = \"f32\" }",
+            "{ struct = [{ value = 4294967295, type = \"u32\" }, { value = 4294967295, type = \"u32\" }] }",
+            "{ value = 5, type = \"u8\" }",
+        ] {
+            assert!(text.contains(line), "{line}: {text}");
+        }
+    }
+
+    #[test]
+    fn an_array_of_pointers_is_followed_and_an_unknown_attribute_refused() {
+        let (x, y) = (1u64 << 33, 1u64 << 34);
+        let array = format!("\"arrays\": [{{\"address\": {x}, \"values\": [{}, 0, {y}]}}], \"attributes\": []", y + 32);
+        let text = launch(&[x.to_le_bytes().to_vec()], &array).unwrap();
+        let entries = "{ pointers = [{ buffer = \"p0_2\", offset = 32 }, \"nullptr\", \"p0_2\"] }";
+        assert!(text.contains(entries), "{text}");
+        let window = "\"arrays\": [], \"attributes\": [{\"id\": 1, \"words\": [0, 0, 0]}]";
+        let refused = launch(&[x.to_le_bytes().to_vec()], window).unwrap_err().to_string();
+        assert!(refused.contains("attribute 1 of its launch"), "{refused}");
+    }
+
+    #[test]
+    fn a_truncated_file_is_refused() {
+        for name in ["m0.before", "m0.after", "m1.before", "m1.after", "capture.json"] {
+            let folder = tempfile::tempdir().unwrap();
+            captured(folder.path(), "[]", "\"arrays\": [], \"attributes\": []");
+            let path = folder.path().join(name);
+            let whole = fs::read(&path).unwrap();
+            fs::write(&path, &whole[..whole.len() - 3]).unwrap();
+            let error = Capture::read(folder.path()).unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains("capture again"), "{error}");
+        }
     }
 }
