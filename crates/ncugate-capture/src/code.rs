@@ -105,7 +105,7 @@ fn library(image: &CodeImage, program: &str) -> Option<String> {
     let is_program = |path: &str| Path::new(path).canonicalize().is_ok_and(|path| path == Path::new(program));
     match &image.origin {
         Some(origin) if is_program(origin) => None,
-        // A file that the program loads by its path is a module of its own, such as a cubin.
+        // Another file that the program loads by its path, such as a cubin, belongs to the program.
         Some(origin) => name(origin).filter(|name| name.contains(".so")),
         None => {
             let caller = image.caller.as_deref().and_then(name)?;

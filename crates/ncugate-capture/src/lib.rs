@@ -1,7 +1,7 @@
 //! A phase out of a running program: copies one kernel launch with its machine code, arguments and memory.
 //!
-//! `capture.c` is loaded into the program and copies the launch; [`Session`] runs the program, and [`Capture`] is what was
-//! copied. [`write_phase`] makes it a phase, which replays the launch. Nothing here needs a GPU or CUDA.
+//! [`Session`] runs the program with `capture.c`, which copies the launch to the files of a [`Capture`]. [`write_phase`] writes
+//! the phase that replays it. Nothing here needs a GPU or CUDA.
 
 mod code;
 mod memory;
