@@ -4,7 +4,7 @@ use super::{CommandError, refuse, signal};
 use crate::cli::CaptureArgs;
 use crate::console::{Output, warn};
 use crate::exit::Outcome;
-use ncugate_capture::{Capture, CodePolicy, PhaseRequest, Purpose, Session, write_phase};
+use ncugate_capture::{CaptureRecord, CaptureSession, CodePolicy, PhaseRequest, Purpose, write_phase};
 use ncugate_model::{demangled, glob};
 use ncugate_phase::config::Project;
 use std::ffi::OsStr;
@@ -16,8 +16,8 @@ pub fn capture(args: &CaptureArgs, out: &mut Output) -> Result<Outcome, CommandE
     signal::watch();
     let program = args.program.first().map_or(OsStr::new(""), |name| name);
     let (Some(pattern), Some(output)) = (&args.kernel, &args.output) else {
-        let session = Session::run(&args.program, Purpose::Listing)?;
-        session.captured(program, Purpose::Listing)?;
+        let session = CaptureSession::run(&args.program, Purpose::Listing, &|_| {})?;
+        session.prove(program, Purpose::Listing)?;
         return list(&session, out);
     };
     let matcher = glob(pattern).map_err(|error| CommandError::Usage(error.to_string()))?;
@@ -38,12 +38,14 @@ pub fn capture(args: &CaptureArgs, out: &mut Output) -> Result<Outcome, CommandE
         max_bytes: args.max_bytes,
         folder: work.path(),
     };
-    let session = Session::run(&args.program, purpose)?;
-    let kernel = demangled(session.captured(program, purpose)?);
+    let session = CaptureSession::run(&args.program, purpose, &|kernel| {
+        warn(&format!("captured {}; the program runs on to its end, or until Ctrl-C", demangled(kernel)));
+    })?;
+    session.prove(program, purpose)?;
     if let Some(failure) = session.failure() {
         warn(&format!("the program {failure} after the capture"));
     }
-    let capture = Capture::read(&work.path().join("whole"))?;
+    let capture = CaptureRecord::read(&work.path().join("whole"))?;
     let phase = work.path().join("phase");
     std::fs::create_dir(&phase).map_err(unwritten)?;
     let file = folder.join("phase.toml");
@@ -58,7 +60,7 @@ pub fn capture(args: &CaptureArgs, out: &mut Output) -> Result<Outcome, CommandE
     let text = write_phase(&capture, request)?;
     std::fs::rename(&phase, &folder).map_err(unwritten)?;
     let checks = text.matches("CHECK: ").count();
-    writeln!(out, "captured launch {} of {kernel}", args.launch)?;
+    writeln!(out, "captured launch {} of {}", args.launch, demangled(&capture.kernel))?;
     writeln!(
         out,
         "{}: {checks} lines to CHECK; the folder holds data of the program",
@@ -75,7 +77,7 @@ fn phase_name(folder: &OsStr) -> String {
     if name.starts_with('-') { format!("_{name}") } else { name }
 }
 
-fn list(session: &Session, out: &mut Output) -> Result<Outcome, CommandError> {
+fn list(session: &CaptureSession, out: &mut Output) -> Result<Outcome, CommandError> {
     let mut kernels: Vec<_> = session.kernels.iter().filter(|(_, own)| own.launches > 0).collect();
     kernels.sort_by(|a, b| b.1.milliseconds.total_cmp(&a.1.milliseconds).then(a.0.cmp(b.0)));
     let whole: f64 = kernels.iter().map(|(_, own)| own.milliseconds).sum();

@@ -1,6 +1,6 @@
 /* A program that launches a kernel of the double of the driver. Its words are, in order: how it finds the driver's functions
  * (dlsym, address), the kernel, and what it does: nothing, crash (in the launch), fork (the child launches), graph, host (an argument
- * in host memory), same (the answer is there already), exit (by _exit). */
+ * in host memory), same (the answer is there already), serve (without an end), exit (by _exit). */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -71,6 +71,8 @@ int main(int count, char **words) {
         if (launch(entry, 16, 1, 1, 128, 1, 1, 0, NULL, parameters, NULL))
             return 4;
     ((int (*)(void *, uint64_t, size_t))function("cuMemcpyDtoH_v2"))(y, at[1], BYTES);
+    if (!strcmp(what, "serve"))
+        pause();
     if (!strcmp(what, "exit"))
         _exit(0);
     return 0;

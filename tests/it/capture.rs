@@ -1,9 +1,12 @@
 //! `capture` on the double of the driver, with a program that finds the driver's functions as programs do.
 
-use crate::command::{Finished, Place, root};
+use crate::command::{Finished, Place, Program, binary, root, wait_for};
 use crate::live::machine;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::fmt::Write;
 use std::fs;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 type Variables = Vec<(&'static str, String)>;
@@ -17,11 +20,13 @@ fn machine_of_program(kernels: &[&str]) -> (Place, Variables) {
             format!(".byte 4, 0x17\n.short 12\n.long 0, {}, {}\n", ordinal | offset << 16, bytes << 18)
         };
         let float = if *name == "copy_float" { parameter(2, 16, 4) } else { String::new() };
-        source += &format!(
+        write!(
+            source,
             ".section .text.{name},\"ax\"\n.byte {at}\n.zero 15\n.section .nv.info.{name}\n.byte 4, 0x2f\n.short 8\n.long 0, 32\n{}{}{float}",
             parameter(0, 0, 8),
             parameter(1, 8, 8)
-        );
+        )
+        .unwrap();
     }
     let source = place.write("kernel.s", &source);
     let run = |arguments: &[&str]| {
@@ -143,14 +148,28 @@ fn forked_workers_are_captured_and_an_existing_folder_is_kept() {
 }
 
 #[test]
+fn a_server_is_interrupted_after_its_capture() {
+    let (place, variables) = machine_of_program(&["copy_honest"]);
+    let words = ["capture", "-k", "copy_*", "-o", "out", "--", "./program", "dlsym", "copy_honest", "serve"];
+    let mut command = Command::new(binary());
+    command.args(words).current_dir(place.path()).envs(variables).stderr(Stdio::null());
+    let mut child = command.stdout(Stdio::null()).spawn().unwrap();
+    let is_whole = || glob::glob(&format!("{}/.ncugate-capture-*/whole", place.path().display())).unwrap().count() == 1;
+    wait_for("the launch is captured", is_whole);
+    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(place.path().join("out/phase.toml").exists());
+}
+
+#[test]
 fn a_full_disk_keeps_nothing_half() {
     let (place, variables) = machine_of_program(&["copy_honest"]);
     // Files beyond this size are refused, as by a full disk; the signal is ignored.
     let script = format!(
         "trap '' XFSZ; ulimit -f 160; exec {} capture -k 'copy_*' -o out -- ./program dlsym copy_honest",
-        crate::command::binary().display()
+        binary().display()
     );
-    let mut shell = crate::command::Program::new("bash");
+    let mut shell = Program::new("bash");
     shell.args(["-c", &script]).current_dir(place.path()).envs(variables);
     let refused = Finished::of(shell.timeout(Duration::from_secs(100)));
     assert_eq!(refused.status, Some(3), "{refused:?}");

@@ -519,20 +519,6 @@ static void describe(Copy *copy, const Launch *l, const Kernel *kernel) {
         refuse(copy, "its arguments point into %lu bytes of memory, more than --max-bytes %lu", (unsigned long)sum, (unsigned long)max_bytes);
 }
 
-static void remove_all(const char *path) {
-    char command[4200];
-    for (int at = 0; at < 1 << 12; at++)
-        for (int kind = 0; kind < 5; kind++) {
-            static const char *forms[] = {"m%d.before", "m%d.after", "v%d.before", "v%d.after", "image%d"};
-            int length = snprintf(command, sizeof command, "%s/", path);
-            snprintf(command + length, sizeof command - length, forms[kind], at);
-            unlink(command);
-        }
-    snprintf(command, sizeof command, "%s/capture.json", path);
-    unlink(command);
-    rmdir(path);
-}
-
 /* Copies a launch. The folder gets its last name when everything is in it. */
 static Result copy_launch(const Launch *l, const Kernel *kernel) {
     Copy copy = {0};
@@ -564,11 +550,8 @@ static Result copy_launch(const Launch *l, const Kernel *kernel) {
     snprintf(path, sizeof path, "%s/data/whole", folder);
     if (!*copy.reason && rename(copy.path, path))
         refuse(&copy, "cannot write %s: %s", path, strerror(errno));
-    if (*copy.reason) {
-        remove_all(copy.path);
-        tell("refused %s: %s", kernel->name, copy.reason);
-    } else
-        tell("captured %s", kernel->name);
+    /* ncugate removes what there is of a refused launch. */
+    *copy.reason ? tell("refused %s: %s", kernel->name, copy.reason) : tell("captured %s", kernel->name);
     return is_launched ? result : forward(l);
 }
 
@@ -599,8 +582,10 @@ static void settle(int count) {
     memmove(pending, pending + count, pending_count * sizeof *pending);
 }
 
+static pid_t owner; /* the process; a child of vfork has its memory */
+
 static void report(void) {
-    if (!folder || wanted >= 0)
+    if (!folder || wanted >= 0 || getpid() != owner)
         return;
     pthread_mutex_lock(&lock);
     settle(pending_count);
@@ -907,6 +892,7 @@ void *dlsym(void *handle, const char *name) {
 static void forked(void) {
     pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
     lock = unlocked;
+    owner = getpid();
     pending_count = 0;
     for (int at = 0; at < SLOTS; at++)
         if (kernels[at]) {
@@ -920,6 +906,7 @@ __attribute__((constructor)) static void begin(void) {
     wanted = number ? atol(number) : -1;
     max_bytes = most ? strtoull(most, NULL, 10) : 0;
     folder = own_folder ? strdup(own_folder) : NULL;
+    owner = getpid();
     if (folder)
         pthread_atfork(NULL, NULL, forked);
 }

@@ -1,7 +1,7 @@
 //! The machine code of a captured kernel.
 
 use crate::CaptureError;
-use crate::record::{Capture, CodeImage};
+use crate::record::{CaptureRecord, CodeImage};
 use ncugate_model::cubin::{DeviceCode, device_code, machine_code};
 use ncugate_model::demangled;
 use std::path::Path;
@@ -22,7 +22,7 @@ const LIBRARIES: [&str; 7] = ["libcublas", "libcudnn", "libcufft", "libcusparse"
 
 /// A kernel's code in the form that a phase names.
 #[derive(Debug, PartialEq, Eq)]
-pub struct KernelCode {
+pub struct OriginalCode {
     /// The key of the phase: `cubin` or `ptx`.
     pub form: &'static str,
     pub bytes: Vec<u8>,
@@ -31,9 +31,9 @@ pub struct KernelCode {
 }
 
 /// Finds the code that the driver launched.
-pub fn kernel_code(capture: &Capture) -> Result<KernelCode, CaptureError> {
+pub fn kernel_code(capture: &CaptureRecord) -> Result<OriginalCode, CaptureError> {
     let refused = |reason: String| CaptureError::Code { kernel: demangled(&capture.kernel), reason };
-    let mut found: Vec<KernelCode> = Vec::new();
+    let mut found: Vec<OriginalCode> = Vec::new();
     let mut is_compiled_at_load = false;
     for image in &capture.images {
         let path = capture.folder.join(&image.file);
@@ -52,7 +52,7 @@ pub fn kernel_code(capture: &Capture) -> Result<KernelCode, CaptureError> {
         if let Some((form, bytes)) = fitting
             && !found.iter().any(|code| code.bytes == bytes)
         {
-            found.push(KernelCode { form, bytes, library: library(image, &capture.program) });
+            found.push(OriginalCode { form, bytes, library: library(image, &capture.program) });
         }
     }
     if found.len() > 1 {
@@ -78,7 +78,7 @@ fn holds(cubin: &[u8], kernel: &str) -> bool {
 }
 
 /// The machine code that the driver takes for the GPU: of its major version, the nearest minor one; and whether there is PTX.
-fn of_container(bytes: &[u8], capture: &Capture) -> (Option<Vec<u8>>, bool) {
+fn of_container(bytes: &[u8], capture: &CaptureRecord) -> (Option<Vec<u8>>, bool) {
     let (Ok(codes), Some(gpu)) = (device_code(bytes), capture.capability()) else { return (None, false) };
     let mut best = None;
     let mut has_text = false;

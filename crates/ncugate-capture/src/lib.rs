@@ -1,6 +1,6 @@
 //! A phase out of a running program: copies one kernel launch with its machine code, arguments and memory.
 //!
-//! [`Session`] runs the program with `capture.c`, which copies the launch to the files of a [`Capture`]. [`write_phase`] writes
+//! [`CaptureSession`] runs the program with `capture.c`, which copies the launch to the files of a [`CaptureRecord`]. [`write_phase`] writes
 //! the phase that replays it. Nothing here needs a GPU or CUDA.
 
 mod code;
@@ -10,8 +10,8 @@ mod record;
 mod session;
 
 pub use phase::{CodePolicy, PhaseRequest, write_phase};
-pub use record::Capture;
-pub use session::{KernelUse, Purpose, Session};
+pub use record::CaptureRecord;
+pub use session::{CaptureSession, KernelUse, Purpose};
 
 use std::path::PathBuf;
 

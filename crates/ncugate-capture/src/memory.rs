@@ -1,7 +1,7 @@
 //! Buffers: parts of the captured memory, their types, and what the launch changed.
 
 use crate::CaptureError;
-use crate::record::{Allocation, Capture};
+use crate::record::{Allocation, CaptureRecord};
 use ncugate_array::element;
 use ncugate_model::Dtype;
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ impl MemoryPart {
 }
 
 /// The parts of the memory that pointers, with the names of their arguments, reach.
-pub fn parts(capture: &Capture, pointers: &BTreeMap<u64, String>) -> Result<Vec<MemoryPart>, CaptureError> {
+pub fn parts(capture: &CaptureRecord, pointers: &BTreeMap<u64, String>) -> Result<Vec<MemoryPart>, CaptureError> {
     let mut parts = Vec::new();
     for (index, allocation) in capture.allocations.iter().enumerate() {
         let end = allocation.address + allocation.bytes;

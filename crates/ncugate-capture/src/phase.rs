@@ -3,7 +3,7 @@
 use crate::CaptureError;
 use crate::code::kernel_code;
 use crate::memory::{MemoryPart, moments, parts, write_raw};
-use crate::record::{Capture, PointerArray};
+use crate::record::{CaptureRecord, PointerArray};
 use ncugate_model::cubin::variables;
 use ncugate_model::{KernelName, demangled};
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ pub struct PhaseRequest<'a> {
 ///
 /// # Errors
 /// The launch cannot be replayed, or a file cannot be written.
-pub fn write_phase(capture: &Capture, request: PhaseRequest<'_>) -> Result<String, CaptureError> {
+pub fn write_phase(capture: &CaptureRecord, request: PhaseRequest<'_>) -> Result<String, CaptureError> {
     let code = kernel_code(capture)?;
     if let (Some(library), CodePolicy::Own) = (&code.library, request.code) {
         return Err(CaptureError::Library { kernel: demangled(&capture.kernel), library: library.clone() });
@@ -162,7 +162,7 @@ pub fn write_phase(capture: &Capture, request: PhaseRequest<'_>) -> Result<Strin
 }
 
 /// Every pointer of the arguments, with a name for its buffer.
-fn pointers(capture: &Capture) -> BTreeMap<u64, String> {
+fn pointers(capture: &CaptureRecord) -> BTreeMap<u64, String> {
     let mut found = BTreeMap::new();
     for (at, bytes) in capture.parameters.iter().enumerate() {
         for (word, value) in words(bytes) {
@@ -186,16 +186,16 @@ fn words(bytes: &[u8]) -> impl Iterator<Item = (usize, u64)> {
     bytes.as_chunks::<8>().0.iter().enumerate().map(|(at, word)| (8 * at, u64::from_le_bytes(*word)))
 }
 
-fn is_captured(capture: &Capture, value: u64) -> bool {
+fn is_captured(capture: &CaptureRecord, value: u64) -> bool {
     capture.allocations.iter().any(|own| own.address <= value && value < own.address + own.bytes)
 }
 
-fn array(capture: &Capture, value: u64) -> Option<&PointerArray> {
+fn array(capture: &CaptureRecord, value: u64) -> Option<&PointerArray> {
     capture.arrays.iter().find(|array| array.address == value)
 }
 
 struct Replay<'a> {
-    capture: &'a Capture,
+    capture: &'a CaptureRecord,
     parts: Vec<MemoryPart>,
 }
 
@@ -328,7 +328,7 @@ mod tests {
     use super::*;
 
     /// A capture of two allocations at 2^33 and 2^34: the launch fills the second.
-    fn captured(folder: &Path, parameters: &str, more: &str) -> Capture {
+    fn captured(folder: &Path, parameters: &str, more: &str) -> CaptureRecord {
         let (x, y) = (1u64 << 33, 1u64 << 34);
         let files = [("m0.before", 0u8), ("m0.after", 0), ("m1.before", 0), ("m1.after", 1)];
         for (name, value) in files {
@@ -340,7 +340,7 @@ mod tests {
              \"allocations\": [{{\"address\": {x}, \"bytes\": 64}}, {{\"address\": {y}, \"bytes\": 64}}]}}"
         );
         fs::write(folder.join("capture.json"), text).unwrap();
-        Capture::read(folder).unwrap()
+        CaptureRecord::read(folder).unwrap()
     }
 
     fn launch(parameters: &[Vec<u8>], more: &str) -> Result<String, CaptureError> {
@@ -392,7 +392,7 @@ mod tests {
             let path = folder.path().join(name);
             let whole = fs::read(&path).unwrap();
             fs::write(&path, &whole[..whole.len() - 3]).unwrap();
-            let error = Capture::read(folder.path()).unwrap_err().to_string();
+            let error = CaptureRecord::read(folder.path()).unwrap_err().to_string();
             assert!(error.contains(name) && error.contains("capture again"), "{error}");
         }
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// A launch that was copied.
 #[derive(Debug, Deserialize)]
-pub struct Capture {
+pub struct CaptureRecord {
     /// The kernel's symbol.
     pub kernel: String,
     /// The program's file.
@@ -21,7 +21,7 @@ pub struct Capture {
     pub(crate) block: [u32; 3],
     pub(crate) shared: u32,
     pub(crate) cooperative: bool,
-    pub(crate) attributes: Vec<LaunchAttribute>,
+    pub(crate) attributes: Vec<AttributeWords>,
     /// The bytes of each parameter.
     pub(crate) parameters: Vec<Vec<u8>>,
     pub(crate) arrays: Vec<PointerArray>,
@@ -34,7 +34,7 @@ pub struct Capture {
 
 /// An attribute of a launch by the driver's number.
 #[derive(Debug, Deserialize)]
-pub struct LaunchAttribute {
+pub struct AttributeWords {
     pub(crate) id: u32,
     /// The start of its value.
     pub(crate) words: [u32; 3],
@@ -73,7 +73,7 @@ pub struct Allocation {
     pub(crate) bytes: u64,
 }
 
-impl Capture {
+impl CaptureRecord {
     /// Reads the files of a capture. Their sizes have to agree.
     ///
     /// # Errors

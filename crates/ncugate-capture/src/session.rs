@@ -52,20 +52,19 @@ pub struct KernelUse {
 
 /// What a program did.
 #[derive(Debug)]
-pub struct Session {
+pub struct CaptureSession {
     /// Launched kernels by symbol; used ones with their times, if they were listed.
     pub kernels: BTreeMap<String, KernelUse>,
     refusals: BTreeSet<String>,
-    captured: Option<String>,
     exit: ProcessExit,
 }
 
-impl Session {
-    /// Runs a program to its end.
+impl CaptureSession {
+    /// Runs a program to its end, or until the user interrupts it; `captured` is called with a symbol once its launch is copied.
     ///
     /// # Errors
     /// It cannot be started.
-    pub fn run(program: &[OsString], purpose: Purpose<'_>) -> Result<Self, CaptureError> {
+    pub fn run(program: &[OsString], purpose: Purpose<'_>, captured: &dyn Fn(&str)) -> Result<Self, CaptureError> {
         let base = Some(std::env::temp_dir()).filter(|folder| folder.as_os_str().len() <= LONGEST_FOLDER);
         let base = base.unwrap_or_else(|| "/tmp".into());
         let folder = tempfile::Builder::new().prefix("ncugate-capture-").tempdir_in(&base);
@@ -95,7 +94,7 @@ impl Session {
             let ended = child.poll().map_err(CaptureError::file(name))?;
             while let Ok((stream, _)) = listener.accept() {
                 // A process that ends meanwhile gets no answer.
-                let _ = session.answer(stream, purpose);
+                let _ = session.answer(stream, purpose, captured);
             }
             if let Some(exit) = ended {
                 session.exit = exit;
@@ -105,7 +104,7 @@ impl Session {
         }
     }
 
-    fn answer(&mut self, mut stream: UnixStream, purpose: Purpose<'_>) -> std::io::Result<()> {
+    fn answer(&mut self, mut stream: UnixStream, purpose: Purpose<'_>, captured: &dyn Fn(&str)) -> std::io::Result<()> {
         stream.set_nonblocking(false)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         let mut message = Vec::new();
@@ -118,8 +117,12 @@ impl Session {
                 self.kernels.entry(rest.to_owned()).or_default();
                 answer = if purpose.wants(rest) { b'1' } else { b'0' };
             }
-            "refused" => drop(self.refusals.insert(rest.to_owned())),
-            "captured" => self.captured = Some(rest.to_owned()),
+            "refused" => {
+                self.refusals.insert(rest.to_owned());
+                // A disk may be full, and the program needs it.
+                let _ = purpose.folder().map(|folder| std::fs::remove_dir_all(folder.join("part")));
+            }
+            "captured" => captured(rest),
             "listed" => self.add(rest).ok_or(ErrorKind::InvalidData)?,
             _ => return Err(ErrorKind::InvalidData.into()),
         }
@@ -142,18 +145,18 @@ impl Session {
         (!self.exit.completed()).then(|| self.exit.to_string())
     }
 
-    /// The symbol of the captured kernel.
+    /// Whether there is what the program was run for.
     ///
     /// # Errors
-    /// No launch was captured.
-    pub fn captured(&self, program: &OsStr, purpose: Purpose<'_>) -> Result<&str, CaptureError> {
-        if let Some(kernel) = &self.captured {
-            return Ok(kernel);
+    /// No launch was captured, or listed.
+    pub fn prove(&self, program: &OsStr, purpose: Purpose<'_>) -> Result<(), CaptureError> {
+        if purpose.folder().is_some_and(|folder| folder.join("whole").exists()) {
+            return Ok(());
         }
         if self.kernels.is_empty() {
             return Err(CaptureError::NoLaunch { program: program.display().to_string(), exit: self.exit.to_string() });
         }
-        let Purpose::Launch { pattern, launch, folder, .. } = purpose else { return Ok("") };
+        let Purpose::Launch { pattern, launch, folder, .. } = purpose else { return Ok(()) };
         if folder.join("part").exists() {
             return Err(CaptureError::Ended { exit: self.exit.to_string() });
         }
@@ -174,7 +177,12 @@ impl Session {
     }
 }
 
-impl Purpose<'_> {
+impl<'a> Purpose<'a> {
+    const fn folder(self) -> Option<&'a Path> {
+        let Self::Launch { folder, .. } = self else { return None };
+        Some(folder)
+    }
+
     /// Whether a kernel is wanted: by its symbol, its function or its whole signature.
     fn wants(&self, symbol: &str) -> bool {
         let Self::Launch { matcher, .. } = self else { return true };
