@@ -47,7 +47,8 @@ pub fn kernel_code(capture: &CaptureRecord) -> Result<OriginalCode, CaptureError
             own.map(|own| ("cubin", own))
         } else {
             let text = String::from_utf8_lossy(&bytes);
-            text.contains(&format!(".entry {}", capture.kernel)).then(|| ("ptx", bytes))
+            let is_its = text.contains(&format!(".entry {}", capture.kernel));
+            is_its.then_some(("ptx", bytes))
         };
         if let Some((form, bytes)) = fitting
             && !found.iter().any(|code| code.bytes == bytes)

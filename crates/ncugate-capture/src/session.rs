@@ -73,7 +73,9 @@ impl CaptureSession {
         std::fs::write(&library, LIBRARY).map_err(CaptureError::file(&library))?;
         let listener = UnixListener::bind(&socket).map_err(CaptureError::file(&socket))?;
         listener.set_nonblocking(true).map_err(CaptureError::file(&socket))?;
-        let (name, arguments) = program.split_first().unwrap_or((const { &OsString::new() }, &[]));
+        let Some((name, arguments)) = program.split_first() else {
+            return Err(CaptureError::Start { program: String::new(), source: ErrorKind::InvalidInput.into() });
+        };
         let mut command = Command::new(name);
         let preload = [Some(library.into_os_string()), std::env::var_os("LD_PRELOAD").filter(|own| !own.is_empty())];
         let preload: Vec<OsString> = preload.into_iter().flatten().collect();
@@ -88,8 +90,7 @@ impl CaptureSession {
         }
         let started = |source| CaptureError::Start { program: name.to_string_lossy().into_owned(), source };
         let mut child = SupervisedChild::spawn(&mut command, None).map_err(started)?;
-        let mut session =
-            Self { kernels: BTreeMap::new(), refusals: BTreeSet::new(), captured: None, exit: ProcessExit::Completed };
+        let mut session = Self { kernels: BTreeMap::new(), refusals: BTreeSet::new(), exit: ProcessExit::Completed };
         loop {
             let ended = child.poll().map_err(CaptureError::file(name))?;
             while let Ok((stream, _)) = listener.accept() {

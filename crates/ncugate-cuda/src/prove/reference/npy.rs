@@ -242,6 +242,6 @@ mod tests {
             "a value that float64 rounds is not exact"
         );
         let huge = file(1, "<f8", "False", "(4294967296, 4294967296)", &[]);
-        assert!(parse(&huge, &[4_294_967_296, 4_294_967_296]).is_err());
+        assert!(parse(&huge, Dtype::F32, &[4_294_967_296, 4_294_967_296]).is_err());
     }
 }
