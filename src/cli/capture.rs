@@ -1,5 +1,6 @@
 //! Arguments of `capture`.
 
+use super::OutputFormat;
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -28,4 +29,7 @@ pub struct CaptureArgs {
     /// Folder to write, with phase.toml; it must not exist
     #[arg(short, long, value_name = "DIR", required_unless_present = "list")]
     pub output: Option<PathBuf>,
+    /// Format of standard output; with json, that of the program goes to standard error
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
 }

@@ -1,24 +1,33 @@
 //! `ncugate capture`: a phase out of a running program.
 
-use super::{CommandError, refuse, signal};
-use crate::cli::CaptureArgs;
+use super::{CommandError, print, refuse, signal};
+use crate::cli::{CaptureArgs, OutputFormat};
 use crate::console::{Output, warn};
 use crate::exit::Outcome;
-use ncugate_capture::{CaptureRecord, CaptureSession, CodePolicy, PhaseRequest, Purpose, write_phase};
+use ncugate_capture::{CaptureRecord, CaptureSession, CodePolicy, KernelUse, PhaseRequest, Purpose, write_phase};
 use ncugate_model::{demangled, glob};
 use ncugate_phase::config::Project;
+use serde_json::json;
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::{Path, absolute};
+use std::process::Command;
 
 /// Captures a launch, or lists the kernels of a program.
 pub fn capture(args: &CaptureArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     signal::watch();
-    let program = args.program.first().map_or(OsStr::new(""), |name| name);
+    let Some((program, arguments)) = args.program.split_first() else {
+        return Err(CommandError::Usage("name a program".to_owned()));
+    };
+    let mut command = Command::new(program);
+    command.args(arguments);
+    if args.format == OutputFormat::Json {
+        command.stdout(io::stderr());
+    }
     let (Some(pattern), Some(output)) = (&args.kernel, &args.output) else {
-        let session = CaptureSession::run(&args.program, Purpose::Listing, &|_| {})?;
-        session.prove(program, Purpose::Listing)?;
-        return list(&session, out);
+        let session = CaptureSession::run(&mut command, Purpose::Listing, &|_| {})?;
+        session.prove(&command, Purpose::Listing)?;
+        return list(&session, args.format, out);
     };
     let matcher = glob(pattern).map_err(|error| CommandError::Usage(error.to_string()))?;
     let exists = format!("{} exists; name a folder that does not", output.display());
@@ -38,10 +47,10 @@ pub fn capture(args: &CaptureArgs, out: &mut Output) -> Result<Outcome, CommandE
         max_bytes: args.max_bytes,
         folder: work.path(),
     };
-    let session = CaptureSession::run(&args.program, purpose, &|kernel| {
+    let session = CaptureSession::run(&mut command, purpose, &|kernel| {
         warn(&format!("captured {}; the program runs on to its end, or until Ctrl-C", demangled(kernel)));
     })?;
-    session.prove(program, purpose)?;
+    session.prove(&command, purpose)?;
     if let Some(failure) = session.failure() {
         warn(&format!("the program {failure} after the capture"));
     }
@@ -60,13 +69,15 @@ pub fn capture(args: &CaptureArgs, out: &mut Output) -> Result<Outcome, CommandE
     let text = write_phase(&capture, request)?;
     std::fs::rename(&phase, &folder).map_err(unwritten)?;
     let checks = text.matches("CHECK: ").count();
-    writeln!(out, "captured launch {} of {}", args.launch, demangled(&capture.kernel))?;
-    writeln!(
-        out,
-        "{}: {checks} lines to CHECK; the folder holds data of the program",
-        output.join("phase.toml").display()
-    )?;
-    writeln!(out, "next: ncugate run {}", output.join("phase.toml").display())?;
+    let (kernel, phase) = (demangled(&capture.kernel), output.join("phase.toml"));
+    let next = format!("ncugate run {}", phase.display());
+    if args.format == OutputFormat::Json {
+        print::json(&json!({ "kernel": kernel, "phase": phase, "checks": checks, "next": next }), out)?;
+        return Ok(Outcome::Passed);
+    }
+    writeln!(out, "captured launch {} of {kernel}", args.launch)?;
+    writeln!(out, "{}: {checks} lines to CHECK; the folder holds data of the program", phase.display())?;
+    writeln!(out, "next: {next}")?;
     Ok(Outcome::Passed)
 }
 
@@ -77,7 +88,7 @@ fn phase_name(folder: &OsStr) -> String {
     if name.starts_with('-') { format!("_{name}") } else { name }
 }
 
-fn list(session: &CaptureSession, out: &mut Output) -> Result<Outcome, CommandError> {
+fn list(session: &CaptureSession, format: OutputFormat, out: &mut Output) -> Result<Outcome, CommandError> {
     let mut kernels: Vec<_> = session.kernels.iter().filter(|(_, own)| own.launches > 0).collect();
     kernels.sort_by(|a, b| b.1.milliseconds.total_cmp(&a.1.milliseconds).then(a.0.cmp(b.0)));
     let whole: f64 = kernels.iter().map(|(_, own)| own.milliseconds).sum();
@@ -99,7 +110,15 @@ fn list(session: &CaptureSession, out: &mut Output) -> Result<Outcome, CommandEr
         }
         Ok(())
     };
-    rows(out)?;
+    if format == OutputFormat::Json {
+        let row = |(symbol, own): &(&String, &KernelUse)| {
+            let milliseconds = (own.timed > 0).then_some(own.milliseconds);
+            json!({ "kernel": demangled(symbol), "launches": own.launches, "timed": own.timed, "milliseconds": milliseconds })
+        };
+        print::json(&kernels.iter().map(row).collect::<Vec<_>>(), out)?;
+    } else {
+        rows(out)?;
+    }
     if let Some(failure) = session.failure() {
         warn(&format!("the program {failure}"));
         return Ok(Outcome::Environment);

@@ -110,6 +110,20 @@ fn kernels_are_listed_with_launches_times_and_shares() {
 }
 
 #[test]
+fn results_are_json_without_the_output_of_the_program() {
+    let (place, variables) = machine_of_program(&["copy_honest"]);
+    let program = "-- sh -c ./program\tdlsym\tcopy_honest;echo\tnoise".replace(' ', "\n").replace('\t', " ");
+    for options in ["--list", "-k\ncopy_*\n-o\nout"] {
+        let words = format!("capture\n--format\njson\n{options}\n{program}");
+        let mut command = place.ncugate(&words.lines().collect::<Vec<_>>());
+        let ran = Finished::of(command.envs(variables.clone()).timeout(Duration::from_secs(100)));
+        let value: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|e| panic!("{e}: {ran:?}"));
+        let kernel = if options == "--list" { &value[0]["kernel"] } else { &value["kernel"] };
+        assert!(kernel == "copy_honest" && ran.stderr.contains("noise"), "{ran:?}");
+    }
+}
+
+#[test]
 fn a_launch_that_cannot_be_captured_is_refused_by_name_and_leaves_nothing() {
     let cases = [
         ("-k copy_*", "copy_honest graph", 3, "it is launched into a CUDA graph"),

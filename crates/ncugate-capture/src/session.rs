@@ -64,7 +64,7 @@ impl CaptureSession {
     ///
     /// # Errors
     /// It cannot be started.
-    pub fn run(program: &[OsString], purpose: Purpose<'_>, captured: &dyn Fn(&str)) -> Result<Self, CaptureError> {
+    pub fn run(command: &mut Command, purpose: Purpose<'_>, captured: &dyn Fn(&str)) -> Result<Self, CaptureError> {
         let base = Some(std::env::temp_dir()).filter(|folder| folder.as_os_str().len() <= LONGEST_FOLDER);
         let base = base.unwrap_or_else(|| "/tmp".into());
         let folder = tempfile::Builder::new().prefix("ncugate-capture-").tempdir_in(&base);
@@ -73,13 +73,10 @@ impl CaptureSession {
         std::fs::write(&library, LIBRARY).map_err(CaptureError::file(&library))?;
         let listener = UnixListener::bind(&socket).map_err(CaptureError::file(&socket))?;
         listener.set_nonblocking(true).map_err(CaptureError::file(&socket))?;
-        let Some((name, arguments)) = program.split_first() else {
-            return Err(CaptureError::Start { program: String::new(), source: ErrorKind::InvalidInput.into() });
-        };
-        let mut command = Command::new(name);
+        let program = command.get_program().to_string_lossy().into_owned();
         let preload = [Some(library.into_os_string()), std::env::var_os("LD_PRELOAD").filter(|own| !own.is_empty())];
         let preload: Vec<OsString> = preload.into_iter().flatten().collect();
-        command.args(arguments).stdin(Stdio::inherit()).env("LD_PRELOAD", preload.join(OsStr::new(":")));
+        command.stdin(Stdio::inherit()).env("LD_PRELOAD", preload.join(OsStr::new(":")));
         command.env("NCUGATE_CAPTURE", folder.path()).env_remove("NCUGATE_CAPTURE_LAUNCH");
         if let Purpose::Launch { launch, max_bytes, folder: data, .. } = purpose {
             command
@@ -88,11 +85,11 @@ impl CaptureSession {
             let link = folder.path().join("data");
             std::os::unix::fs::symlink(data, &link).map_err(CaptureError::file(link))?;
         }
-        let started = |source| CaptureError::Start { program: name.to_string_lossy().into_owned(), source };
-        let mut child = SupervisedChild::spawn(&mut command, None).map_err(started)?;
+        let started = SupervisedChild::spawn(command, None);
+        let mut child = started.map_err(|source| CaptureError::Start { program: program.clone(), source })?;
         let mut session = Self { kernels: BTreeMap::new(), refusals: BTreeSet::new(), exit: ProcessExit::Completed };
         loop {
-            let ended = child.poll().map_err(CaptureError::file(name))?;
+            let ended = child.poll().map_err(CaptureError::file(&program))?;
             while let Ok((stream, _)) = listener.accept() {
                 // A process that ends meanwhile gets no answer.
                 let _ = session.answer(stream, purpose, captured);
@@ -150,12 +147,15 @@ impl CaptureSession {
     ///
     /// # Errors
     /// No launch was captured, or listed.
-    pub fn prove(&self, program: &OsStr, purpose: Purpose<'_>) -> Result<(), CaptureError> {
+    pub fn prove(&self, command: &Command, purpose: Purpose<'_>) -> Result<(), CaptureError> {
         if purpose.folder().is_some_and(|folder| folder.join("whole").exists()) {
             return Ok(());
         }
         if self.kernels.is_empty() {
-            return Err(CaptureError::NoLaunch { program: program.display().to_string(), exit: self.exit.to_string() });
+            return Err(CaptureError::NoLaunch {
+                program: command.get_program().display().to_string(),
+                exit: self.exit.to_string(),
+            });
         }
         let Purpose::Launch { pattern, launch, folder, .. } = purpose else { return Ok(()) };
         if folder.join("part").exists() {
