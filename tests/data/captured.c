@@ -1,6 +1,6 @@
 /* A program that launches a kernel of the double of the driver. Its words are, in order: how it finds the driver's functions
  * (dlsym, address), the kernel, and what it does: nothing, crash (in the launch), fork (the child launches), graph, host (an argument
- * in host memory), same (the answer is there already), serve (without an end), exit (by _exit). */
+ * in host memory), texture, map, pointers (arguments), variable (the host fills it), same (the answer is there already), serve (without an end), exit (by _exit). */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -65,6 +65,35 @@ int main(int count, char **words) {
     if (!strcmp(what, "graph"))
         ((int (*)(void *, int))function("cuStreamBeginCapture_v2"))(NULL, 0);
     void *parameters[] = {&at[0], &at[1], &factor};
+    if (!strcmp(what, "texture")) {
+        uint64_t resource[] = {2, at[0]};
+        ((int (*)(uint64_t *, const void *, const void *, const void *))function("cuTexObjectCreate"))(&at[0], resource, NULL, NULL);
+    }
+    if (!strcmp(what, "map")) {
+        static _Alignas(128) char map[128];
+        uint64_t extent = 64;
+        unsigned box = 64, step = 1;
+        ((int (*)(void *, int, unsigned, void *, const uint64_t *, const uint64_t *, const unsigned *, const unsigned *, int, int, int, int))
+             function("cuTensorMapEncodeTiled"))(map, 7, 1, (void *)at[0], &extent, NULL, &box, &step, 0, 0, 0, 0);
+        parameters[0] = map;
+    }
+    if (!strcmp(what, "pointers")) { /* to pointers to pointers */
+        uint64_t level = at[0];
+        for (int depth = 0; depth < 2; depth++) {
+            uint64_t list;
+            ((int (*)(uint64_t *, size_t))function("cuMemAlloc_v2"))(&list, BYTES);
+            memset((void *)list, 0, BYTES);
+            ((int (*)(uint64_t, const void *, size_t))function("cuMemcpyHtoD_v2"))(list, &level, sizeof level);
+            level = list;
+        }
+        at[0] = level;
+    }
+    if (!strcmp(what, "variable")) {
+        uint64_t table;
+        size_t size;
+        ((int (*)(uint64_t *, size_t *, void *, const char *))function("cuModuleGetGlobal_v2"))(&table, &size, module, "_ZN2ns5tableE");
+        ((int (*)(uint64_t, const void *, size_t))function("cuMemcpyHtoD_v2"))(table, x, size);
+    }
     int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **) =
         (void *)function("cuLaunchKernel");
     for (int i = 0; i < 3; i++)

@@ -322,12 +322,12 @@ Result cuModuleGetFunction(void **function, void *module, const char *name) {
 Result cuFuncGetName(const char **name, void *function) { *name = ((Function *)function)->name; return OK; }
 Result cuFuncGetAttribute(int *value, int attribute, void *function) { *value = -1; return OK; }
 
-/* Two pointers; kernels of the name copy_float have a float behind them. */
+/* Two pointers, the first of the name map_value a tensor map; kernels of the name copy_float have a float behind them. */
 Result cuFuncGetParamInfo(void *function, size_t at, size_t *offset, size_t *size) {
     if (at >= 2 + !strcmp(((Function *)function)->name, "copy_float"))
         return 1;
     *offset = 8 * at;
-    *size = at == 2 ? 4 : 8;
+    *size = at == 2 ? 4 : !at && !strcmp(((Function *)function)->name, "map_value") ? 128 : 8;
     return OK;
 }
 

@@ -28,6 +28,10 @@ fn machine_of_program(kernels: &[&str]) -> (Place, Variables) {
         )
         .unwrap();
     }
+    if kernels.contains(&"copy_table") {
+        let variable = ".type _ZN2ns5tableE,@object\n.size _ZN2ns5tableE,4096\n_ZN2ns5tableE: .zero 4096\n";
+        write!(source, ".section .nv.constant3,\"a\"\n.globl _ZN2ns5tableE\n{variable}").unwrap();
+    }
     let source = place.write("kernel.s", &source);
     let run = |arguments: &[&str]| {
         let status = Command::new("cc").args(arguments).current_dir(place.path()).status().unwrap();
@@ -59,6 +63,23 @@ fn a_captured_launch_is_a_phase_that_replays_it() {
         let ran = finished(&place, &variables, "run out/copy/phase.toml --source gpu");
         assert_eq!(ran.status, Some(0), "{ran:?}");
         assert!(ran.stdout.contains("One captured input: laws do not apply"), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_variable_that_the_host_filled_is_captured_and_another_one_marked() {
+    for (what, text) in
+        [("variable", "\"_ZN2ns5tableE\" = \"v0\""), ("", "CHECK: variable `ns::table` has its first value")]
+    {
+        let kernel = if what.is_empty() { "copy_honest" } else { "copy_table" };
+        let (place, variables) = machine_of_program(&["copy_table", "copy_honest"]);
+        let words = format!("capture -k {kernel} -o copy -- ./program address {kernel} {what}");
+        let captured = finished(&place, &variables, &words);
+        assert_eq!(captured.status, Some(0), "{captured:?}");
+        let phase = fs::read_to_string(place.path().join("copy/phase.toml")).unwrap();
+        assert!(phase.contains(text), "{phase}");
+        let ran = finished(&place, &variables, "run copy/phase.toml --source gpu");
+        assert_eq!(ran.status, Some(0), "{ran:?}");
     }
 }
 
@@ -128,13 +149,16 @@ fn a_launch_that_cannot_be_captured_is_refused_by_name_and_leaves_nothing() {
     let cases = [
         ("-k copy_*", "copy_honest graph", 3, "it is launched into a CUDA graph"),
         ("-k copy_*", "copy_honest host", 3, "`copy_honest`: parameter 0 + 0 is a pointer to host memory"),
+        ("-k copy_*", "copy_honest texture", 3, "parameter 0 + 0 is a texture or surface object"),
+        ("-k map_*", "map_value map", 3, "parameter 0 + 0 is a tensor map"),
+        ("-k copy_*", "copy_honest pointers", 3, "entry 0 of an array of pointers points to pointers"),
         ("-k copy_*", "copy_honest same", 3, "the launch changed no memory"),
         ("-k copy_* --max-bytes 100", "copy_honest", 3, "262144 bytes of memory, more than --max-bytes 100"),
         ("-k copy_*", "copy_crash", 3, "the program was killed by SIGABRT during the capture"),
         ("-k cop_honest", "copy_honest", 2, "nearest: `copy_honest`"),
         ("-k copy_* --launch 7", "copy_honest", 2, "`copy_honest` more than 7 times"),
     ];
-    let (place, variables) = machine_of_program(&["copy_honest", "copy_crash"]);
+    let (place, variables) = machine_of_program(&["copy_honest", "copy_crash", "map_value"]);
     for (options, words, status, message) in cases {
         let refused = finished(&place, &variables, &format!("capture {options} -o out -- ./program dlsym {words}"));
         assert_eq!(refused.status, Some(status), "{words}: {refused:?}");

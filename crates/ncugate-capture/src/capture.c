@@ -880,7 +880,7 @@ Result cuGetProcAddress_v2(const char *name, void **found, int version, uint64_t
 
 /* Its last call is a jump, so that RTLD_NEXT means what comes after the library that asks. */
 void *dlsym(void *handle, const char *name) {
-    void *found = folder && name && name[0] == 'c' && name[1] == 'u' ? own(name) : NULL;
+    void *found = folder && name[0] == 'c' && name[1] == 'u' ? own(name) : NULL;
     if (found && driver(name))
         return found;
     if (!find_symbol)

@@ -114,3 +114,71 @@ fn library(image: &CodeImage, program: &str) -> Option<String> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The code of a kernel among files of `tests/data/library`.
+    fn found(kernel: &str, capability: &str, files: &[&str], more: &[u8]) -> Result<OriginalCode, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let data = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/library"));
+        let image = |name: &&str| {
+            let bytes = [&std::fs::read(data.join(name)).unwrap(), more].concat();
+            std::fs::write(folder.path().join(name), bytes).unwrap();
+            CodeImage { file: (*name).to_owned(), origin: None, caller: None }
+        };
+        let images: Vec<CodeImage> = files.iter().map(image).collect();
+        let record = serde_json::json!({
+            "kernel": kernel, "program": "", "capability": capability, "carveout": -1, "grid": [1, 1, 1], "block": [1, 1, 1],
+            "shared": 0, "cooperative": false, "attributes": [], "parameters": [], "arrays": [], "variables": [],
+            "images": [], "allocations": []
+        });
+        let record: CaptureRecord = serde_json::from_value(record).unwrap();
+        let record = CaptureRecord { images, folder: folder.path().to_owned(), ..record };
+        kernel_code(&record).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_code_is_that_of_the_gpu_in_a_container_a_library_or_a_cubin() {
+        let newest = found("bounded", "9.0", &["kernels.fatbin"], &[]).unwrap();
+        assert_eq!(found("bounded", "9.0", &["architectures.fatbin", "kernels.so"], &[]).unwrap(), newest);
+        let older = found("bounded", "8.9", &["kernels.fatbin"], &[]).unwrap();
+        assert!(older.form == "cubin" && older.bytes != newest.bytes && holds(&older.bytes, "bounded"));
+        assert!(found("bounded", "9.0", &["kernels.cubin"], &[]).is_ok());
+    }
+
+    #[test]
+    fn code_that_cannot_be_replayed_is_refused_with_its_reason() {
+        for (kernel, capability, more, reason) in [
+            (
+                "bounded",
+                "12.0",
+                &b""[..],
+                "the driver compiles its PTX when it is loaded; build the program for the GPU (-arch=sm_120)",
+            ),
+            ("bound", "9.0", b"", "not among the modules"),
+        ] {
+            let error = found(kernel, capability, &["kernels.fatbin"], more).unwrap_err();
+            assert!(error.contains(reason), "{error}");
+        }
+        for (call, reason) in
+            [(&b"\0malloc\0"[..], "device-side allocation"), (b"\0cnpLaunchDeviceV2", "dynamic parallelism")]
+        {
+            let error = found("bounded", "9.0", &["kernels.cubin"], call).unwrap_err();
+            assert!(error.contains(reason), "{error}");
+        }
+    }
+
+    #[test]
+    fn code_of_a_shared_library_has_its_name() {
+        let library = |origin: Option<&str>, caller: Option<&str>| {
+            let [origin, caller] = [origin, caller].map(|path| path.map(str::to_owned));
+            library(&CodeImage { file: String::new(), origin, caller }, "/proc/self/exe")
+        };
+        assert_eq!(library(Some("/usr/lib/libtorch_cuda.so"), None).as_deref(), Some("libtorch_cuda.so"));
+        assert_eq!(library(None, Some("/usr/lib/libcublasLt.so.13")).as_deref(), Some("libcublasLt.so.13"));
+        assert_eq!(library(None, Some("/cache/cuda_utils.so")), None, "a compiler's code in memory");
+        assert_eq!(library(Some("/data/kernel.cubin"), None), None);
+    }
+}
