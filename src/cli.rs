@@ -1,6 +1,7 @@
 //! The arguments of the command line.
 
 mod agent;
+mod capture;
 mod cluster;
 mod demo_init;
 mod explain;
@@ -12,6 +13,7 @@ mod subset;
 mod verbosity;
 
 pub use agent::{CallArgs, NextArgs, TryArgs};
+pub use capture::CaptureArgs;
 pub use cluster::{ClusterCommand, MergeArgs, SlurmArgs};
 pub use demo_init::{DemoArgs, InitArgs};
 pub use explain::{ExplainArgs, OccupancyArgs, Reader};
@@ -56,6 +58,8 @@ pub enum Command {
     Demo(DemoArgs),
     /// Draft a phase from a kernel or a PyTorch function; mark guesses
     Init(InitArgs),
+    /// Write a phase from a kernel launch of a running program
+    Capture(CaptureArgs),
     /// Check a phase without a GPU: config, build and build-time gates
     Check(CheckArgs),
     /// Build, verify, time, profile and judge a phase; write its report
@@ -135,7 +139,7 @@ pub enum ToolsCommand {
 
 /// The first-level commands in groups, in the order of the help.
 pub const GROUPS: [(&str, &[&str]); 5] = [
-    ("Start", &["demo", "init", "check", "run"]),
+    ("Start", &["demo", "init", "capture", "check", "run"]),
     ("Results", &["show", "page", "explain", "compare", "export", "history"]),
     ("Merge", &["gate", "leaderboard"]),
     ("Machine", &["doctor"]),

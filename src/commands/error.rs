@@ -7,6 +7,7 @@ use crate::exit::Outcome;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use ncugate_campaign::search::{AttemptError, ChosenError, SearchError};
 use ncugate_campaign::{BaseError, CalibrationError, CampaignError, LiveError, ProgramProfileError};
+use ncugate_capture::CaptureError;
 use ncugate_cuda::build::BuildError;
 use ncugate_cuda::host::{InputArraysError, MeasureError, NullTestError, WorkError};
 use ncugate_exchange::{ExportRefusal, PackageError, SlurmError};
@@ -99,6 +100,7 @@ outcomes! {
         ProgramProfileError::Metric(_) => Outcome::Usage,
         _ => Outcome::Environment,
     };
+    CaptureError, "": |error| if error.is_usage() { Outcome::Usage } else { Outcome::Environment };
     BaselineError, "": |_| Outcome::Usage;
     ChosenError, "": |_| Outcome::Usage;
     UnknownGate, "": |_| Outcome::Usage;

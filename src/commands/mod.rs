@@ -4,6 +4,7 @@ mod attempt;
 mod browser;
 mod calibrate;
 mod call;
+mod capture;
 mod check;
 mod cluster;
 mod compare;
@@ -83,6 +84,7 @@ fn act(command: &Command, invocation: &Invocation, out: &mut Output) -> Result<O
     match command {
         Command::Demo(args) => demo::demo(args, invocation, out),
         Command::Init(args) => init::init(args, out),
+        Command::Capture(args) => capture::capture(args, out),
         Command::Check(args) => check::check(args, invocation, out),
         Command::Run(args) => run::run(args, invocation, out),
         Command::Show(args) => show::show(args, invocation, out),

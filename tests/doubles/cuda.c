@@ -6,6 +6,7 @@
  * to what is there; turn_honest, turn_scan and turn_later give every bit turned, the last as often as it is checked. map_value, map_pointer, map_struct64 and map_struct128 copy what a tensor map shows of x. quick_honest, quick_epoch and quick_memo take half as long. What a
  * cheat remembers is gone with its module. copy_frail crashes without its loads and hangs without its stores. NCUGATE_DOUBLE_FIRSTS is a file that gets a line for the first launch of each module. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -166,7 +167,32 @@ Result cuMemFree_v2(Pointer address) {
     return OK;
 }
 
-Result cuMemHostAlloc(void **pointer, size_t bytes, unsigned flags) { *pointer = (void *)aligned(bytes); return OK; }
+static Pointer last_host; /* the newest host memory */
+Result cuMemHostAlloc(void **pointer, size_t bytes, unsigned flags) {
+    *pointer = (void *)(last_host = aligned(bytes));
+    return OK;
+}
+
+Result cuMemGetAddressRange_v2(Pointer *base, size_t *bytes, Pointer address) {
+    for (int at = 0; at < allocated; at++)
+        if (address >= allocations[at].address && address < allocations[at].address + allocations[at].bytes) {
+            *base = allocations[at].address;
+            *bytes = allocations[at].bytes;
+            return OK;
+        }
+    return NOT_FOUND;
+}
+
+/* NCUGATE_DOUBLE_PEER: memory is another device's. */
+Result cuPointerGetAttribute(void *value, int attribute, Pointer address) {
+    Pointer base;
+    size_t bytes;
+    int is_host = last_host && address == last_host;
+    if (!is_host && cuMemGetAddressRange_v2(&base, &bytes, address))
+        return 1;
+    *(int *)value = attribute == 2 ? (is_host ? 1 : 2) : attribute == 9 ? visible[0] + !!getenv("NCUGATE_DOUBLE_PEER") : 0;
+    return OK;
+}
 Result cuMemFreeHost(void *pointer) { free(pointer); return OK; }
 
 /* A texture object is the address of its memory, so that copies read it as they read a buffer. */
@@ -300,6 +326,18 @@ Result cuModuleGetFunction(void **function, void *module, const char *name) {
     found->module = module;
     strncpy(found->name, name, sizeof found->name - 1);
     *function = found;
+    return OK;
+}
+
+Result cuFuncGetName(const char **name, void *function) { *name = ((Function *)function)->name; return OK; }
+Result cuFuncGetAttribute(int *value, int attribute, void *function) { *value = -1; return OK; }
+
+/* Two pointers, the first of the name map_value a tensor map; kernels of the name copy_float have a float behind them. */
+Result cuFuncGetParamInfo(void *function, size_t at, size_t *offset, size_t *size) {
+    if (at >= 2 + !strcmp(((Function *)function)->name, "copy_float"))
+        return 1;
+    *offset = 8 * at;
+    *size = at == 2 ? 4 : !at && !strcmp(((Function *)function)->name, "map_value") ? 128 : 8;
     return OK;
 }
 
@@ -655,6 +693,9 @@ Result doubleWork(Pointer to, Pointer from, size_t bytes) {
     return queue((Node){.kind = WORK, .to = (void *)to, .from = (void *)from, .bytes = bytes});
 }
 
+Result cuMemcpyDtoH_v2(void *to, Pointer from, size_t bytes) { memcpy(to, (void *)from, bytes); return OK; }
+Result cuMemcpyHtoD_v2(Pointer to, const void *from, size_t bytes) { memcpy((void *)to, from, bytes); return OK; }
+
 Result cuMemsetD8Async(Pointer to, unsigned char byte, size_t bytes, void *stream) {
     return queue((Node){.kind = FILL, .to = (void *)to, .byte = byte, .bytes = bytes});
 }
@@ -704,6 +745,13 @@ Result cuLaunchKernelEx(const Config *config, void *function, void **parameters,
     return queue(node);
 }
 
+Result cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream,
+                      void **parameters, void **extra) {
+    Config config = {{gx, gy, gz}, {bx, by, bz}, shared, stream, NULL, 0};
+    return cuLaunchKernelEx(&config, function, parameters, extra);
+}
+
+Result cuStreamIsCapturing(void *stream, int *status) { *status = !!captured; return OK; }
 Result cuStreamBeginCapture_v2(void *stream, int mode) { captured = calloc(1, sizeof *captured); return OK; }
 Result cuStreamEndCapture(void *stream, void **graph) { *graph = captured; captured = NULL; return OK; }
 Result cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long flags) { *exec = graph; return OK; }
@@ -785,4 +833,11 @@ Result cuEventElapsedTime(float *milliseconds, void *start, void *end) {
 }
 Result cuEventElapsedTime_v2(float *milliseconds, void *start, void *end) {
     return cuEventElapsedTime(milliseconds, start, end);
+}
+
+/* ---- the way to find functions ---- */
+
+Result cuGetProcAddress_v2(const char *name, void **found, int version, uint64_t flags, int *status) {
+    void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    return (*found = dlsym(library, name)) ? OK : NOT_FOUND;
 }

@@ -8,6 +8,7 @@ mod agreement;
 mod base;
 mod baseline;
 mod bisect;
+mod capture;
 mod captures;
 mod checked;
 mod checks;

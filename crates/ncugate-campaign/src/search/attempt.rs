@@ -84,7 +84,7 @@ pub fn attempt_phase(
     }
     let form = |e: toml::de::Error| AttemptError::Form(format!("cannot write the phase of the attempt: {e}"));
     let mut file: Table = phase.text.parse().map_err(form)?;
-    let (flags, linked) = (flags(&file), linked(&file));
+    let (flags, linked, launch) = (flags(&file), linked(&file), launch_of_code(&file));
     for key in ["sweep", "search", "tier", "stage", "fallback", "waiver", "variant", "baseline"] {
         file.remove(key);
     }
@@ -98,8 +98,8 @@ pub fn attempt_phase(
         profile.insert("deep_profile".to_owned(), "none".into());
     }
     let axes = phase.kernel.as_ref().map_or(&[][..], |kernel| &kernel.flag_axes[..]);
-    file.insert("variant".to_owned(), Toml::Array(vec![variant(ATTEMPT, attempt, &flags, &linked, axes)?]));
-    file.insert("baseline".to_owned(), Toml::Array(vec![variant(ELITE, elite, &flags, &linked, axes)?]));
+    file.insert("variant".to_owned(), Toml::Array(vec![variant(ATTEMPT, attempt, (&flags, &launch), &linked, axes)?]));
+    file.insert("baseline".to_owned(), Toml::Array(vec![variant(ELITE, elite, (&flags, &launch), &linked, axes)?]));
     let (mut gates, left_out) = gates(phase, file.remove("gate"));
     let faster: Vec<(ShapeName, String)> =
         phase.bench.shapes.iter().map(|shape| (shape.clone(), format!("faster at {shape}"))).collect();
@@ -118,6 +118,15 @@ fn flags(file: &Table) -> Vec<Toml> {
     }
 }
 
+/// The keys of `[kernel]` that a source does not inherit from a cubin or PTX: its entry and launch.
+fn launch_of_code(file: &Table) -> Table {
+    let kernel = file.get("kernel").and_then(Toml::as_table);
+    let kernel = kernel.filter(|kernel| kernel.contains_key("cubin") || kernel.contains_key("ptx"));
+    let kept = ["entry", "block", "cluster", "dynamic_shared", "cooperative", "carveout", "symbols"];
+    let keys = kernel.into_iter().flatten().filter(|(key, _)| kept.contains(&key.as_str()));
+    keys.map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
 /// Sources of `[kernel]` that are linked with the first, as written.
 fn linked(file: &Table) -> Vec<Toml> {
     match file.get("kernel").and_then(|kernel| kernel.get("source")) {
@@ -129,7 +138,7 @@ fn linked(file: &Table) -> Vec<Toml> {
 fn variant(
     name: &str,
     source: &AttemptSource,
-    flags: &[Toml],
+    (flags, launch): (&[Toml], &Table),
     linked: &[Toml],
     axes: &[FlagAxis],
 ) -> Result<Toml, AttemptError> {
@@ -155,6 +164,7 @@ fn variant(
     table.insert("params".to_owned(), Toml::Table(params.collect()));
     let mut kernel = Table::new();
     if let Some(file) = &source.file {
+        kernel.extend(launch.clone());
         let sources = [Toml::String(text(file)?)].into_iter().chain(linked.iter().cloned());
         kernel.insert("source".to_owned(), Toml::Array(sources.collect()));
     }

@@ -12,8 +12,8 @@ use ncugate_phase::config::{
     Buffer, Init, KernelTemplate, OwnBound, Phase, RowOrder, ScalarType, Shape, Verification, WorkloadReference,
 };
 use ncugate_phase::plan::{
-    Arg, FunctionPlan, KernelPlan, Method, Plan, ScalarValue, ShapeProgram, Step, Variant, reference_answers,
-    reference_args, reference_id, reference_launch, reference_values,
+    Arg, FunctionPlan, KernelLaunch, KernelPlan, Method, Plan, ScalarValue, ShapeProgram, Step, Variant,
+    reference_answers, reference_args, reference_id, reference_launch, reference_values,
 };
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -372,7 +372,16 @@ pub(super) fn job_reference(
             let programs = shapes.iter().zip(&phase.workload.shapes).map(|(spec, shape)| {
                 let extents = (extent3(grid, spec, entry, "grid")?, extent3(block, spec, entry, "block")?);
                 let args = reference_args(phase, shape, kernel)?.unwrap_or_default();
+                // The machine code of a variant is launched as the variant is.
+                let of_variant = built(plan, cubins).find(|(_, own, _)| Some(&own.source) == source.as_ref());
+                let like = of_variant.and_then(|(_, own, _)| own.program(&shape.name)?.launches().next());
                 let launch = reference_launch(entry, extents, args);
+                let launch = like.map_or(launch.clone(), |like| KernelLaunch {
+                    cluster: like.cluster,
+                    dynamic_shared: like.dynamic_shared,
+                    mode: like.mode,
+                    ..launch
+                });
                 let symbols = kernel.program(&shape.name).map_or(&[][..], |program| &program.symbols);
                 let symbols = symbols.iter().filter(|fill| variable(&variables, &fill.symbol).is_ok()).cloned();
                 let steps = vec![Step::Launch(launch)];

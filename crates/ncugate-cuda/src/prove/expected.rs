@@ -267,7 +267,10 @@ fn from_files(template: &str, shape: &ShapeSpec, seed: u64) -> Result<Vec<Expect
     outputs
         .map(|(index, buffer)| {
             let path = render(template, &shape.file_names(seed, &buffer.name))?;
-            Ok(ExpectedOutput { buffer: index, values: read_npy(Path::new(&path), &buffer.compared_extents())? })
+            Ok(ExpectedOutput {
+                buffer: index,
+                values: read_npy(Path::new(&path), buffer.dtype, &buffer.compared_extents())?,
+            })
         })
         .collect()
 }

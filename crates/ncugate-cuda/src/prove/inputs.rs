@@ -74,7 +74,8 @@ fn from_file(init: &Init, buffer: &BufferSpec, shape: &ShapeSpec, seed: u64) -> 
     let name = || buffer.name.clone();
     let path = render(path, &shape.file_names(seed, &buffer.name));
     let path = path.map_err(|source| InputError::Path { buffer: name(), source })?;
-    read_npy(Path::new(&path), &buffer.extents).map_err(|source| InputError::File { buffer: name(), source })
+    read_npy(Path::new(&path), buffer.dtype, &buffer.extents)
+        .map_err(|source| InputError::File { buffer: name(), source })
 }
 
 #[cfg(test)]

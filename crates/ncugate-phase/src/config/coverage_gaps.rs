@@ -9,7 +9,7 @@ const TILE: u64 = 8;
 impl Workload {
     /// The cases that no correctness case tests, one sentence each.
     pub fn untested(&self) -> Vec<String> {
-        [self.dims(), self.inputs(), self.own_reference()].into_iter().flatten().collect()
+        [self.dims(), self.inputs(), self.captured(), self.own_reference()].into_iter().flatten().collect()
     }
 
     /// `not tested: tails and strides over B (always 1) and S (always a multiple of 64)`.
@@ -41,6 +41,14 @@ impl Workload {
         let fixed = |buffer: &Buffer| buffer.init.as_ref().is_some_and(Init::is_fixed);
         (self.seeds.len() > 1 && inputs.all(fixed))
             .then(|| "no input depends on the seed: every seed checks the same inputs".to_owned())
+    }
+
+    /// Inputs and expected outputs of one launch of another program.
+    fn captured(&self) -> Option<String> {
+        let is_file = |buffer: &Buffer| matches!(buffer.init, Some(Init::Npy { .. }));
+        let is_captured = matches!(self.reference, WorkloadReference::Npy { .. }) && self.seeds.len() == 1;
+        (is_captured && self.shapes.len() == 1 && self.buffers.iter().filter(|b| b.role.is_read()).all(is_file))
+            .then(|| "one captured input: laws do not apply".to_owned())
     }
 
     fn own_reference(&self) -> Option<String> {

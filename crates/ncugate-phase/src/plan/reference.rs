@@ -40,11 +40,12 @@ pub fn reference_entry_plan(phase: &Phase, plan: &Plan) -> Option<Plan> {
         let launch = reference_launch(entry, ([1; 3], [1; 3]), args);
         Some(ShapeProgram::new(shape.name.clone(), vec![Step::Launch(launch)]))
     };
+    let is_cubin = source.as_ref().is_some_and(|source| source.extension().is_some_and(|ending| ending == "cubin"));
     let kernel = KernelPlan {
         source: source.clone().unwrap_or_else(|| kernel.source.clone()),
         linked: if source.is_some() { Vec::new() } else { kernel.linked.clone() },
-        code: KernelCode::Cuda,
-        flags: flags.to_vec(),
+        code: if is_cubin { KernelCode::Cubin } else { KernelCode::Cuda },
+        flags: if is_cubin { Vec::new() } else { flags.to_vec() },
         defines: if source.is_some() { Vec::new() } else { kernel.defines.clone() },
         programs: phase.workload.shapes.iter().filter_map(program).collect(),
     };

@@ -24,10 +24,10 @@ pub enum NpyError {
     },
 }
 
-/// Reads the array of a file, which must have these extents.
-pub fn read(path: &Path, extents: &[usize]) -> Result<Vec<f64>, NpyError> {
+/// Reads the array of a file, which must have these extents, or be the bytes of elements of `own`.
+pub fn read(path: &Path, own: Dtype, extents: &[usize]) -> Result<Vec<f64>, NpyError> {
     let bytes = open::named(path, MAX_BYTES).map_err(|source| NpyError::Read { path: path.to_owned(), source })?;
-    parse(&bytes, extents).map_err(|what| NpyError::Format { path: path.to_owned(), what })
+    parse(&bytes, own, extents).map_err(|what| NpyError::Format { path: path.to_owned(), what })
 }
 
 /// Writes an array of float64 in C order.
@@ -50,8 +50,9 @@ pub fn write(path: &Path, extents: &[usize], values: &[f64]) -> std::io::Result<
     file.flush()
 }
 
-fn parse(bytes: &[u8], extents: &[usize]) -> Result<Vec<f64>, String> {
+fn parse(bytes: &[u8], own: Dtype, extents: &[usize]) -> Result<Vec<f64>, String> {
     let (header, data) = split(bytes).ok_or("not a .npy file, or a truncated one")?;
+    let is_raw = value_of(header, "descr").and_then(quoted) == Some("|V1");
     let dtype = match value_of(header, "descr").and_then(quoted) {
         Some("<f8") => Dtype::F64,
         Some("<f4") => Dtype::F32,
@@ -68,8 +69,9 @@ fn parse(bytes: &[u8], extents: &[usize]) -> Result<Vec<f64>, String> {
         // A complex number is two consecutive real numbers, on an additional axis.
         Some("<c8") => Dtype::F32,
         Some("<c16") => Dtype::F64,
+        Some("|V1") => own,
         other => {
-            let known = "<f8 <f4 <f2 <i8 <u8 <i4 <u4 <i2 <u2 |i1 |u1 |b1 <c8 <c16";
+            let known = "<f8 <f4 <f2 <i8 <u8 <i4 <u4 <i2 <u2 |i1 |u1 |b1 <c8 <c16, and |V1 for the bytes of any type";
             return Err(format!("unsupported dtype {other:?}; supported are {known}"));
         }
     };
@@ -80,6 +82,15 @@ fn parse(bytes: &[u8], extents: &[usize]) -> Result<Vec<f64>, String> {
     let mut shape = value_of(header, "shape").and_then(tuple).ok_or("header has no shape")?;
     if matches!(value_of(header, "descr").and_then(quoted), Some("<c8" | "<c16")) {
         shape.push(2);
+    }
+    if is_raw {
+        let [length] = shape[..] else { return Err("an array of |V1 has one axis, its bytes".to_owned()) };
+        let size = extents.iter().try_fold(own.size(), |size, &extent| size.checked_mul(extent));
+        if size != Some(length) || data.len() != length {
+            let (name, has) = (own.name(), data.len());
+            return Err(format!("the array has {has} bytes of {length}, but the buffer is {extents:?} of {name}"));
+        }
+        extents.clone_into(&mut shape);
     }
     if shape != extents {
         return Err(format!("the array has shape {shape:?}, but the buffer has {extents:?}"));
@@ -177,19 +188,19 @@ mod tests {
     fn every_version_and_dtype_is_read() {
         let floats: Vec<u8> = [1.5f32, -2.0].iter().flat_map(|v| v.to_le_bytes()).collect();
         for version in 1..=3 {
-            assert_eq!(parse(&file(version, "<f4", "False", "(2,)", &floats), &[2]).unwrap(), [1.5, -2.0]);
+            assert_eq!(parse(&file(version, "<f4", "False", "(2,)", &floats), Dtype::F32, &[2]).unwrap(), [1.5, -2.0]);
         }
         let halves: Vec<u8> = [0x3c00u16, 0xc000].iter().flat_map(|v| v.to_le_bytes()).collect();
-        assert_eq!(parse(&file(1, "<f2", "False", "(1, 2)", &halves), &[1, 2]).unwrap(), [1.0, -2.0]);
-        assert_eq!(parse(&file(1, "|i1", "False", "(2, 1)", &[255, 3]), &[2, 1]).unwrap(), [-1.0, 3.0]);
+        assert_eq!(parse(&file(1, "<f2", "False", "(1, 2)", &halves), Dtype::F32, &[1, 2]).unwrap(), [1.0, -2.0]);
+        assert_eq!(parse(&file(1, "|i1", "False", "(2, 1)", &[255, 3]), Dtype::F32, &[2, 1]).unwrap(), [-1.0, 3.0]);
     }
 
     #[test]
     fn complex_numbers_are_pairs_on_an_axis_of_their_own() {
         let parts: Vec<u8> = [1.5f32, -2.0, 0.25, 8.0].iter().flat_map(|v| v.to_le_bytes()).collect();
         let complex = file(1, "<c8", "False", "(2,)", &parts);
-        assert_eq!(parse(&complex, &[2, 2]).unwrap(), [1.5, -2.0, 0.25, 8.0]);
-        assert!(parse(&complex, &[4]).is_err());
+        assert_eq!(parse(&complex, Dtype::F32, &[2, 2]).unwrap(), [1.5, -2.0, 0.25, 8.0]);
+        assert!(parse(&complex, Dtype::F32, &[4]).is_err());
     }
 
     #[test]
@@ -197,25 +208,40 @@ mod tests {
         for dtype in Dtype::ALL {
             let values = [0.0, 1.0, 1.0, 0.0, 1.0, 0.0];
             let bytes = npy_bytes(dtype, &[2, 3], &element::encode(dtype, &values));
-            assert_eq!(parse(&bytes, &[2, 3]).unwrap(), values, "{}", dtype.name());
+            assert_eq!(parse(&bytes, Dtype::F32, &[2, 3]).unwrap(), values, "{}", dtype.name());
         }
         assert_eq!(npy_bytes(Dtype::U8, &[3], &[1, 2, 3]).len(), 128 + 3);
     }
 
     #[test]
+    fn bytes_have_the_type_and_the_shape_of_the_buffer() {
+        let raw = file(1, "|V1", "False", "(8,)", &[0x80, 0x3f, 0, 0x40, 0, 0xc0, 0, 0]);
+        assert_eq!(parse(&raw, Dtype::Bf16, &[2, 2]).unwrap(), [1.0, 2.0, -2.0, 0.0]);
+        assert_eq!(parse(&raw, Dtype::U8, &[8]).unwrap()[..2], [128.0, 63.0]);
+        assert!(parse(&raw, Dtype::F32, &[4]).unwrap_err().contains("8 bytes of 8, but the buffer is [4] of f32"));
+        for length in 0..raw.len() {
+            assert!(parse(&raw[..length], Dtype::Bf16, &[2, 2]).is_err(), "cut at {length}");
+        }
+        assert!(parse(&file(1, "|V1", "False", "(2, 2)", &[0; 4]), Dtype::F32, &[1]).unwrap_err().contains("one axis"));
+    }
+
+    #[test]
     fn arrays_of_another_shape_or_dtype_are_refused() {
         let good = file(1, "|u1", "False", "(3,)", &[1, 2, 3]);
-        assert!(parse(&good, &[3]).is_ok());
-        assert!(parse(&good, &[1, 3]).unwrap_err().contains("shape [3]"));
-        assert!(parse(&file(1, "|u1", "True", "(3,)", &[1, 2, 3]), &[3]).unwrap_err().contains("C order"));
-        assert!(parse(&file(1, ">f4", "False", "(1,)", &[0; 4]), &[1]).unwrap_err().contains(">f4"));
-        assert!(parse(&file(9, "|u1", "False", "(3,)", &[1, 2, 3]), &[3]).is_err());
+        assert!(parse(&good, Dtype::F32, &[3]).is_ok());
+        assert!(parse(&good, Dtype::F32, &[1, 3]).unwrap_err().contains("shape [3]"));
+        assert!(parse(&file(1, "|u1", "True", "(3,)", &[1, 2, 3]), Dtype::F32, &[3]).unwrap_err().contains("C order"));
+        assert!(parse(&file(1, ">f4", "False", "(1,)", &[0; 4]), Dtype::F32, &[1]).unwrap_err().contains(">f4"));
+        assert!(parse(&file(9, "|u1", "False", "(3,)", &[1, 2, 3]), Dtype::F32, &[3]).is_err());
         for length in 0..good.len() {
-            assert!(parse(&good[..length], &[3]).is_err(), "cut at {length}");
+            assert!(parse(&good[..length], Dtype::F32, &[3]).is_err(), "cut at {length}");
         }
         let wide = file(1, "<i8", "False", "(1,)", &i64::MAX.to_le_bytes());
-        assert!(parse(&wide, &[1]).unwrap_err().contains("2^53"), "a value that float64 rounds is not exact");
+        assert!(
+            parse(&wide, Dtype::F32, &[1]).unwrap_err().contains("2^53"),
+            "a value that float64 rounds is not exact"
+        );
         let huge = file(1, "<f8", "False", "(4294967296, 4294967296)", &[]);
-        assert!(parse(&huge, &[4_294_967_296, 4_294_967_296]).is_err());
+        assert!(parse(&huge, Dtype::F32, &[4_294_967_296, 4_294_967_296]).is_err());
     }
 }

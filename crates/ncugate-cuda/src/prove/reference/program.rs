@@ -79,7 +79,7 @@ pub fn outputs(
     call(program, python, &folder.0)?;
     let outputs = shape.buffers.iter().enumerate().filter(|(_, buffer)| buffer.role.is_compared());
     let read = |(buffer, spec): (usize, &BufferSpec)| {
-        let values = read(&folder.array("outputs", spec), &spec.compared_extents())?;
+        let values = read(&folder.array("outputs", spec), spec.dtype, &spec.compared_extents())?;
         Ok(ExpectedOutput { buffer, values })
     };
     outputs.map(read).collect()

@@ -69,7 +69,7 @@ keys! {
     entry = key(KeyKind::Name, "Another kernel, launched with the same arguments, or with `args`.");
     source = key(
         KeyKind::Text,
-        "The `.cu` of `entry`, built with the kernel's flags and no macros. By default `entry` is in the kernel's own \
+        "The `.cu` of `entry`, built with the kernel's flags and no macros, or a cubin. By default `entry` is in the kernel's own \
          source, and the first screen says so.",
     );
     grid = key(EXPRS, "Grid of `entry`, over the dimensions.");
