@@ -117,6 +117,7 @@ fn diagnosed() {
         quantities.set_column(metric, cells.collect());
     }
     let diagnosis = Diagnosis {
+        ablations: &[],
         rules: RuleBook::shipped(),
         quantities: &quantities,
         plan: Some(&plan),
