@@ -95,13 +95,14 @@ PYTHON
 import json, sys
 results = json.load(open(sys.argv[1]))
 own = next(variant for variant in results["variants"] if variant["id"] == "replay")
-print(own["correct"], own.get("metrics", {}).get("latency_p50"))
+values = own["shapes"]["captured"]["values"]
+print(own["correct"], values["latency_p50"], "us")
 PYTHON
 )
     check "$name: the replay is bitwise equal" test "${replayed%% *}" = pass
-    printf '%s: %s us in the program, replay %s; %s s alone, %s s captured\n' "$name" "$inside" "$replayed" "$alone" "$with"
+    printf '%s: %s us in the program, replay: %s; %s s alone, %s s captured\n' "$name" "$inside" "$replayed" "$alone" "$with"
     # A candidate that leaves memory as it was.
-    sed 's/^name = "replay"$/name = "replay"\nkernel = { source = "nothing.cu", entry = "nothing", args = [] }/' "$name/phase.toml" > "$name/wrong.toml"
+    sed 's/^name = "replay"$/name = "replay"\nkernel = { source = "nothing.cu", entry = "nothing", block = [32], args = [] }/' "$name/phase.toml" > "$name/wrong.toml"
     echo 'extern "C" __global__ void nothing() {}' > "$name/nothing.cu"
     local status=0
     "$ncugate" run "$name/wrong.toml" > "$name.wrong" 2>&1 || status=$?

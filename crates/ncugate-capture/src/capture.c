@@ -441,12 +441,16 @@ static void describe(Copy *copy, const Launch *l, const Kernel *kernel) {
     fputs("{", json);
     text(json, "kernel", kernel->name);
     text(json, "program", program);
-    fprintf(json, "\"capability\": \"%d.%d\", \"carveout\": %d, \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], \"shared\": %u, ", major, minor,
-            carveout, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2], c->shared);
-    fprintf(json, "\"cooperative\": %s, \"attributes\": [", l->form == COOPERATIVE ? "true" : "false");
-    for (unsigned at = 0; at < c->count; at++)
-        fprintf(json, "%s{\"id\": %u, \"words\": [%u, %u, %u]}", at ? ", " : "", c->attributes[at].id, c->attributes[at].value.words[0],
-                c->attributes[at].value.words[1], c->attributes[at].value.words[2]);
+    fprintf(json, "\"capability\": [%d, %d], \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], \"shared\": %u, ", major, minor, c->grid[0],
+            c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2], c->shared);
+    /* Attributes, of which number 0 says nothing, 2 is a cooperative launch and 14 the carveout. */
+    fprintf(json, "\"attributes\": [[%d, 1, 0, 0]", l->form == COOPERATIVE ? 2 : 0);
+    if (carveout >= 0)
+        fprintf(json, ", [14, %d, 0, 0]", carveout);
+    for (unsigned at = 0; at < c->count; at++) {
+        const unsigned *words = c->attributes[at].value.words;
+        fprintf(json, ", [%u, %u, %u, %u]", c->attributes[at].id, words[0], words[1], words[2]);
+    }
     fputs("], \"parameters\": [", json);
     const unsigned char *packed = NULL;
     for (void **extra = l->extra; extra && extra[0]; extra += 2)
@@ -739,19 +743,6 @@ Result cuKernelGetFunction(void **function, void *kernel) {
     return result;
 }
 
-Result cuLibraryGetModule(void **module, void *library) {
-    Result result = CALL("cuLibraryGetModule", (void **, void *), module, library);
-    int image = folder ? image_of(library) : -1;
-    if (!result && image >= 0) { /* the same code under another handle */
-        pthread_mutex_lock(&lock);
-        images = grown(images, image_count, sizeof *images);
-        images[image_count] = images[image];
-        images[image_count++].handle = *module;
-        pthread_mutex_unlock(&lock);
-    }
-    return result;
-}
-
 /* Variables that the host asks for are those that it fills. */
 #define VARIABLE(name) \
     Result name(Pointer *address, size_t *bytes, void *of, const char *symbol) { \
@@ -837,7 +828,7 @@ static const struct { const char *name; void *own; } OWN[] = {
     ENTRY(cuLaunchKernel), ENTRY(cuLaunchKernel_ptsz), ENTRY(cuLaunchKernelEx), ENTRY(cuLaunchKernelEx_ptsz),
     ENTRY(cuLaunchCooperativeKernel), ENTRY(cuLaunchCooperativeKernel_ptsz), ENTRY(cuModuleLoad), ENTRY(cuModuleLoadData),
     ENTRY(cuModuleLoadDataEx), ENTRY(cuModuleLoadFatBinary), ENTRY(cuLibraryLoadData), ENTRY(cuLibraryLoadFromFile),
-    ENTRY(cuModuleGetFunction), ENTRY(cuLibraryGetKernel), ENTRY(cuLibraryGetModule), ENTRY(cuKernelGetFunction),
+    ENTRY(cuModuleGetFunction), ENTRY(cuLibraryGetKernel), ENTRY(cuKernelGetFunction),
     ENTRY(cuModuleGetGlobal_v2), ENTRY(cuLibraryGetGlobal), ENTRY(cuTexObjectCreate), ENTRY(cuSurfObjectCreate),
     ENTRY(cuTensorMapEncodeTiled), ENTRY(cuGraphAddKernelNode), ENTRY(cuGraphAddKernelNode_v2), ENTRY(cuGetProcAddress),
     ENTRY(cuGetProcAddress_v2)};

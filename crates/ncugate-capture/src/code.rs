@@ -32,7 +32,7 @@ pub struct OriginalCode {
 
 /// Finds the code that the driver launched.
 pub fn kernel_code(capture: &CaptureRecord) -> Result<OriginalCode, CaptureError> {
-    let refused = |reason: String| CaptureError::Code { kernel: demangled(&capture.kernel), reason };
+    let refused = |reason: String| CaptureError::Refused(format!("`{}`: {reason}", demangled(&capture.kernel)));
     let mut found: Vec<OriginalCode> = Vec::new();
     let mut is_compiled_at_load = false;
     for image in &capture.images {
@@ -61,7 +61,7 @@ pub fn kernel_code(capture: &CaptureRecord) -> Result<OriginalCode, CaptureError
     }
     let Some(code) = found.pop() else {
         return Err(refused(if is_compiled_at_load {
-            let arch = capture.capability.replace('.', "");
+            let arch = capture.capability.to_string().replace('.', "");
             format!("the driver compiles its PTX when it is loaded; build the program for the GPU (-arch=sm_{arch})")
         } else {
             "its machine code was not among the modules that the program loaded; report the library that loads it"
@@ -80,7 +80,7 @@ fn holds(cubin: &[u8], kernel: &str) -> bool {
 
 /// The machine code that the driver takes for the GPU: of its major version, the nearest minor one; and whether there is PTX.
 fn of_container(bytes: &[u8], capture: &CaptureRecord) -> (Option<Vec<u8>>, bool) {
-    let (Ok(codes), Some(gpu)) = (device_code(bytes), capture.capability()) else { return (None, false) };
+    let (Ok(codes), gpu) = (device_code(bytes), capture.capability) else { return (None, false) };
     let mut best = None;
     let mut has_text = false;
     for code in codes {
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     /// The code of a kernel among files of `tests/data/library`.
-    fn found(kernel: &str, capability: &str, files: &[&str], more: &[u8]) -> Result<OriginalCode, String> {
+    fn found(kernel: &str, capability: [u32; 2], files: &[&str], more: &[u8]) -> Result<OriginalCode, String> {
         let folder = tempfile::tempdir().unwrap();
         let data = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/library"));
         let image = |name: &&str| {
@@ -130,8 +130,8 @@ mod tests {
         };
         let images: Vec<CodeImage> = files.iter().map(image).collect();
         let record = serde_json::json!({
-            "kernel": kernel, "program": "", "capability": capability, "carveout": -1, "grid": [1, 1, 1], "block": [1, 1, 1],
-            "shared": 0, "cooperative": false, "attributes": [], "parameters": [], "arrays": [], "variables": [],
+            "kernel": kernel, "program": "", "capability": capability, "grid": [1, 1, 1], "block": [1, 1, 1],
+            "shared": 0, "attributes": [], "parameters": [], "arrays": [], "variables": [],
             "images": [], "allocations": []
         });
         let record: CaptureRecord = serde_json::from_value(record).unwrap();
@@ -141,11 +141,11 @@ mod tests {
 
     #[test]
     fn the_code_is_that_of_the_gpu_in_a_container_a_library_or_a_cubin() {
-        let newest = found("bounded", "9.0", &["kernels.fatbin"], &[]).unwrap();
-        assert_eq!(found("bounded", "9.0", &["architectures.fatbin", "kernels.so"], &[]).unwrap(), newest);
-        let older = found("bounded", "8.9", &["kernels.fatbin"], &[]).unwrap();
+        let newest = found("bounded", [9, 0], &["kernels.fatbin"], &[]).unwrap();
+        assert_eq!(found("bounded", [9, 0], &["architectures.fatbin", "kernels.so"], &[]).unwrap(), newest);
+        let older = found("bounded", [8, 9], &["kernels.fatbin"], &[]).unwrap();
         assert!(older.form == "cubin" && older.bytes != newest.bytes && holds(&older.bytes, "bounded"));
-        assert!(found("bounded", "9.0", &["kernels.cubin"], &[]).is_ok());
+        assert!(found("bounded", [9, 0], &["kernels.cubin"], &[]).is_ok());
     }
 
     #[test]
@@ -153,11 +153,11 @@ mod tests {
         for (kernel, capability, more, reason) in [
             (
                 "bounded",
-                "12.0",
+                [12, 0],
                 &b""[..],
                 "the driver compiles its PTX when it is loaded; build the program for the GPU (-arch=sm_120)",
             ),
-            ("bound", "9.0", b"", "not among the modules"),
+            ("bound", [9, 0], b"", "not among the modules"),
         ] {
             let error = found(kernel, capability, &["kernels.fatbin"], more).unwrap_err();
             assert!(error.contains(reason), "{error}");
@@ -165,7 +165,7 @@ mod tests {
         for (call, reason) in
             [(&b"\0malloc\0"[..], "device-side allocation"), (b"\0cnpLaunchDeviceV2", "dynamic parallelism")]
         {
-            let error = found("bounded", "9.0", &["kernels.cubin"], call).unwrap_err();
+            let error = found("bounded", [9, 0], &["kernels.cubin"], call).unwrap_err();
             assert!(error.contains(reason), "{error}");
         }
     }

@@ -65,12 +65,6 @@ pub enum CaptureError {
     /// The files of the capture contradict each other.
     #[error("{}: {reason}; capture again", path.display())]
     Damaged { path: PathBuf, reason: String },
-    #[error("cannot capture `{kernel}`: {reason}")]
-    Code {
-        kernel: String,
-        /// What is wrong with its machine code, and what to do.
-        reason: String,
-    },
     #[error(
         "`{kernel}` is code of {library}, whose licence decides whether it may be copied; if it allows that, add --copy-code"
     )]

@@ -31,10 +31,6 @@ pub struct MemoryPart {
 }
 
 impl MemoryPart {
-    pub const fn elements(&self) -> u64 {
-        self.bytes / self.dtype.size() as u64
-    }
-
     pub const fn contains(&self, address: u64) -> bool {
         self.start <= address && address < self.start + self.bytes
     }

@@ -119,7 +119,7 @@ pub fn write_phase(capture: &CaptureRecord, request: PhaseRequest<'_>) -> Result
     for part in &replay.parts {
         let role = if part.is_changed { "role = \"inout\", " } else { "" };
         let init = file(&format!("inputs/{}.npy", part.name));
-        let (name, dtype, elements) = (&part.name, part.dtype.name(), part.elements());
+        let (name, dtype, elements) = (&part.name, part.dtype.name(), part.bytes / part.dtype.size() as u64);
         let (guess, note) = ("CHECK: the type is a guess from the bits", replay.note(part)?);
         let more = if part.is_changed {
             "; role \"output\" without `init`, if the kernel writes all of it and reads nothing"
@@ -207,18 +207,18 @@ impl Replay<'_> {
         if capture.shared > 0 {
             let _ = writeln!(text, "dynamic_shared = {}", capture.shared);
         }
-        let mut is_cooperative = capture.cooperative;
-        let mut carveout = capture.carveout;
-        for attribute in &capture.attributes {
-            match attribute.id {
-                CLUSTER if attribute.words != [1; 3] => drop(writeln!(text, "cluster = {:?}", attribute.words)),
-                CLUSTER => {}
-                COOPERATIVE => is_cooperative |= attribute.words[0] != 0,
-                CARVEOUT => carveout = attribute.words[0].cast_signed(),
-                id if WITHOUT_EFFECT.contains(&id) => {}
-                id => {
+        let (mut is_cooperative, mut carveout) = (false, -1);
+        for &[id, value @ ..] in &capture.attributes {
+            match id {
+                CLUSTER if value == [1; 3] => {}
+                CLUSTER => drop(writeln!(text, "cluster = {value:?}")),
+                COOPERATIVE => is_cooperative |= value[0] != 0,
+                CARVEOUT => carveout = value[0].cast_signed(),
+                _ if WITHOUT_EFFECT.contains(&id) => {}
+                _ => {
+                    let kernel = demangled(&capture.kernel);
                     let reason = format!("attribute {id} of its launch (CUlaunchAttributeID) is not captured");
-                    return Err(CaptureError::Code { kernel: demangled(&capture.kernel), reason });
+                    return Err(CaptureError::Refused(format!("`{kernel}`: {reason}")));
                 }
             }
         }
@@ -335,8 +335,8 @@ mod tests {
             fs::write(folder.join(name), [value; 64]).unwrap();
         }
         let text = format!(
-            "{{\"kernel\": \"k\", \"program\": \"p\", \"capability\": \"9.0\", \"carveout\": -1, \"grid\": [1, 1, 1], \"block\": [32, 1, 1], \
-             \"shared\": 64, \"cooperative\": false, \"parameters\": {parameters}, \"variables\": [], \"images\": [], {more}, \
+            "{{\"kernel\": \"k\", \"program\": \"p\", \"capability\": [9, 0], \"grid\": [1, 1, 1], \"block\": [32, 1, 1], \
+             \"shared\": 64, \"parameters\": {parameters}, \"variables\": [], \"images\": [], {more}, \
              \"allocations\": [{{\"address\": {x}, \"bytes\": 64}}, {{\"address\": {y}, \"bytes\": 64}}]}}"
         );
         fs::write(folder.join("capture.json"), text).unwrap();
@@ -356,7 +356,7 @@ mod tests {
         let fields = [&[1, 0, 0, 0, 3, 0, 0, 0][..], &(1u64 << 34).to_le_bytes(), &[3, 0, 0]].concat();
         let numbers = [vec![7, 0, 0, 0], 0.25f32.to_le_bytes().to_vec(), vec![255; 8], vec![5]];
         let parameters = [&[pointer, fields][..], &numbers].concat();
-        let attributes = "\"arrays\": [], \"attributes\": [{\"id\": 4, \"words\": [2, 1, 1]}]";
+        let attributes = "\"arrays\": [], \"attributes\": [[4, 2, 1, 1]]";
         let text = launch(&parameters, attributes).unwrap();
         for line in [
             "cluster = [2, 1, 1]\n",
@@ -379,7 +379,7 @@ mod tests {
         let text = launch(&[x.to_le_bytes().to_vec()], &array).unwrap();
         let entries = "{ pointers = [{ buffer = \"p0_2\", offset = 32 }, \"nullptr\", \"p0_2\"] }";
         assert!(text.contains(entries), "{text}");
-        let window = "\"arrays\": [], \"attributes\": [{\"id\": 1, \"words\": [0, 0, 0]}]";
+        let window = "\"arrays\": [], \"attributes\": [[1, 0, 0, 0]]";
         let refused = launch(&[x.to_le_bytes().to_vec()], window).unwrap_err().to_string();
         assert!(refused.contains("attribute 1 of its launch"), "{refused}");
     }

@@ -14,14 +14,12 @@ pub struct CaptureRecord {
     pub kernel: String,
     /// The program's file.
     pub program: String,
-    pub(crate) capability: String,
-    /// Preferred share of shared memory in percent; negative without one.
-    pub(crate) carveout: i32,
+    pub(crate) capability: ComputeCapability,
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
     pub(crate) shared: u32,
-    pub(crate) cooperative: bool,
-    pub(crate) attributes: Vec<AttributeWords>,
+    /// Attributes of the launch: the driver's number, and the first words of the value.
+    pub(crate) attributes: Vec<[u32; 4]>,
     /// The bytes of each parameter.
     pub(crate) parameters: Vec<Vec<u8>>,
     pub(crate) arrays: Vec<PointerArray>,
@@ -30,14 +28,6 @@ pub struct CaptureRecord {
     pub(crate) allocations: Vec<Allocation>,
     #[serde(skip)]
     pub(crate) folder: PathBuf,
-}
-
-/// An attribute of a launch by the driver's number.
-#[derive(Debug, Deserialize)]
-pub struct AttributeWords {
-    pub(crate) id: u32,
-    /// The start of its value.
-    pub(crate) words: [u32; 3],
 }
 
 /// An array of device pointers behind an argument.
@@ -105,10 +95,5 @@ impl CaptureRecord {
         let file = File::open(&path).map_err(CaptureError::file(&path))?;
         // SAFETY: the file is in a private folder of this process, and nobody writes it any more.
         unsafe { Mmap::map(&file) }.map_err(CaptureError::file(path))
-    }
-
-    pub(crate) fn capability(&self) -> Option<ComputeCapability> {
-        let (major, minor) = self.capability.split_once('.')?;
-        Some(ComputeCapability::new(major.parse().ok()?, minor.parse().ok()?))
     }
 }
