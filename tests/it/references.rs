@@ -137,7 +137,7 @@ fn a_confirmation_calls_the_reference_once_for_all_its_processes() {
 fn a_slow_reference_is_called_in_parallel_and_for_fewer_hidden_inputs() {
     let text = "import os, time\n\n\ndef copy(x):\n    began = time.time()\n    time.sleep(0.4)\n    \
                 with open('calls', 'a') as out:\n        out.write(f'{began} {time.time()}\\n')\n    return {'y': x}\n\n\n\
-                def same(outputs, expected):\n    pass\n";
+                def same(outputs, expected):\n    return ''\n";
     let Some((place, variables)) = machine_of(&["copy_honest"], "rounds = 6", text) else { return };
     let finished = Finished::of(place.ncugate(&RUN).envs(variables).timeout(Duration::from_secs(100)));
     assert_eq!(finished.status, Some(0), "{finished:?}");
