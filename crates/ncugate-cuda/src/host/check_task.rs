@@ -2,6 +2,7 @@
 
 use super::case_draw::{TriedDraw, comparable};
 use super::event::{WorkerEvent, WorkerTask};
+use super::hidden_draws::at_once;
 use super::job::JobKernel;
 use super::worker::{DeviceLoss, WorkError, Worker};
 use crate::gpu::DeviceError;
@@ -10,6 +11,7 @@ use crate::prove::{
     expected_on_host, held_by_outputs, magnitudes, perturbed,
 };
 use ncugate_model::{CheckOutcome, CheckRecord, Law};
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 /// A shape being checked.
@@ -19,7 +21,14 @@ struct CheckedShape<'s> {
     /// Magnitudes of the answers to the declared inputs, once known.
     usual: Option<Vec<f64>>,
     tried: ToleranceTrial,
+    /// Answers of a program that were computed together, by seed and law.
+    answers: HashMap<(u64, Law), AnsweredInputs>,
 }
+
+type AnsweredInputs = Result<(CaseInputs, Vec<ExpectedOutput>), ExpectedOutputError>;
+
+/// Maximum number of elements in the buffers of all draws whose answers are computed together.
+const MOST_ELEMENTS: usize = 1 << 26;
 
 /// Progress of the trials of the tolerance on wrong answers at a shape.
 enum ToleranceTrial {
@@ -38,7 +47,8 @@ impl Worker<'_> {
             }
             let buffers = CheckBuffers::allocate(&self.device, &spec.buffers);
             let buffers = buffers.map_err(|source| WorkError::buffers(&spec, source))?;
-            let mut shape = CheckedShape { spec: &spec, buffers, usual: None, tried: ToleranceTrial::No };
+            let answers = self.answers(&spec)?;
+            let mut shape = CheckedShape { spec: &spec, buffers, usual: None, tried: ToleranceTrial::No, answers };
             for seed in self.job.seeds.clone() {
                 if let lost @ ControlFlow::Break(_) = self.check_seed(&mut shape, seed)? {
                     return Ok(lost);
@@ -46,6 +56,30 @@ impl Worker<'_> {
             }
         }
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// The answers of a reference program for all draws of a shape.
+    fn answers(&mut self, spec: &ShapeSpec) -> Result<HashMap<(u64, Law), AnsweredInputs>, WorkError> {
+        let is_pending = |seed: &u64| {
+            let mut cases = self.job.kernels.iter().flat_map(|kernel| &kernel.cases);
+            cases.any(|case| case.shape == spec.name && case.seed == *seed)
+        };
+        let seeds = self.job.seeds.iter().copied().filter(is_pending);
+        let draws: Vec<_> =
+            seeds.flat_map(|seed| self.job.laws.of(&spec.name, seed).into_iter().map(move |law| (seed, law))).collect();
+        let is_program = matches!(self.job.reference, ReferenceSpec::Program { .. });
+        let Some((seed, _)) = draws.first().filter(|_| is_program && draws.len() * spec.elements() <= MOST_ELEMENTS)
+        else {
+            return Ok(HashMap::new());
+        };
+        self.reporter.report(&WorkerEvent::Preparing { shape: spec.name.clone(), seed: *seed })?;
+        let (reference, nan) = (&self.job.reference, self.job.tolerance.nan);
+        let answers = at_once(&draws, |(seed, law)| {
+            let inputs = CaseInputs::under(*law, reference, spec, *seed)?;
+            let expected = expected_on_host(reference, spec, *seed, &inputs.values)?;
+            Ok((inputs, held_by_outputs(expected.ok_or(ExpectedOutputError::NoReference)?, spec, nan)?))
+        });
+        Ok(draws.into_iter().zip(answers).collect())
     }
 
     fn check_seed(&mut self, shape: &mut CheckedShape<'_>, seed: u64) -> Result<ControlFlow<DeviceLoss>, WorkError> {
@@ -176,7 +210,10 @@ impl Worker<'_> {
 
     /// The inputs of a seed under a law, with their expected output.
     fn draw(&self, shape: &mut CheckedShape<'_>, seed: u64, law: Law) -> Result<CaseDraw, ExpectedOutputError> {
-        let (inputs, expected) = self.answered(shape.spec, seed, law, Some(&mut shape.buffers))?;
+        let (inputs, expected) = match shape.answers.remove(&(seed, law)) {
+            Some(answer) => answer?,
+            None => self.answered(shape.spec, seed, law, Some(&mut shape.buffers))?,
+        };
         if shape.usual.is_none() {
             shape.usual = Some(match law {
                 Law::Declared => magnitudes(&expected),

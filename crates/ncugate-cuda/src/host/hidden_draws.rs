@@ -18,6 +18,9 @@ const REFERENCE_TIME: Duration = Duration::from_millis(100);
 /// timed.
 const AHEAD_BYTES: usize = 2 << 30;
 
+/// Maximum number of calls of a reference program at once.
+pub(super) const MOST_CALLS: usize = 4;
+
 /// The cases of a shape, or the first seed that failed and why.
 pub(super) type HiddenCases = Result<Vec<HiddenCase>, (u64, ExpectedOutputError)>;
 
@@ -89,24 +92,55 @@ impl HiddenDraws {
     }
 }
 
-fn made(job: HiddenJob) -> HashMap<ShapeName, HiddenCases> {
-    let HiddenJob { reference, tolerance, shapes, settings, l2_bytes, shared } = job;
-    let of_shape = |shape: ShapeSpec| {
-        let seeds = seeds(&shape, &settings, l2_bytes);
-        let compute = || cases(&shape, seeds, |seed| draw(&reference, &tolerance, &shape, seed));
-        let cases = read_or(file_of(&shared, &shape), (&reference, &tolerance), (&shape, seeds), compute);
-        (shape.name, cases)
+/// The results of calls that can each use all cores, a few at once.
+pub(super) fn at_once<T: Sync, R: Send>(calls: &[T], call: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let together = |few: &[T]| -> Vec<R> {
+        std::thread::scope(|scope| {
+            let running: Vec<_> = few.iter().map(|one| scope.spawn(|| call(one))).collect();
+            running.into_iter().map(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        })
     };
-    shapes.into_iter().map(of_shape).collect()
+    calls.chunks(MOST_CALLS).flat_map(together).collect()
 }
 
-/// The cases of `seeds`, as far as the time for references allows.
+fn made(job: HiddenJob) -> HashMap<ShapeName, HiddenCases> {
+    let HiddenJob { reference, tolerance, shapes, settings, l2_bytes, shared } = job;
+    let started = Instant::now();
+    // A program takes at least the time of its start, so every shape has the least number of contents.
+    let is_program = matches!(reference, ReferenceSpec::Program { .. });
+    let drawn = |(shape, seed): &(&ShapeSpec, u64)| draw(&reference, &tolerance, shape, *seed);
+    let least =
+        |shape| seeds(shape, &settings, l2_bytes).iter().take(LEAST_CONTENTS as usize).map(move |seed| (shape, *seed));
+    let first: Vec<(&ShapeSpec, u64)> =
+        shapes.iter().filter(|_| is_program && shared.is_empty()).flat_map(least).collect();
+    let draws = at_once(&first, drawn);
+    let mut first: HashMap<_, _> = first.iter().map(|(shape, seed)| (shape.name.clone(), *seed)).zip(draws).collect();
+    let of_shape = |shape: &ShapeSpec| {
+        let seeds = seeds(shape, &settings, l2_bytes);
+        let compute = || {
+            if is_program && !shared.is_empty() {
+                let own: Vec<_> = seeds.iter().take(LEAST_CONTENTS as usize).map(|seed| (shape, *seed)).collect();
+                let names = own.iter().map(|(shape, seed)| (shape.name.clone(), *seed));
+                first.extend(names.zip(at_once(&own, drawn)));
+            }
+            let started = if is_program { started } else { Instant::now() };
+            cases(shape, seeds, started, |seed| {
+                first.remove(&(shape.name.clone(), seed)).unwrap_or_else(|| drawn(&(shape, seed)))
+            })
+        };
+        let cases = read_or(file_of(&shared, shape), (&reference, &tolerance), (shape, seeds), compute);
+        (shape.name.clone(), cases)
+    };
+    shapes.iter().map(of_shape).collect()
+}
+
+/// The cases of `seeds`, as far as the time for references since `started` allows.
 pub(super) fn cases(
     shape: &ShapeSpec,
     seeds: &[u64],
+    started: Instant,
     mut draw: impl FnMut(u64) -> Result<CaseDraw, ExpectedOutputError>,
 ) -> HiddenCases {
-    let started = Instant::now();
     let mut cases = Vec::with_capacity(seeds.len());
     for &seed in seeds {
         if cases.len() >= LEAST_CONTENTS as usize && started.elapsed() > REFERENCE_TIME {

@@ -2,6 +2,7 @@
 
 use super::case_draw::{TriedDraw, comparable};
 use super::evaluate::job_shape;
+use super::hidden_draws::MOST_CALLS;
 use super::job_error::JobError;
 use super::null_test::{MOST_WORK, NullTestError, work};
 use crate::prove::{
@@ -16,8 +17,6 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 /// Maximum number of elements in the buffers of a shape for which a reference program is called before measuring.
 const MOST_ELEMENTS: usize = 1 << 24;
-/// Maximum number of calls of a reference program at once.
-const MOST_CALLS: usize = 4;
 
 /// The trials of a phase's tolerance on wrong answers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -74,7 +73,11 @@ pub fn check_reference(phase: &Phase, plan: &Plan) -> Result<ToleranceTrials, Nu
             }
             let (program, python) = (program.clone(), PythonEnvironment::of(&phase.build));
             let reference = ReferenceSpec::Program { program, python, answers };
-            let small: Vec<&ShapeSpec> = specs.iter().filter(|spec| spec.elements() <= MOST_ELEMENTS).collect();
+            let mut small: Vec<&ShapeSpec> = specs.iter().filter(|spec| spec.elements() <= MOST_ELEMENTS).collect();
+            if small.is_empty() {
+                let smallest = specs.iter().min_by_key(|spec| spec.elements());
+                small.extend(smallest.filter(|spec| spec.elements() <= 8 * MOST_ELEMENTS));
+            }
             tried_at_all(phase, &reference, &small)
         }
         WorkloadReference::Entry { .. } | WorkloadReference::Absent => Ok(ToleranceTrials::default()),

@@ -6,12 +6,13 @@ use super::hidden_draws::{cases, seeds};
 use super::shared_outputs::{file_of, read_or};
 use super::worker::{DeviceLoss, WorkError, Worker};
 use crate::gpu::{BoundProgram, BufferSet, DeviceError, GpuMonitor};
-use crate::prove::{CaseInputs, ExpectedOutputError, ShapeSpec};
+use crate::prove::{CaseInputs, ExpectedOutputError, ReferenceSpec, ShapeSpec};
 use crate::time::{
     AuditSchedule, TimedBuffers, TimedKernel, TimedProgram, TimingSettings, VERIFIED_LAUNCHES, WrongSample, order,
 };
 use ncugate_model::{LatencyOutcome, LatencyRecord, VariantId};
 use std::ops::ControlFlow;
+use std::time::Instant;
 
 /// Calls of a function before it is captured.
 const WARM_CALLS: u32 = 3;
@@ -159,7 +160,7 @@ impl Worker<'_> {
                 let (shared, proof) = (self.job.shared.clone(), (self.job.reference.clone(), self.job.tolerance));
                 let seeds = seeds(shape, settings, self.device.attributes().l2_bytes);
                 read_or(file_of(&shared, shape), (&proof.0, &proof.1), (shape, seeds), || {
-                    cases(shape, seeds, |hidden| {
+                    cases(shape, seeds, Instant::now(), |hidden| {
                         // If the parent is gone, the next essential report fails.
                         let _ = self.reporter.report(&WorkerEvent::Preparing { shape: shape.name.clone(), seed });
                         self.declared(shape, hidden, references.as_mut())
@@ -168,6 +169,12 @@ impl Worker<'_> {
             }
         };
         let cases = cases.map_err(|(hidden, error)| WorkError::reference(&shape.name, hidden, &error))?;
+        let wanted = seeds(shape, settings, self.device.attributes().l2_bytes).len();
+        if matches!(self.job.reference, ReferenceSpec::Program { .. }) && cases.len() < wanted {
+            let (drawn, shape) = (cases.len(), &shape.name);
+            let reason = format!("the reference is slow: {drawn} instead of {wanted} hidden inputs at shape '{shape}'");
+            self.reporter.report(&WorkerEvent::Weakened { reason })?;
+        }
         if let Some(buffers) = references.take() {
             buffers.wipe(&self.device)?;
         }

@@ -38,14 +38,16 @@ pub(super) fn signature(workload: &Workload, programs: &[ShapeProgram]) -> Vec<S
     .collect()
 }
 
+type Constants = Vec<(String, Value)>;
+
 /// The compilations of a function whose constexprs have these values at each program. Launches get the entries' names.
 pub(super) fn by_value(
     workload: &Workload,
-    values: Vec<Vec<(String, Value)>>,
+    values: Vec<Constants>,
     programs: &mut [ShapeProgram],
 ) -> Option<CompilationsByValue> {
     let function = programs.iter().flat_map(ShapeProgram::launches).next()?.entry.clone();
-    let mut named: Vec<(String, Vec<(String, Value)>, Vec<ShapeProgram>)> = Vec::new();
+    let mut named: Vec<(String, Constants, Vec<ShapeProgram>)> = Vec::new();
     for (program, constants) in programs.iter_mut().zip(values).filter(|(program, _)| program.left_out.is_none()) {
         let at = named.iter().position(|(_, known, _)| *known == constants).unwrap_or_else(|| {
             let mut entry = function.clone();

@@ -88,7 +88,7 @@ fn only_a_sealed_file_of_the_same_seeds_and_shape_counts() {
     let (shape, seeds) = (job.shape(&ShapeName("l".into())).unwrap(), settings(&job).hidden.inputs);
     let (file, proof) = (file_of(&job.shared, shape).unwrap(), (&job.reference, &job.tolerance));
     assert!(file.read(proof, shape, &seeds).is_none(), "nothing was computed");
-    let made = super::super::hidden_draws::cases(shape, &seeds, |seed| {
+    let made = super::super::hidden_draws::cases(shape, &seeds, std::time::Instant::now(), |seed| {
         let inputs = CaseInputs::draw(shape, seed)?;
         let expected = crate::prove::expected_on_host(&job.reference, shape, seed, &inputs.values)?.unwrap();
         Ok(CaseDraw::new(Law::Declared, inputs, expected, &[1.0]))
