@@ -7,6 +7,7 @@ mod agreement;
 mod base;
 mod baseline;
 mod bisect;
+mod bitwise;
 mod captures;
 mod checked;
 mod checks;

@@ -113,6 +113,7 @@ fn run(manifest: Manifest, phase: &Phase, plan: &Plan, profiles: Vec<ProfileReco
         profiles,
         deep_profiles: Vec::new(),
         sanitizer: Vec::new(),
+        bitwise: Vec::new(),
         search: Vec::new(),
     }
 }

@@ -69,6 +69,7 @@ pub(super) fn built_run(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>) ->
         profiles: Vec::new(),
         deep_profiles: Vec::new(),
         sanitizer: Vec::new(),
+        bitwise: Vec::new(),
         search: Vec::new(),
     }
 }

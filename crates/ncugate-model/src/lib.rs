@@ -15,6 +15,7 @@ pub mod process;
 mod activity;
 mod audit;
 mod better;
+mod bitwise;
 mod build_record;
 mod capability;
 mod cell;
@@ -51,6 +52,7 @@ mod verdict;
 pub use activity::{ActivityTrace, TracedChip, TracedLaunch};
 pub use audit::{Audit, IsolatedSamples, UnrepeatedSamples};
 pub use better::Better;
+pub use bitwise::{BitwiseComparison, BitwiseOutcome, BitwiseRecord, batch_dimension, differ_alone_in};
 pub use build_record::{
     BuildOutcome, BuildRecord, BuiltKernel, CompiledArg, CompiledLaunch, EntryResources, EntrySymbols, LaunchExtents,
     LeftOutShape, Resources, ShapeLaunch,

@@ -5,6 +5,7 @@
 //! their own, and enforces their protocol.
 
 mod activity_task;
+mod bitwise_task;
 mod case_draw;
 mod check_task;
 mod evaluate;

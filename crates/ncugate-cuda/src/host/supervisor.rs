@@ -336,7 +336,9 @@ impl Supervisor<'_> {
             }
             WorkerEvent::Checked(record) => self.job.settle_check(record),
             WorkerEvent::Timed(record) => self.job.settle_latency(record),
-            WorkerEvent::Traced { variant, shape, .. } | WorkerEvent::LaunchFailed { variant, shape, .. } => {
+            WorkerEvent::Traced { variant, shape, .. }
+            | WorkerEvent::Compared { variant, shape, .. }
+            | WorkerEvent::LaunchFailed { variant, shape, .. } => {
                 self.job.settle_trace(variant, shape);
             }
             WorkerEvent::DeviceLost { variant, reason } => events.lost = Some((variant.clone(), reason.clone())),

@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Files of a recording, in addition to its reports.
-const FILES: [&str; 11] = [
+const FILES: [&str; 12] = [
     "manifest.json",
     "phase.toml",
     "plan.json.zst",
@@ -22,6 +22,7 @@ const FILES: [&str; 11] = [
     "profiles.jsonl.zst",
     "deep_profiles.jsonl.zst",
     "sanitizer.jsonl.zst",
+    "bitwise.jsonl.zst",
 ];
 /// The folder of its reports.
 const REPORTS: &str = "reports";

@@ -28,7 +28,7 @@ const MAX_JOURNAL: u64 = 1 << 30;
 /// The first line of a ledger, followed by the inode number of its file, which a checkout cannot choose.
 const HEAD: &str = "ncugate unfinished run 1";
 /// Append-only files of records.
-const JOURNALS: [&str; 7] = [
+const JOURNALS: [&str; 8] = [
     "builds.jsonl",
     "checks.jsonl",
     "latencies.jsonl",
@@ -36,6 +36,7 @@ const JOURNALS: [&str; 7] = [
     "profiles.jsonl",
     "deep_profiles.jsonl",
     "sanitizer.jsonl",
+    "bitwise.jsonl",
 ];
 /// The journal of a search, which is copied into the run.
 const SEARCH: &str = "search.jsonl";
