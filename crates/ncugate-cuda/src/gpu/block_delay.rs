@@ -37,7 +37,7 @@ impl BlockDelay {
     }
 
     /// Occupies the device for at most [`LIMIT_NS`], by an odd seed the whole of it and by an even one every second
-    /// multiprocessor: a block then competes with some blocks of its own grid and not with others.
+    /// multiprocessor: some blocks of the variant then start at once and others wait.
     ///
     /// # Errors
     /// The driver refuses.
