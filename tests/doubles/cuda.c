@@ -3,7 +3,7 @@
  *
  * Modules are of two kinds: PTX text, which is a file of crates/ncugate-cuda/src/gpu by its entry, and anything else, whose entries are copies of
  * 4096 bytes by name: copy_honest, copy_table, which copies a variable of its module instead of its input, copy_window, which is right under its window over its input alone, copies that cheat, copies that look for a profiler, and copies that hang, crash, print or are wrong (copy_narrow at all inputs but those of seeds 0 and 1); add_honest and add_later add
- * to what is there; turn_honest, turn_scan and turn_later give every bit turned, the last as often as it is checked. map_value, map_pointer, map_struct64 and map_struct128 copy what a tensor map shows of x. quick_honest, quick_epoch and quick_memo take half as long. What a
+ * to what is there; turn_honest, turn_scan and turn_later give every bit turned, the last as often as it is checked. map_value, map_pointer, map_struct64 and map_struct128 copy what a tensor map shows of x. quick_honest, quick_epoch and quick_memo take half as long. bits_delayed, bits_process and bits_never have another last bit where blocks are delayed, in processes of an odd number, and nowhere; rows_honest and rows_split copy a row of 2 KiB for each block, the latter with another last bit where there is one. What a
  * cheat remembers is gone with its module. copy_frail crashes without its loads and hangs without its stores. NCUGATE_DOUBLE_FIRSTS is a file that gets a line for the first launch of each module. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -347,6 +347,9 @@ Result cuFuncSetAttribute(void *function, int attribute, int value) { return OK;
 
 static uint64_t microseconds;
 
+/* Whether the delaying kernel was queued since the last kernel of a variant, which then finds its blocks in another order. */
+static int delayed;
+
 /* What a double of CUPTI hears of every kernel: its name, grid, block and shared memory, and when it began and ended. */
 void (*doubleLaunched)(const char *name, const unsigned launch[7], uint64_t begun, uint64_t ended);
 
@@ -472,15 +475,45 @@ static void note_first(Module *module, const char *name) {
     fclose(file);
 }
 
-static void copy(const Function *function, const uint64_t parameters[]) {
+/* Whether every second process that asks is this one, by a file. */
+static int odd_process(void) {
+    static int odd = -1;
+    if (odd < 0) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/processes", getenv("NCUGATE_LOCKS"));
+        FILE *file = fopen(path, "a");
+        fputc('x', file);
+        odd = ftell(file) % 2;
+        fclose(file);
+    }
+    return odd;
+}
+
+static void copy(const Function *function, unsigned rows, const uint64_t parameters[]) {
     Module *module = function->module;
     void *x = (void *)parameters[0], *y = (void *)parameters[1];
+    int was_delayed = delayed;
+    delayed = 0;
     note_first(module, function->name);
     if (!strncmp(function->name, "turn_", 5))
         return turn(function, x, y);
     if (!strncmp(function->name, "map_", 4)) { /* by value or in a struct: the map's first word; behind a pointer: its address */
         microseconds += MICROSECONDS;
         return copy_view(!strcmp(function->name, "map_pointer") ? *(View **)x : x, y);
+    }
+    if (!strncmp(function->name, "rows_", 5)) {
+        memcpy(y, x, rows * 2048);
+        if (!strcmp(function->name, "rows_split") && rows == 1)
+            *(char *)y ^= 1;
+        microseconds += MICROSECONDS;
+        return;
+    }
+    if (!strncmp(function->name, "bits_", 5)) {
+        memcpy(y, x, BYTES);
+        if (!strcmp(function->name, "bits_delayed") ? was_delayed : !strcmp(function->name, "bits_process") && odd_process())
+            ((char *)y)[64] ^= 1;
+        microseconds += MICROSECONDS;
+        return;
     }
     if (!strcmp(function->name, "quick_honest")) {
         microseconds += MICROSECONDS / 2;
@@ -621,13 +654,15 @@ static Result run(const Node *node) {
             uint64_t read[] = {40000, 40000 * 1980 / 1000};
             memcpy((void *)node->parameters[1], read, sizeof read);
         }
+        else if (!strcmp(node->function->name, "ncugate_delay"))
+            delayed = 1;
         else if (!strcmp(node->function->name, "ncugate_blocking"))
             ; /* what is queued is done at once */
         else if (node->function->module->is_text)
             digest(node->grid, node->parameters);
         else {
             int has_window = !strcmp(node->function->name, "copy_window");
-            copy(node->function, node->parameters);
+            copy(node->function, node->grid[0], node->parameters);
             /* Others than copy_window find neither its window nor its part of the cache. */
             if (node->window != (has_window ? WINDOW : NO_WINDOW) || set_aside != (has_window ? BYTES / 2 : 0))
                 memset((void *)node->parameters[1], 0x7b, 2);
@@ -727,6 +762,7 @@ Result cuLaunchKernelEx(const Config *config, void *function, void **parameters,
                 : !strcmp(node.function->name, "ncugate_warm") ? 4
                 : !strcmp(node.function->name, "ncugate_blocking") ? 2
                 : !strcmp(node.function->name, "ncugate_discard") ? 2
+                : !strcmp(node.function->name, "ncugate_delay") ? 2
                 : !strcmp(node.function->name, "ncugate_clock") ? 2
                 : !strcmp(node.function->name, "ncugate_empty") ? 0
                                                                : 5;

@@ -8,6 +8,7 @@ mod agreement;
 mod base;
 mod baseline;
 mod bisect;
+mod bitwise;
 mod capture;
 mod captures;
 mod checked;

@@ -85,9 +85,14 @@ impl Tracing {
                 job.mode = JobMode::Activity { inputs: inputs.clone(), library: library.path };
                 self.work(job, &mut settled, keep)?
             }
-            (Ok(_), JobMode::Bench(_) | JobMode::Activity { .. } | JobMode::Ablate(_) | JobMode::Sanitize { .. }) => {
-                NOT_TRACED.to_owned()
-            }
+            (
+                Ok(_),
+                JobMode::Bench(_)
+                | JobMode::Activity { .. }
+                | JobMode::Sanitize { .. }
+                | JobMode::Ablate(_)
+                | JobMode::Bitwise { .. },
+            ) => NOT_TRACED.to_owned(),
             (Err(reason), _) => reason,
         };
         for case in cases.iter().filter(|case| !settled.contains(**case)) {

@@ -13,13 +13,16 @@ use super::tools::Tools;
 use jiff::Timestamp;
 use ncugate_cuda::build::{Builder, Cache, Deduplication};
 use ncugate_cuda::host::external;
-use ncugate_cuda::host::{JobPurpose, SinkError, WorkerEvent, WorkerJob, measure};
+use ncugate_cuda::host::{JobKernel, JobPurpose, SinkError, WorkerEvent, WorkerJob, measure};
 use ncugate_judge::SanitizerVerdict;
 use ncugate_judge::store::{Run, RunState, RunWriter};
 use ncugate_model::VariantId;
 use ncugate_model::compiler_warnings;
+use ncugate_model::number::counted;
 use ncugate_model::process;
-use ncugate_model::{BuildOutcome, BuildRecord, BuiltKernel};
+use ncugate_model::{
+    BitwiseComparison, BitwiseOutcome, BitwiseRecord, BuildOutcome, BuildRecord, BuiltKernel, ShapeName,
+};
 use ncugate_model::{CheckRecord, LatencyOutcome, LatencyRecord, SanitizerOutcome, SanitizerRecord, unsound_samples};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::{KernelCode, Method, Plan};
@@ -64,8 +67,10 @@ impl Campaign<'_> {
 
     fn stages(&mut self, earlier: Option<&Run>) -> Result<(), CampaignError> {
         let earlier_records = match earlier {
-            Some(Run { checks, latencies, sanitizer, .. }) => EarlierRecords { checks, latencies, sanitizer },
-            None => EarlierRecords { checks: &[], latencies: &[], sanitizer: &[] },
+            Some(Run { checks, latencies, sanitizer, bitwise, .. }) => {
+                EarlierRecords { checks, latencies, sanitizer, bitwise }
+            }
+            None => EarlierRecords { checks: &[], latencies: &[], sanitizer: &[], bitwise: &[] },
         };
         self.early.load_programs(|variant| !earlier_records.of(variant))?;
         let builds = self.timed("build", Self::build)?;
@@ -158,6 +163,7 @@ impl Campaign<'_> {
             self.progress.stage("check and time", cases + shapes(&job));
         }
         self.timed("bench: kernels", |campaign| campaign.kernels(job, &mut totals))?;
+        self.compare_bitwise(cubins, (earlier_records.bitwise, &totals.wrong))?;
         self.timed("bench: external commands", |campaign| campaign.commands(earlier_records, &mut totals))?;
         self.writer.spent("bench: samples on the GPU", totals.sampled_us * 1e-6)?;
         if totals.references_s >= NOTICEABLE_S {
@@ -241,6 +247,68 @@ impl Campaign<'_> {
         Ok(())
     }
 
+    /// Compares outputs of correct variants bit by bit in two processes, if a metric of the phase asks for it.
+    fn compare_bitwise(
+        &mut self,
+        cubins: &BTreeMap<VariantId, BuiltKernel>,
+        (earlier, wrong): (&[BitwiseRecord], &BTreeSet<VariantId>),
+    ) -> Result<(), CampaignError> {
+        let asked: Vec<BitwiseComparison> =
+            self.metrics.iter().filter_map(|metric| BitwiseComparison::of_metric(metric)).collect();
+        if asked.is_empty() {
+            return Ok(());
+        }
+        let mut job = WorkerJob::bitwise(self.phase, self.plan, cubins, &asked)?;
+        let is_known = |kernel: &JobKernel, shape: &ShapeName, comparison: &BitwiseComparison| {
+            let is_it = |record: &&BitwiseRecord| {
+                (&record.variant, &record.shape, &record.comparison) == (&kernel.variant, shape, comparison)
+            };
+            earlier.iter().find(is_it).is_some_and(|r| !matches!(r.outcome, BitwiseOutcome::Unknown { .. }))
+        };
+        for kernel in &mut job.kernels {
+            let shapes = std::mem::take(&mut kernel.shapes);
+            let is_open = |shape: &ShapeName| !asked.iter().all(|comparison| is_known(kernel, shape, comparison));
+            kernel.shapes = shapes.into_iter().filter(|shape| is_open(shape)).collect();
+        }
+        job.kernels.retain(|kernel| !kernel.shapes.is_empty() && !wrong.contains(&kernel.variant));
+        if job.kernels.is_empty() {
+            return Ok(());
+        }
+        self.progress.stage("compare bits", job.kernels.iter().map(|kernel| kernel.shapes.len()).sum());
+        self.timed("bench: bitwise comparisons", |campaign| {
+            let mut processes = [BTreeMap::new(), BTreeMap::new()];
+            for (at, outcomes) in processes.iter_mut().enumerate() {
+                let logs = campaign.writer.folder().join(format!("logs/bitwise-{at}"));
+                std::fs::create_dir_all(&logs)
+                    .map_err(|source| CampaignError::Io { what: "create a folder for a worker", source })?;
+                let timeout = campaign.phase.bench.timeout;
+                let ended = measure(job.clone(), &campaign.tools.worker, None, timeout, &logs, &mut |event| {
+                    note_bits(event, &asked, outcomes);
+                    Ok(())
+                })?;
+                CampaignError::unless_complete(ended)?;
+            }
+            let [first, mut second] = processes;
+            let mut differing = Vec::new();
+            for ((variant, shape, comparison), outcome) in first {
+                let none = || BitwiseOutcome::Unknown { reason: "a second process has no result".to_owned() };
+                let key = (variant, shape, comparison);
+                let outcome = outcome.and(second.remove(&key).unwrap_or_else(none));
+                let (variant, shape, comparison) = key;
+                campaign.progress.step(&variant.0);
+                if let BitwiseOutcome::Different { place } = &outcome {
+                    differing.push(format!("`{variant}` at shape '{shape}': {place}"));
+                }
+                campaign.writer.bitwise(&BitwiseRecord { variant, shape, comparison, outcome })?;
+            }
+            if let Some(first) = differing.first() {
+                let more = counted(differing.len() - 1, "further case");
+                campaign.writer.warn(&format!("outputs differ bit by bit: {first}, and {more} in bitwise.jsonl"))?;
+            }
+            Ok(())
+        })
+    }
+
     /// Checks kernels while external commands may still load, and times them once those are idle.
     fn kernels(&mut self, job: WorkerJob, totals: &mut BenchTotals) -> Result<(), CampaignError> {
         let (logs, timeout) = (self.writer.folder().join("logs"), self.phase.bench.timeout);
@@ -290,6 +358,7 @@ impl Campaign<'_> {
             | WorkerEvent::Started { .. }
             | WorkerEvent::Launched { .. }
             | WorkerEvent::Sanitized { .. }
+            | WorkerEvent::Compared { .. }
             | WorkerEvent::LaunchFailed { .. }
             | WorkerEvent::Failed { .. }
             | WorkerEvent::Refused { .. }
@@ -349,6 +418,27 @@ impl Campaign<'_> {
     }
 }
 
+/// Outcomes of bitwise comparisons in a process.
+type BitwiseOutcomes = BTreeMap<(VariantId, ShapeName, BitwiseComparison), BitwiseOutcome>;
+
+/// Notes the outcomes of a variant at a shape. A worker that did not come to its end compared nothing there.
+fn note_bits(event: WorkerEvent, asked: &[BitwiseComparison], outcomes: &mut BitwiseOutcomes) {
+    let unknown = |reason: &String| {
+        let outcome = BitwiseOutcome::Unknown { reason: format!("was not compared bit by bit: {reason}") };
+        asked.iter().map(|comparison| (comparison.clone(), outcome.clone())).collect()
+    };
+    let (variant, shape, all): (_, _, Vec<_>) = match event {
+        WorkerEvent::Compared { variant, shape, outcomes } => (variant, shape, outcomes),
+        WorkerEvent::LaunchFailed { variant, shape, reason } => (variant, shape, unknown(&reason)),
+        WorkerEvent::Timed(LatencyRecord { variant, shape, outcome: LatencyOutcome::Failed { reason } }) => {
+            (variant, shape, unknown(&reason))
+        }
+        _ => return,
+    };
+    outcomes
+        .extend(all.into_iter().map(|(comparison, outcome)| ((variant.clone(), shape.clone(), comparison), outcome)));
+}
+
 /// Totals of the measurement.
 #[derive(Default)]
 struct BenchTotals {
@@ -365,6 +455,7 @@ struct EarlierRecords<'a> {
     checks: &'a [CheckRecord],
     latencies: &'a [LatencyRecord],
     sanitizer: &'a [SanitizerRecord],
+    bitwise: &'a [BitwiseRecord],
 }
 
 impl EarlierRecords<'_> {

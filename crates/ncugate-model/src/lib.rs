@@ -16,6 +16,7 @@ mod ablation;
 mod activity;
 mod audit;
 mod better;
+mod bitwise;
 mod build_record;
 mod capability;
 mod cell;
@@ -53,6 +54,7 @@ pub use ablation::{Ablation, AblationOutcome, AblationRecord, Gain};
 pub use activity::{ActivityTrace, TracedChip, TracedLaunch};
 pub use audit::{Audit, IsolatedSamples, UnrepeatedSamples};
 pub use better::Better;
+pub use bitwise::{BitwiseComparison, BitwiseOutcome, BitwiseRecord, batch_dimension, differ_alone_in};
 pub use build_record::{
     BuildOutcome, BuildRecord, BuiltKernel, CompiledArg, CompiledLaunch, EntryResources, EntrySymbols, LaunchExtents,
     LeftOutShape, Resources, ShapeLaunch,

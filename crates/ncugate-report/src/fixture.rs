@@ -122,6 +122,7 @@ impl Fixture {
                 confirmations: Vec::new(),
                 deep_profiles: deep_profiles(&selected, &phase),
                 sanitizer: Vec::new(),
+                bitwise: Vec::new(),
                 search: Vec::new(),
                 builds,
                 checks,

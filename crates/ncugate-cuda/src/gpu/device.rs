@@ -276,15 +276,15 @@ impl CudaDevice {
         block: [u32; 3],
         words: &[u64],
     ) -> Result<(), DeviceError> {
-        self.launch_words(kernel, (grid, block), LaunchMode::Ordinary, words)
+        self.launch_words(kernel, (grid, block), (LaunchMode::Ordinary, self.stream), words)
     }
 
-    /// [`Self::launch_plain`] with grid and block, in a mode.
+    /// [`Self::launch_plain`] with grid and block, in a mode and on a stream.
     pub(super) fn launch_words(
         &self,
         kernel: &LoadedKernel,
         (grid, block): ([u32; 3], [u32; 3]),
-        mode: LaunchMode,
+        (mode, stream): (LaunchMode, sys::CUstream),
         words: &[u64],
     ) -> Result<(), DeviceError> {
         let mut attribute = mode_attribute(mode);
@@ -298,7 +298,7 @@ impl CudaDevice {
             blockDimY: block[1],
             blockDimZ: block[2],
             sharedMemBytes: 0,
-            hStream: self.stream,
+            hStream: stream,
             attrs: attribute.as_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut),
             numAttrs: u32::from(attribute.is_some()),
         };

@@ -32,7 +32,7 @@ impl EmptyKernel {
     /// # Errors
     /// The driver refuses.
     pub fn launch(&self, device: &CudaDevice, mode: LaunchMode) -> Result<(), DeviceError> {
-        device.launch_words(&self.0, ([1, 1, 1], [32, 1, 1]), mode, &[])
+        device.launch_words(&self.0, ([1, 1, 1], [32, 1, 1]), (mode, device.stream()), &[])
     }
 }
 

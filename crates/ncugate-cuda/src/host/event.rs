@@ -1,7 +1,9 @@
 //! The events that a worker reports: one JSON object per line.
 
 use crate::gpu::DeviceAttributes;
-use ncugate_model::{ActivityTrace, CheckRecord, LatencyRecord, ProfiledOutputs, ShapeName, VariantId};
+use ncugate_model::{
+    ActivityTrace, BitwiseComparison, BitwiseOutcome, CheckRecord, LatencyRecord, ProfiledOutputs, ShapeName, VariantId,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -70,6 +72,12 @@ pub enum WorkerEvent {
         variant: VariantId,
         shape: ShapeName,
         ratios: Vec<f64>,
+    },
+    /// Outputs of a variant were compared bit by bit at a shape.
+    Compared {
+        variant: VariantId,
+        shape: ShapeName,
+        outcomes: Vec<(BitwiseComparison, BitwiseOutcome)>,
     },
     /// A variant was traced at a shape.
     Traced {

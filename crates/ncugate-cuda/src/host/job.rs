@@ -10,7 +10,8 @@ use crate::python_environment::PythonEnvironment;
 use crate::time::TimingSettings;
 use ncugate_model::expr::Value;
 use ncugate_model::{
-    CheckOutcome, CheckRecord, EntrySymbols, LatencyOutcome, LatencyRecord, Law, ShapeName, Tolerance, VariantId,
+    BitwiseComparison, CheckOutcome, CheckRecord, EntrySymbols, LatencyOutcome, LatencyRecord, Law, ShapeName,
+    Tolerance, VariantId,
 };
 use ncugate_phase::config::Workload;
 use ncugate_phase::plan::ShapeProgram;
@@ -64,6 +65,11 @@ pub enum JobMode {
     /// Launch once under compute-sanitizer, with the declared inputs of a seed.
     Sanitize {
         seed: u64,
+    },
+    /// Launch and compare outputs bit by bit, on the inputs of a hidden seed.
+    Bitwise {
+        seed: u64,
+        comparisons: Vec<BitwiseComparison>,
     },
 }
 

@@ -6,6 +6,7 @@
 
 mod ablation_task;
 mod activity_task;
+mod bitwise_task;
 mod case_draw;
 mod check_task;
 mod evaluate;

@@ -10,7 +10,7 @@ use crate::gpu::{BufferSpec, VariantExtents};
 use crate::prove::{ReferenceServer, ReferenceSpec, ShapeSpec, serve};
 use crate::python_environment::PythonEnvironment;
 use crate::time::AuditEffort;
-use ncugate_model::{BuiltKernel, EntrySymbols, ShapeName, VariantId};
+use ncugate_model::{BitwiseComparison, BuiltKernel, EntrySymbols, ShapeName, VariantId};
 use ncugate_phase::config::{Phase, ProgramKind, Shape, WorkloadReference};
 use ncugate_phase::plan::{Plan, reference_answers};
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,11 +24,30 @@ pub enum JobPurpose {
     Time,
     /// Launch under a profiler. Outputs are verified as for timed launches.
     Profile,
+    /// Compare outputs bit by bit, at every shape.
+    Bitwise,
     /// Launch once under compute-sanitizer, at each variant's smallest shape. Outputs are not verified.
     Sanitize,
 }
 
 impl WorkerJob {
+    /// The job of bitwise comparisons, which [`Self::new`] builds without any.
+    ///
+    /// # Errors
+    /// Those of [`Self::new`].
+    pub fn bitwise(
+        phase: &Phase,
+        plan: &Plan,
+        cubins: &BTreeMap<VariantId, BuiltKernel>,
+        asked: &[BitwiseComparison],
+    ) -> Result<Self, JobError> {
+        let mut job = Self::new(phase, plan, cubins, JobPurpose::Bitwise)?;
+        if let JobMode::Bitwise { comparisons, .. } = &mut job.mode {
+            comparisons.extend_from_slice(asked);
+        }
+        Ok(job)
+    }
+
     /// The job over the variants of `plan` that have a cubin in `cubins`, without external commands.
     pub fn new(
         phase: &Phase,
@@ -63,19 +82,26 @@ impl WorkerJob {
                 let reference = job_reference(phase, plan, cubins, &shapes)?;
                 (JobMode::Profile(ProfiledInputs { repeats, warm_up }), reference, &phase.profile.shapes)
             }
+            JobPurpose::Bitwise => {
+                check_provable(phase)?;
+                let seed = hidden_seeds(phase, 1)?.first().or(phase.workload.seeds.first()).copied();
+                let mode = JobMode::Bitwise { seed: seed.unwrap_or_default(), comparisons: Vec::new() };
+                (mode, ReferenceSpec::None, &smallest_first)
+            }
             JobPurpose::Sanitize => {
                 let seed = phase.workload.seeds.first().copied().unwrap_or_default();
                 (JobMode::Sanitize { seed }, ReferenceSpec::None, &smallest_first)
             }
         };
+        let checked = match purpose {
+            JobPurpose::Bench => cases(phase),
+            JobPurpose::Time | JobPurpose::Profile | JobPurpose::Bitwise | JobPurpose::Sanitize => Vec::new(),
+        };
         let mut kernels = Vec::new();
         for (variant, kernel, built) in built(plan, cubins) {
             check_launches(variant, kernel, phase)?;
             let is_launched = |shape: &ShapeName| !built.left_out.contains(shape);
-            let cases = match purpose {
-                JobPurpose::Bench => cases(phase).into_iter().filter(|case| is_launched(&case.shape)).collect(),
-                JobPurpose::Time | JobPurpose::Profile | JobPurpose::Sanitize => Vec::new(),
-            };
+            let cases = checked.iter().filter(|case| is_launched(&case.shape)).cloned().collect();
             let extents = own_extents(phase, plan, variant)?;
             kernels.push(JobKernel {
                 variant: variant.clone(),
@@ -104,10 +130,7 @@ impl WorkerJob {
                 }),
                 programs: calls(phase, function),
                 extents: own_extents(phase, plan, &variant.id)?,
-                cases: match purpose {
-                    JobPurpose::Bench => cases(phase),
-                    JobPurpose::Time | JobPurpose::Profile | JobPurpose::Sanitize => Vec::new(),
-                },
+                cases: checked.clone(),
                 shapes: timed.clone(),
                 unverified: None,
             });

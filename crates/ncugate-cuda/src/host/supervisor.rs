@@ -338,6 +338,7 @@ impl Supervisor<'_> {
             WorkerEvent::Timed(record) => self.job.settle_latency(record),
             WorkerEvent::Traced { variant, shape, .. }
             | WorkerEvent::Ablated { variant, shape, .. }
+            | WorkerEvent::Compared { variant, shape, .. }
             | WorkerEvent::LaunchFailed { variant, shape, .. } => {
                 self.job.settle_trace(variant, shape);
             }

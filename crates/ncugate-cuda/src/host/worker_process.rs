@@ -148,7 +148,11 @@ fn run(
     // CUPTI traces only contexts that are created after it has started.
     let tracer = match &job.mode {
         JobMode::Activity { library, .. } => Some(ActivityTracer::start(library)?),
-        JobMode::Bench(_) | JobMode::Profile(_) | JobMode::Ablate(_) | JobMode::Sanitize { .. } => None,
+        JobMode::Bench(_)
+        | JobMode::Profile(_)
+        | JobMode::Ablate(_)
+        | JobMode::Sanitize { .. }
+        | JobMode::Bitwise { .. } => None,
     };
     run_on(CudaDevice::open(job.device)?, (job, functions), tracer.as_ref(), reporter)
 }
@@ -188,6 +192,10 @@ fn run_on(
         JobMode::Sanitize { seed } => {
             worker.report_software()?;
             worker.sanitize(seed)
+        }
+        JobMode::Bitwise { seed, comparisons } => {
+            worker.report_software()?;
+            worker.compare_bitwise(seed, &comparisons)
         }
         JobMode::Activity { inputs, .. } => {
             worker.report_software()?;

@@ -7,12 +7,32 @@ use super::partial;
 use super::poison::{Poison, PoisonKey};
 use super::shape::ShapeSpec;
 use crate::gpu::{
-    ArenaLayout, BufferSpec, CudaDevice, DeviceError, DeviceMemory, LoadedProgram, PinnedMemory, VariantExtents, copy,
+    ArenaLayout, BlockDelay, BufferSpec, CudaDevice, DeviceError, DeviceMemory, LoadedProgram, PinnedMemory,
+    VariantExtents, copy,
 };
 use ncugate_array::compare::{DifferenceTally, unwritten};
 use ncugate_model::{EntrySymbols, Tolerance, WrongElement};
 use ncugate_phase::plan::ShapeProgram;
+use std::ops::Range;
 use std::path::Path;
+
+/// The bytes of an output after a launch, and the elements that count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ComparedOutput {
+    /// Its index.
+    pub buffer: usize,
+    pub bytes: Vec<u8>,
+    /// In ascending runs.
+    pub runs: Vec<Range<usize>>,
+}
+
+impl ComparedOutput {
+    /// The bytes of the elements that count.
+    pub fn counted(&self, shape: &ShapeSpec) -> Vec<u8> {
+        let size = shape.buffers[self.buffer].dtype.size();
+        self.runs.iter().flat_map(|run| &self.bytes[run.start * size..run.end * size]).copied().collect()
+    }
+}
 
 /// The buffers of a shape on the device, and their images on the host.
 #[derive(Debug)]
@@ -41,7 +61,8 @@ impl CheckBuffers {
         self.layout.write_fresh(&shape.buffers, &inputs.bytes, self.fresh.as_mut_slice());
     }
 
-    /// Refills the device, with `poison` in outputs, launches, and reads everything back.
+    /// Refills the device, with `poison` in outputs, launches, next to a delaying kernel if there is one, and reads everything
+    /// back.
     ///
     /// # Errors
     /// A copy or the launch fails; the device may be unusable afterwards.
@@ -50,7 +71,7 @@ impl CheckBuffers {
         device: &CudaDevice,
         (loaded, program): (&LoadedProgram, &ShapeProgram),
         shape: &ShapeSpec,
-        poison: &Poison,
+        (poison, delay): (&Poison, Option<(&BlockDelay, u64)>),
     ) -> Result<(), DeviceError> {
         let base = self.memory.address();
         let bound = device.bind(loaded, program, |name| self.layout.find(&shape.buffers, name, base))?;
@@ -60,10 +81,32 @@ impl CheckBuffers {
         device.upload(&self.memory, &self.fresh)?;
         device.set_l2_aside(bound.l2_set_aside())?;
         device.prepare(&bound)?;
+        delay.map_or(Ok(()), |(delay, seed)| delay.begin(device, seed))?;
         device.run(&bound)?;
         device.finish(&bound)?;
         device.synchronize()?;
         device.download(&mut self.after, &self.memory)
+    }
+
+    /// Launches once on the prepared inputs and returns the outputs.
+    ///
+    /// # Errors
+    /// A copy or the launch fails.
+    pub fn launch_for_bits(
+        &mut self,
+        device: &CudaDevice,
+        program: (&LoadedProgram, &ShapeProgram),
+        (shape, extents): (&ShapeSpec, &VariantExtents),
+        before: (&Poison, Option<(&BlockDelay, u64)>),
+    ) -> Result<Vec<ComparedOutput>, DeviceError> {
+        self.launch_once(device, program, shape, before)?;
+        let outputs = shape.buffers.iter().enumerate().filter(|(_, buffer)| buffer.role.is_compared());
+        let read = |(buffer, spec): (usize, &BufferSpec)| ComparedOutput {
+            buffer,
+            bytes: self.after.as_slice()[self.layout.region(buffer)].to_vec(),
+            runs: partial::counted(spec, buffer, extents),
+        };
+        Ok(outputs.map(read).collect())
     }
 
     /// Launches once with each of two poisons on the prepared inputs, and compares both results.
@@ -83,7 +126,7 @@ impl CheckBuffers {
         let poisons = draw.poisons(shape);
         let draw = draw.of(extents);
         for poison in poisons {
-            self.launch_once(device, program, shape, poison)?;
+            self.launch_once(device, program, shape, (poison, None))?;
             let tally = self.tally((shape, extents), draw, tolerance);
             if element.is_none() && draw.is_wrong(&tally, tolerance) {
                 element = self.worst_element((shape, extents), draw, tolerance);
@@ -166,7 +209,7 @@ impl CheckBuffers {
         let (mut answers, mut tallies) = (Vec::new(), Vec::new());
         let poison = Poison::draw(shape, &[], PoisonKey::random());
         for poison in &poison.pair(shape, PoisonKey::random()) {
-            self.launch_once(device, (&loaded, program), shape, poison).map_err(|e| failed(e.to_string()))?;
+            self.launch_once(device, (&loaded, program), shape, (poison, None)).map_err(|e| failed(e.to_string()))?;
             if let Some(place) = self.out_of_bounds_write(shape) {
                 return Err(failed(place));
             }

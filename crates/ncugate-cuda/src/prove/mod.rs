@@ -26,7 +26,7 @@ mod replaced_input;
 mod shape;
 mod structured;
 
-pub use check_buffers::CheckBuffers;
+pub use check_buffers::{CheckBuffers, ComparedOutput};
 pub use conditioning::perturbed;
 pub use draw::{CaseDraw, case_outcome, magnitudes};
 pub use expected::{
@@ -39,6 +39,7 @@ pub use lower_tolerance::LowerTolerance;
 pub use mutation_test::MutationTest;
 pub use null_answer::{NullOutcome, PlacedNull};
 pub use outputs::{PlacedOutput, compare_outputs};
+pub use poison::{Poison, PoisonKey};
 pub use reference::{Builtin, ReferenceError, ReferenceServer, adopt, dismiss, npy_bytes, serve};
 pub use reference_time::reference_time;
 pub use replaced_input::ReplacedPart;

@@ -12,8 +12,9 @@ use ncugate_model::metric::{
     Catalogue, CheckFact, Combination, Definition, Derivation, LatencyForm, LatencyMetric, most_operations,
 };
 use ncugate_model::{
-    BuildOutcome, BuildRecord, Cell, CheckOutcome, CheckRecord, ComputeCapability, ConfirmationRecord, LatencyOutcome,
-    LatencyRecord, ProfileOutcome, ProfileRecord, Resources, ShapeName, Throttle, VariantId, number, stats,
+    BitwiseComparison, BitwiseOutcome, BuildOutcome, BuildRecord, Cell, CheckOutcome, CheckRecord, ComputeCapability,
+    ConfirmationRecord, LatencyOutcome, LatencyRecord, ProfileOutcome, ProfileRecord, Resources, ShapeName, Throttle,
+    VariantId, differ_alone_in, number, stats,
 };
 use ncugate_phase::config::{Phase, Shape};
 use ncugate_phase::plan::{KernelLaunch, Method, Plan, ShapeProgram, StepTraffic, Variant};
@@ -198,6 +199,9 @@ impl<'a> ColumnSource<'a> {
     fn column(&self, metric: &str) -> MetricCells {
         match Catalogue::embedded().derivation(metric) {
             Some(Derivation::Latency(latency)) => self.by_row(|variant, shape| self.timed(latency, variant, shape)),
+            Some(Derivation::Check(CheckFact::Deterministic | CheckFact::BatchInvariant)) => {
+                self.by_row(|variant, shape| self.bitwise(metric, variant, shape))
+            }
             Some(Derivation::Check(fact)) => self.by_row(|variant, shape| self.checked(fact, variant, shape)),
             Some(Derivation::Build(fact)) => self.launchable(metric, StaticFact::Build(fact)),
             Some(Derivation::Launch(fact)) => self.launchable(metric, StaticFact::Launch(fact)),
@@ -429,6 +433,46 @@ impl<'a> ColumnSource<'a> {
             }
         }
         if fact == CheckFact::Correct { Cell::Value(1.0) } else { Cell::finite(worst) }
+    }
+
+    /// Whether the outputs of a case have equal bits. Of a batch, every shape but the largest has a comparison with it.
+    fn bitwise(&self, metric: &str, variant: &Variant, shape: &Shape) -> Cell {
+        let Some(comparison) = BitwiseComparison::of_metric(metric) else {
+            return missing("it has no dimension; write `batch_invariant(\"B\")`");
+        };
+        let shapes: Vec<&Shape> = match &comparison {
+            BitwiseComparison::Repeats => vec![shape],
+            BitwiseComparison::Batch { dimension } => {
+                let extent = |shape: &Shape| shape.dims.iter().find(|(name, _)| name == dimension).map(|(_, at)| *at);
+                let all = self.measured.phase.workload.shapes.iter();
+                let mut batch: Vec<&Shape> =
+                    all.filter(|other| differ_alone_in(dimension, &shape.dims, &other.dims)).chain([shape]).collect();
+                batch.sort_by_key(|shape| extent(shape));
+                batch.pop();
+                batch
+            }
+        };
+        let as_measured = self.index.measured_as(&variant.id);
+        let outcome = |shape: &&Shape| {
+            let mut records = self.measured.run.bitwise.iter();
+            let record = records.find(|record| {
+                record.variant == *as_measured && record.shape == shape.name && record.comparison == comparison
+            });
+            record.map(|record| &record.outcome)
+        };
+        let outcomes: Vec<Option<&BitwiseOutcome>> = shapes.iter().map(outcome).collect();
+        if outcomes.iter().flatten().any(|outcome| matches!(outcome, BitwiseOutcome::Different { .. })) {
+            return Cell::Value(0.0);
+        }
+        let unknown = shapes.iter().zip(&outcomes).find_map(|(shape, outcome)| match outcome {
+            Some(BitwiseOutcome::Equal { .. } | BitwiseOutcome::Different { .. }) => None,
+            Some(BitwiseOutcome::Unknown { reason }) => Some(missing(reason)),
+            None => Some(missing(&format!("outputs were not compared bit by bit at shape '{}'", shape.name))),
+        });
+        match shapes.is_empty() {
+            true => missing("no other shape differs in this dimension alone"),
+            false => unknown.unwrap_or(Cell::Value(1.0)),
+        }
     }
 
     fn why_not_profiled(&self, variant: &Variant, shape: &Shape) -> String {

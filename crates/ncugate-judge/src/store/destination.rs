@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Files of a recording, in addition to its reports.
-const FILES: [&str; 12] = [
+const FILES: [&str; 13] = [
     "manifest.json",
     "phase.toml",
     "plan.json.zst",
@@ -23,6 +23,7 @@ const FILES: [&str; 12] = [
     "deep_profiles.jsonl.zst",
     "sanitizer.jsonl.zst",
     "ablations.jsonl.zst",
+    "bitwise.jsonl.zst",
 ];
 /// The folder of its reports.
 const REPORTS: &str = "reports";

@@ -121,7 +121,7 @@ impl Ledger {
         let path = place(folder).ok_or(HOMELESS)?;
         let (file, entries) = opened(&path)?;
         // The others are written whole, and the journal of a search is a copy.
-        for name in &FILES[3..10] {
+        for name in FILES.iter().filter(|name| name.ends_with(".jsonl") && **name != SEARCH) {
             let (bytes, hash) = entries.last.get(*name).map_or((0, None), |(bytes, hash)| (*bytes, Some(hash)));
             cut(&folder.join(name), bytes, hash).map_err(|_| changed(name))?;
         }

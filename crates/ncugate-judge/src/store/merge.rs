@@ -253,6 +253,7 @@ fn write(
         run.builds.iter().filter(|r| !again(&r.variant)).try_for_each(|record| writer.build(record))?;
         run.checks.iter().try_for_each(|record| writer.check(record))?;
         run.sanitizer.iter().try_for_each(|record| writer.sanitizer(record))?;
+        run.bitwise.iter().try_for_each(|record| writer.bitwise(record))?;
         let failed = |outcome: &LatencyOutcome| !matches!(outcome, LatencyOutcome::Timed { .. });
         let counts = |record: &&_| -> bool {
             let record: &ncugate_model::LatencyRecord = record;

@@ -94,6 +94,9 @@ fn write_records(run: &Run, names: &BTreeMap<String, String>, draft: &Path) -> R
     if !run.sanitizer.is_empty() {
         pack(draft, "sanitizer.jsonl", &run.sanitizer)?;
     }
+    if !run.bitwise.is_empty() {
+        pack(draft, "bitwise.jsonl", &run.bitwise)?;
+    }
     if !run.search.is_empty() {
         let search: Vec<SearchRecord> = run.search.iter().map(redacted_search).collect();
         pack(draft, "search.jsonl", &search)?;

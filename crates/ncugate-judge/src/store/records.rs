@@ -2,8 +2,8 @@
 //! replaces earlier ones.
 
 use ncugate_model::{
-    CheckOutcome, CheckRecord, ConfirmationRecord, DeepProfile, LatencyOutcome, LatencyRecord, ProfileRecord,
-    ProfiledOutputs, SanitizerOutcome, SanitizerRecord, unsound_samples,
+    BitwiseOutcome, BitwiseRecord, CheckOutcome, CheckRecord, ConfirmationRecord, DeepProfile, LatencyOutcome,
+    LatencyRecord, ProfileRecord, ProfiledOutputs, SanitizerOutcome, SanitizerRecord, unsound_samples,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -71,6 +71,20 @@ pub fn sanitizer(records: Vec<SanitizerRecord>) -> Vec<SanitizerRecord> {
     folded(
         records,
         |record: &SanitizerRecord| (record.variant.clone(), record.shape.clone(), record.tool),
+        |earlier, later| if gravity(&later) > gravity(&earlier) { later } else { earlier },
+    )
+}
+
+/// One record per variant, shape and comparison. A difference is never replaced, and an unknown result does not replace another.
+pub fn bitwise(records: Vec<BitwiseRecord>) -> Vec<BitwiseRecord> {
+    let gravity = |record: &BitwiseRecord| match record.outcome {
+        BitwiseOutcome::Unknown { .. } => 0,
+        BitwiseOutcome::Equal { .. } => 1,
+        BitwiseOutcome::Different { .. } => 2,
+    };
+    folded(
+        records,
+        |record: &BitwiseRecord| (record.variant.clone(), record.shape.clone(), record.comparison.clone()),
         |earlier, later| if gravity(&later) > gravity(&earlier) { later } else { earlier },
     )
 }

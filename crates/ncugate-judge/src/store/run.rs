@@ -2,14 +2,14 @@
 
 use super::journal::{self, Journal};
 use super::ledger::Ledger;
-use super::records::{checks, confirmations, deep_profiles, latencies, latest, profiles, sanitizer};
+use super::records::{bitwise, checks, confirmations, deep_profiles, latencies, latest, profiles, sanitizer};
 use super::{Manifest, RunState, RunVerdict, StoreError, folder, inputs, seal};
 use jiff::Timestamp;
 use ncugate_model::disk::{FileLock, open};
 use ncugate_model::number::text;
 use ncugate_model::{
-    BuildRecord, CheckRecord, ConfirmationRecord, DeepProfile, LatencyRecord, ProfileOutcome, ProfileRecord,
-    SanitizerRecord, SearchRecord, VariantId,
+    BitwiseRecord, BuildRecord, CheckRecord, ConfirmationRecord, DeepProfile, LatencyRecord, ProfileOutcome,
+    ProfileRecord, SanitizerRecord, SearchRecord, VariantId,
 };
 use ncugate_phase::config::{self, ConfigErrors, Phase, is_name};
 use ncugate_phase::plan::Plan;
@@ -53,6 +53,8 @@ pub struct Run {
     pub deep_profiles: Vec<DeepProfile>,
     /// Results of compute-sanitizer: one record per variant, shape and tool.
     pub sanitizer: Vec<SanitizerRecord>,
+    /// Bitwise comparisons: one record per variant, shape and comparison.
+    pub bitwise: Vec<BitwiseRecord>,
     /// The search that found its candidates; empty for a sweep.
     pub search: Vec<SearchRecord>,
 }
@@ -84,6 +86,7 @@ impl Run {
             profiles: Vec::new(),
             deep_profiles: Vec::new(),
             sanitizer: Vec::new(),
+            bitwise: Vec::new(),
             search: Vec::new(),
         }
     }
@@ -148,6 +151,7 @@ impl Run {
             profiles: profiles(journal::read(folder, "profiles")?),
             deep_profiles: deep_profiles(journal::read(folder, "deep_profiles")?),
             sanitizer: sanitizer(journal::read(folder, "sanitizer")?),
+            bitwise: bitwise(journal::read(folder, "bitwise")?),
             search: journal::read(folder, "search")?,
             manifest,
         };
@@ -224,6 +228,16 @@ pub struct RunWriter {
     deep_profiles: Journal,
     /// Created with its first record.
     sanitizer: Option<Journal>,
+    /// As `sanitizer`.
+    bitwise: Option<Journal>,
+}
+
+/// A journal that is created with its first record.
+fn opened<'j>(journal: &'j mut Option<Journal>, path: &Path) -> Result<&'j mut Journal, StoreError> {
+    Ok(match journal {
+        Some(journal) => journal,
+        none => none.insert(Journal::open(path)?),
+    })
 }
 
 impl RunWriter {
@@ -277,6 +291,7 @@ impl RunWriter {
             profiles: Journal::open(&folder.join("profiles.jsonl"))?,
             deep_profiles: Journal::open(&folder.join("deep_profiles.jsonl"))?,
             sanitizer: None,
+            bitwise: None,
         };
         writer.save_manifest()?;
         Ok(writer)
@@ -300,11 +315,13 @@ impl RunWriter {
     /// Adds a result of compute-sanitizer.
     pub fn sanitizer(&mut self, record: &SanitizerRecord) -> Result<(), StoreError> {
         self.writing()?;
-        let journal = match &mut self.sanitizer {
-            Some(journal) => journal,
-            none => none.insert(Journal::open(&self.folder.join("sanitizer.jsonl"))?),
-        };
-        kept(journal, &mut self.ledger, record)
+        kept(opened(&mut self.sanitizer, &self.folder.join("sanitizer.jsonl"))?, &mut self.ledger, record)
+    }
+
+    /// Adds a bitwise comparison.
+    pub fn bitwise(&mut self, record: &BitwiseRecord) -> Result<(), StoreError> {
+        self.writing()?;
+        kept(opened(&mut self.bitwise, &self.folder.join("bitwise.jsonl"))?, &mut self.ledger, record)
     }
 
     pub fn latency(&mut self, record: &LatencyRecord) -> Result<(), StoreError> {
@@ -337,7 +354,7 @@ impl RunWriter {
     pub fn spent(&mut self, stage: &str, seconds: f64) -> Result<(), StoreError> {
         let journals =
             [&self.builds, &self.checks, &self.latencies, &self.confirmations, &self.profiles, &self.deep_profiles];
-        journals.into_iter().chain(&self.sanitizer).try_for_each(Journal::sync)?;
+        journals.into_iter().chain(&self.sanitizer).chain(&self.bitwise).try_for_each(Journal::sync)?;
         let seconds = if seconds.is_finite() { seconds } else { 0.0 };
         match self.manifest.stage_seconds.iter_mut().find(|(name, _)| name == stage) {
             Some((_, total)) => *total += seconds,

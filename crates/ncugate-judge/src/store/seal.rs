@@ -13,7 +13,7 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// Files other than the manifest and the reports; a recording adds `.zst` to their names.
-pub const FILES: [&str; 11] = [
+pub const FILES: [&str; 12] = [
     "phase.toml",
     "plan.json",
     "workload.json",
@@ -24,6 +24,7 @@ pub const FILES: [&str; 11] = [
     "profiles.jsonl",
     "deep_profiles.jsonl",
     "sanitizer.jsonl",
+    "bitwise.jsonl",
     "search.jsonl",
 ];
 /// Placeholder for the manifest's own hash during its computation.

@@ -397,7 +397,11 @@ mod tests {
             ("(S + 1", "expected an operator or `)`, found the end", 6..6),
             ("S 2", "expected an operator or the end, found `2`", 2..3),
             ("S is odd", "expected an operator or the end, found `is`", 2..4),
-            ("abs(S)", "`abs` is not a function; known: max, min, log2, ceil, floor, speedup, ncu", 0..3),
+            (
+                "abs(S)",
+                "`abs` is not a function; known: max, min, log2, ceil, floor, speedup, ncu, batch_invariant",
+                0..3,
+            ),
             ("max(S)", "`max` needs at least two arguments", 0..6),
             ("1 + log2(S, D)", "`log2` needs one argument", 4..14),
             ("ceil()", "`ceil` needs one argument", 0..6),

@@ -337,11 +337,14 @@ impl<'t> Parser<'t> {
     fn named(&mut self, name: &'t str) -> ParseResult {
         let start = self.take();
         let (reference, end) = match (name, self.peek()) {
-            ("speedup" | "ncu", _) => return self.call(name, start),
+            ("speedup" | "ncu" | "batch_invariant", _) => return self.call(name, start),
             (_, Token::Mark('(')) => {
                 let Some(function) = MathFunction::ALL.into_iter().find(|function| function.name() == name) else {
                     let known: Vec<&str> = MathFunction::ALL.into_iter().map(MathFunction::name).collect();
-                    let reason = format!("`{name}` is not a function; known: {}, speedup, ncu", known.join(", "));
+                    let reason = format!(
+                        "`{name}` is not a function; known: {}, speedup, ncu, batch_invariant",
+                        known.join(", ")
+                    );
                     return Err(SyntaxError { reason, span: start });
                 };
                 return self.function(function, start);
@@ -372,7 +375,7 @@ impl<'t> Parser<'t> {
         grown(NodeKind::Call(function, arguments), span, levels)
     }
 
-    /// `speedup()`, `speedup("...")` or `ncu("...")`.
+    /// `speedup()`, `speedup("...")`, `ncu("...")` or `batch_invariant("...")`.
     fn call(&mut self, word: &str, start: Span) -> ParseResult {
         let literal =
             || SyntaxError { reason: format!("`{word}` needs a name in quotes; write {word}(\"...\")"), span: start };
@@ -386,8 +389,9 @@ impl<'t> Parser<'t> {
                 self.take();
                 Reference::Speedup { over: Owner::of_word(&over) }
             }
-            (_, Token::Text(metric), Token::Mark(')')) => {
+            (_, Token::Text(named), Token::Mark(')')) => {
                 self.take();
+                let metric = if word == "ncu" { named } else { format!("{word}(\"{named}\")") };
                 of(Owner::Case, &metric)
             }
             _ => return Err(literal()),

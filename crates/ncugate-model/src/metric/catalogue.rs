@@ -7,13 +7,15 @@ use super::family::ChipFamily;
 use super::order::Order;
 use super::signal::known_chips;
 use super::transfer::{TransferCost, TransferEffect};
-use crate::{Better, ComputeCapability, glob, is_ncu_metric};
+use crate::{Better, ComputeCapability, batch_dimension, glob, is_ncu_metric};
 use globset::GlobMatcher;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
 const EMBEDDED: &str = include_str!("catalogue.toml");
+/// The metric that is named with a dimension.
+const BATCH_INVARIANT: &str = "batch_invariant";
 
 /// Repeatability of a metric, which decides how it is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,8 +148,9 @@ impl Catalogue {
         TransferEffect::of(definition, cost, |counter| self.combination(counter))
     }
 
-    /// A logical metric by name.
+    /// A logical metric by name; that of `batch_invariant("B")` is `batch_invariant`.
     pub fn get(&self, name: &str) -> Option<&LogicalMetric> {
+        let name = if batch_dimension(name).is_some() { BATCH_INVARIANT } else { name };
         self.index.get(name).map(|&at| &self.metrics[at])
     }
 
@@ -172,7 +175,7 @@ impl Catalogue {
 
     /// Whether a gate can name it: a logical metric or an ncu metric.
     pub fn knows(&self, name: &str) -> bool {
-        is_ncu_metric(name) || self.index.contains_key(name)
+        is_ncu_metric(name) || (name != BATCH_INVARIANT && self.get(name).is_some())
     }
 
     /// The source of a metric; an ncu metric under its own name is counted.

@@ -90,6 +90,10 @@ pub enum CheckFact {
     MaxAbs,
     /// Largest relative L2 difference.
     RelL2,
+    /// 1 if launches on equal contents have equal bits.
+    Deterministic,
+    /// 1 if rows have equal bits at every extent of a dimension.
+    BatchInvariant,
 }
 
 /// A metric of latency samples.

@@ -14,7 +14,7 @@ impl Catalogue {
     /// known, because they have no unit here.
     pub fn range(&self, name: &str) -> (f64, f64) {
         match self.get(name).map(|metric| (metric.name.as_str(), metric.unit.as_str())) {
-            Some(("correct", _)) => (0.0, 1.0),
+            Some(("correct" | "deterministic" | "batch_invariant", _)) => (0.0, 1.0),
             Some((_, "%")) => (0.0, 100.0),
             Some((_, "us" | "ns")) => (1e-3, MOST),
             Some((_, "hz" | "register/thread")) => (1.0, MOST),

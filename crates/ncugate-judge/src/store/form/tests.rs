@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The types of the files of a run.
-const ROOTS: [&str; 11] = [
+const ROOTS: [&str; 12] = [
     "Manifest",
     "Plan",
     "Workload",
@@ -22,6 +22,7 @@ const ROOTS: [&str; 11] = [
     "ProfileRecord",
     "DeepProfile",
     "SanitizerRecord",
+    "BitwiseRecord",
     "SearchRecord",
 ];
 /// Where types of records are declared.

@@ -4,11 +4,13 @@ use super::names::{is_glob, matching, no_duplicates, suggest};
 use super::scope::NameScope;
 use crate::config::keys::{FALLBACK, GATE, Key, PRECONDITION, ROOT, STAGE, TIER, WAIVER};
 use crate::config::reader::{Item, Table};
-use crate::config::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Shape, Stage, Tier, Waiver};
+use crate::config::{Buffer, Fallback, Gate, GatePlan, OnStageFailure, Precondition, Shape, Stage, Tier, Waiver};
 use jiff::civil::Date;
-use ncugate_model::expr::{Owner, Quantity, Reference, Requirement, Source, Span};
+use ncugate_model::expr::{Expr, Owner, Quantity, Reference, Requirement, Source, Span};
 use ncugate_model::metric::{Catalogue, MetricSource};
-use ncugate_model::{CleanText, GlobError, Level, OnInconclusive, Scope, ShapeName};
+use ncugate_model::{
+    CleanText, GlobError, Level, OnInconclusive, Role, Scope, ShapeName, batch_dimension, differ_alone_in,
+};
 use std::collections::BTreeMap;
 
 /// Removed metrics, and what to use instead.
@@ -25,6 +27,7 @@ pub struct Vocabulary<'n> {
     /// Baselines, variants and stages for `owner.metric` and `speedup("...")`.
     pub subjects: Vec<String>,
     pub shapes: &'n [Shape],
+    pub buffers: &'n [Buffer],
     /// The shape of a gate that names no shapes.
     pub default_shape: Option<ShapeName>,
     /// Whether the variants are launches of ncu reports: then nothing is timed, compared or selected.
@@ -86,11 +89,37 @@ impl Vocabulary<'_> {
     pub fn metric(&self, item: &Item<'_>) -> Option<String> {
         let text = item.text()?;
         if self.metrics.knows(&text) {
+            if let Some((flaw, help)) = self.batch_flaw(&text) {
+                item.report(format!("`{}` names `{text}`, but {flaw}", item.place.key), Some(help.to_owned()));
+            }
             return Some(text);
         }
         let help = self.unknown(&text, &[]);
         item.report(format!("`{}` names the unknown metric `{text}`", item.place.key), Some(help));
         None
+    }
+
+    /// Why rows cannot be compared over the extents of the dimension in `batch_invariant("B")`, and what to do.
+    fn batch_flaw(&self, metric: &str) -> Option<(String, &'static str)> {
+        let dimension = batch_dimension(metric)?;
+        let alone = |a: &Shape| self.shapes.iter().any(|b| differ_alone_in(dimension, &a.dims, &b.dims));
+        if !self.shapes.iter().any(alone) {
+            let flaw = format!("no two shapes differ in `{dimension}` alone");
+            return Some((flaw, "add a shape with another extent of it to `[workload.shapes]`"));
+        }
+        // Rows of a smaller extent are the first ones along an axis, so the dimension must be the outermost part of it.
+        let first = format!("{dimension} *");
+        let is_batch = |extent: &str| extent == dimension || extent.starts_with(&first);
+        let names = |extent: &&Expr| extent.names().iter().any(|(name, _)| name == dimension);
+        let flawed = |buffer: &&Buffer| {
+            let axes: Vec<&Expr> = buffer.shape.iter().filter(names).collect();
+            let is_rowless = buffer.role.is_compared() && axes.is_empty();
+            let is_inner = axes.len() > 1 || axes.iter().any(|axis| !is_batch(axis.text()));
+            buffer.role != Role::Scratch && (is_rowless || is_inner)
+        };
+        let buffer = self.buffers.iter().find(flawed)?;
+        let flaw = format!("`{dimension}` is not the outermost part of one axis of `{}`", buffer.name);
+        Some((flaw, "write the axis as the dimension or as a product that begins with it: `B`, `B * H`"))
     }
 
     /// The nearest name and a pointer to the list.
@@ -198,6 +227,10 @@ impl Vocabulary<'_> {
         if !self.metrics.knows(name) && !values.contains(name) {
             let message = format!("`{}` is \"{requirement}\"; `{name}` is unknown", item.place.key);
             item.report_within(requirement.text(), Some(span), message, Some(self.unknown(name, values)));
+        }
+        if let Some((flaw, help)) = self.batch_flaw(name) {
+            let message = format!("`{}` is \"{requirement}\", but {flaw}", item.place.key);
+            item.report_within(requirement.text(), Some(span), message, Some(help.to_owned()));
         }
         let unseen = matches!(self.metrics.source(name), Some(MetricSource::Latency | MetricSource::Check));
         if self.of_reports && unseen {

@@ -48,6 +48,7 @@ pub fn phase<'a>(
         values: values(&workload, &params),
         subjects: subjects(&ways.variants, &ways.baselines, &root.list(&ROOT.stage)),
         shapes: &workload.shapes,
+        buffers: &workload.buffers,
         default_shape: workload.shapes.last().map(|shape| shape.name.clone()),
         of_reports: workload.is_of_reports(),
         today,

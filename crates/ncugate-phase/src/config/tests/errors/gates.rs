@@ -287,3 +287,25 @@ on = "best:CAP=128*""#)]), @r##"
        = help: use a glob of variant ids; the first id is `THREADS=32,CAP=32`
     "##);
 }
+
+#[test]
+fn a_batch_needs_two_extents_of_a_dimension_that_is_the_outermost_of_an_axis() {
+    let said = |metric: &str, edits: &[(&str, &str)]| {
+        let gate = format!(r#"batch_invariant(\"{metric}\") == 1"#);
+        shown(&[&[("spills == 0", gate.as_str())], edits].concat())
+    };
+    assert_eq!(said("N", &[]), "no error");
+    let unknown = said("B", &[]);
+    assert!(unknown.contains(", but no two shapes differ in `B` alone\n  --> phase.toml:31:"), "{unknown}");
+    let tables =
+        [("big = { N = 4096 }", "big = { N = 4096, M = 2 }"), ("tiny = { N = 64 }", "tiny = { N = 64, M = 1 }")];
+    assert!(said("N", &tables).contains("but no two shapes differ in `N` alone"));
+    for extent in [r#"["2 * N"]"#, r#"["N + 1"]"#, r#"["N", "N"]"#] {
+        let said = said(
+            "N",
+            &[(r#"x = { dtype = "f32", shape = ["N"]"#, &format!("x = {{ dtype = \"f32\", shape = {extent}"))],
+        );
+        assert!(said.contains("but `N` is not the outermost part of one axis of `x`"), "{extent}: {said}");
+    }
+    assert!(shown(&[("spills == 0", "batch_invariant == 1")]).contains(r#"write batch_invariant("...")"#));
+}
