@@ -172,7 +172,10 @@ fn drawn(values: &[Vec<f64>]) -> Vec<Chart> {
 fn a_run_has_a_chart_for_whatever_was_measured() {
     let charts = drawn(&[vec![10.0, 50.0, 64.0, 8.0, 4.0], vec![12.0, 40.0, 72.0, 8.0, 3.0]]);
     let ids: Vec<&str> = charts.iter().map(|chart| chart.id.as_str()).collect();
-    assert_eq!(ids, ["latency-occupancy", "latency-distribution", "gate-metrics", "parameter-effects", "scaling", "stalls"]);
+    assert_eq!(
+        ids,
+        ["latency-occupancy", "latency-distribution", "gate-metrics", "parameter-effects", "scaling", "stalls"]
+    );
 }
 
 #[test]
