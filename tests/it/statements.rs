@@ -45,7 +45,7 @@ fn the_times_of_every_shape_stand_beside_the_baseline() {
     assert_eq!(found.markdown.matches("(sweep)").count(), 37, "{}", found.markdown);
     for shape in ["small", "medium", "batches"] {
         for suffix in ["causal0_bfloat0", "causal1_bfloat0", "causal0_bfloat1", "causal1_bfloat1"] {
-            let row = format!("<th scope=\"row\"><bdi>{shape}_{suffix}</bdi></th>");
+            let row = format!("<th scope=\"row\" data-label=\"shape\"><bdi>{shape}_{suffix}</bdi></th>");
             assert!(found.page.contains(&row), "{row}");
         }
     }
