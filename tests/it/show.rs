@@ -326,7 +326,7 @@ fn a_page_shows_the_kernels_of_any_report_and_asks_the_network_for_nothing() {
     assert!(full.contains("id=\"chart-roofline\"") && full.contains("16.7"), "roofline and memory chart");
     assert!(ranges.contains("No roofline: ") && !ranges.contains("not collected</span>"), "no chart of nothing");
     for report in ["range", "graph_whole", "graph_nodes", "processes", "cluster", "g12"] {
-        assert!(page(&[&format!("{report}.ncu-rep.zst")]).contains("<h2>Kernels</h2>"), "{report}");
+        assert!(page(&[&format!("{report}.ncu-rep.zst")]).contains("<h2><bdi>Kernels</bdi></h2>"), "{report}");
     }
 }
 
