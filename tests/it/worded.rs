@@ -247,7 +247,7 @@ fn estimates_of_ncu_are_folded_where_no_rule_found_a_cause() {
     let clean = "next: Nothing obvious is left. No rule found a significant cause. ";
     assert!(said.contains(clean) && said.contains(" rules were evaluated; the others need "), "{said}");
     let page = read(&place, "sdpa_fast/report.html");
-    assert!(page.contains("<details><summary><bdi>Estimates of Nsight Compute's rules: "), "no fold");
+    assert!(page.contains("<details><summary><bdi>Estimates of Nsight Compute&#x27;s rules: "), "no fold");
     assert!(!page.contains("<h3><bdi>Nsight Compute: "), "an estimate stands as a finding");
     let markdown = read(&place, "sdpa_fast/report.md");
     assert!(markdown.contains("none of ncugate's rules confirms them here"), "{markdown}");

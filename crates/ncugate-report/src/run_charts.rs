@@ -5,14 +5,12 @@ use super::inputs::ReportInputs;
 use super::run_report::RunReport;
 use super::sweep;
 use crate::chart::{ChartedRun, ChartedShape, ChartedTimeline};
-use crate::explain::{self, Effect, ParetoAxis, Roofline, SweepAnalysis};
+use crate::explain::{self, ParetoAxis, Roofline, SweepAnalysis};
 use ncugate_judge::frame::MetricCells;
 use ncugate_judge::witness::dense_half_operations;
 use ncugate_model::expr::{Names, Value};
 use ncugate_model::stats::Resampler;
 use ncugate_model::{Better, VariantId};
-use ncugate_phase::plan::Variant;
-use std::collections::HashSet;
 
 /// The data for the charts of a report.
 pub fn run<'a>(report: &'a RunReport, inputs: &'a ReportInputs<'_>) -> ChartedRun<'a> {
@@ -29,7 +27,6 @@ pub fn run<'a>(report: &'a RunReport, inputs: &'a ReportInputs<'_>) -> ChartedRu
         deep_profile: report.deep_profile.as_ref(),
         timeline: timeline(report, inputs),
         roofline: roofline(inputs),
-        effects: effects(inputs),
         occupancy,
         front: occupancy.map_or_else(Vec::new, |metric| front(inputs, metric)),
     }
@@ -84,10 +81,6 @@ fn front(inputs: &ReportInputs<'_>, occupancy: &str) -> Vec<(f64, f64)> {
     found.front.iter().rev().filter_map(|variant| Some((*variant.values.first()?, *variant.values.get(1)?))).collect()
 }
 
-fn effects(inputs: &ReportInputs<'_>) -> Vec<Effect> {
-    explain::sensitivity(&measured(inputs))
-}
-
 /// Effects of the parameters on every gated metric. None for so large a sweep that the page would be slow.
 pub fn sweep(inputs: &ReportInputs<'_>) -> Option<SweepAnalysis> {
     let shape = &inputs.phase.objective.shape;
@@ -98,12 +91,3 @@ pub fn sweep(inputs: &ReportInputs<'_>) -> Option<SweepAnalysis> {
 
 /// Most variants for which a page analyses the parameters; `ncugate explain --sweep` analyses any number.
 const MOST_SWEPT: usize = 2_000;
-
-/// The objective of the accepted variants.
-fn measured<'a>(inputs: &'a ReportInputs<'_>) -> Vec<(&'a Variant, f64)> {
-    let objective = &inputs.phase.objective;
-    let results: HashSet<VariantId> = ranked(inputs).into_iter().collect();
-    let counted = inputs.plan.candidates().filter(|v| results.contains(&v.id));
-    let value = |v: &VariantId| inputs.quantities.read(v, &objective.shape, &objective.metric).value();
-    counted.filter_map(|v| Some((v, value(&v.id)?))).collect()
-}

@@ -3,7 +3,7 @@
 //! The report builds it. Charts know nothing else about a run, and their types from other modules are imported here.
 
 pub use crate::deep_profile::DeepProfileRow;
-pub use crate::explain::{Effect, Roofline, Timeline, TimelineSeries};
+pub use crate::explain::{Roofline, Timeline, TimelineSeries};
 pub use crate::model::MetricColumn;
 pub use crate::variant_row::VariantRow;
 pub use ncugate_judge::GateResult;
@@ -32,8 +32,6 @@ pub struct ChartedRun<'a> {
     pub timeline: Option<ChartedTimeline<'a>>,
     /// The roofline at the objective's shape, with its variants.
     pub roofline: Option<Roofline>,
-    /// The effect of each parameter on the objective, strongest first.
-    pub effects: Vec<Effect>,
     /// The measured metric of occupancy.
     pub occupancy: Option<&'a str>,
     /// Occupancy and objective of the correct variants on the Pareto front of both, by occupancy.

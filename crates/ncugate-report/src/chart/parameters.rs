@@ -1,6 +1,6 @@
 //! The objective by value of each parameter: a panel for each parameter, with every correct variant as a point.
 
-use super::charted_run::{ChartedRun, Effect, VariantRow, marked};
+use super::charted_run::{ChartedRun, VariantRow, marked};
 use super::spec::{
     Chart, ChartAxis, ChartPoint, ChartTable, Marks, Panel, Scale, Series, Stroke, Tone, five_numbers, mark_label,
 };
@@ -18,7 +18,11 @@ const SPREAD: f64 = 0.5;
 
 /// A parameter with its values, in the order of the sweep.
 struct Parameter<'r> {
-    effect: &'r Effect,
+    name: &'r str,
+    /// Distance of the medians of its values, in percent.
+    effect: f64,
+    /// Its place by effect, from 1.
+    rank: usize,
     values: Vec<ParameterValue<'r>>,
 }
 
@@ -40,27 +44,26 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     if run.variants.iter().filter(|v| v.rank.is_some()).all(|v| v.name.is_some()) {
         return None;
     }
-    let all: Vec<Parameter<'_>> = run.effects.iter().filter_map(|effect| parameter(run, effect)).collect();
+    let mut all: Vec<Parameter<'_>> = (0..run.params.len()).filter_map(|at| parameter(run, at)).collect();
+    all.sort_by(|a, b| b.effect.total_cmp(&a.effect));
+    (1..).zip(&mut all).for_each(|(rank, parameter)| parameter.rank = rank);
     let (shown, crowded): (Vec<_>, Vec<_>) = all.iter().partition(|parameter| parameter.values.len() <= VALUES);
     let strongest = shown.first()?;
     let (title, unit) = run.described(run.objective);
     let crowded: String = crowded
         .iter()
-        .map(|parameter| {
-            format!(" {} has {} values, too many to draw.", parameter.effect.parameter, parameter.values.len())
-        })
+        .map(|parameter| format!(" {} has {} values, too many to draw.", parameter.name, parameter.values.len()))
         .collect();
     let matters = format!(
         "{} matters most: the medians of its values are {} apart",
-        strongest.effect.parameter,
-        number::change(1.0 + strongest.effect.effect_pct / 100.0).trim_start_matches('+')
+        strongest.name,
+        number::change(1.0 + strongest.effect / 100.0).trim_start_matches('+')
     );
     let rows = shown.iter().flat_map(|parameter| {
         parameter.values.iter().filter_map(|value| {
             let [least, _, median, _, most] = value.numbers()?;
-            let effect = parameter.effect;
-            let counted = [format!("{} = {}", effect.parameter, value.text), value.variants.len().to_string()];
-            let ranking = [effect.rank.to_string(), number::change(1.0 + effect.effect_pct / 100.0)];
+            let counted = [format!("{} = {}", parameter.name, value.text), value.variants.len().to_string()];
+            let ranking = [parameter.rank.to_string(), number::change(1.0 + parameter.effect / 100.0)];
             Some(counted.into_iter().chain([least, median, most].map(number::plain)).chain(ranking).collect())
         })
     });
@@ -98,13 +101,12 @@ fn panel(parameter: &Parameter<'_>, title: &str, unit: &str) -> Panel {
     let medians = values.iter().enumerate().filter_map(|(at, value)| Some((at as f64, value.numbers()?[2])));
     let mut series = marked(&points, MANY);
     series.push(Series::new("median", Tone::Muted, Marks::Line(Stroke::Solid, medians.collect())));
-    let x = ChartAxis::named(&parameter.effect.parameter, values.iter().map(|value| value.text));
+    let x = ChartAxis::named(parameter.name, values.iter().map(|value| value.text));
     Panel::new(x, ChartAxis::new(title, unit, Scale::Linear), series)
 }
 
 /// A parameter with several values over the ranked variants: numbers by size, words by their letters.
-fn parameter<'r>(run: &'r ChartedRun<'_>, effect: &'r Effect) -> Option<Parameter<'r>> {
-    let at = run.params.iter().position(|name| *name == effect.parameter)?;
+fn parameter<'r>(run: &'r ChartedRun<'_>, at: usize) -> Option<Parameter<'r>> {
     let mut values: Vec<ParameterValue<'r>> = Vec::new();
     for variant in run.variants.iter().filter(|v| v.rank.is_some()) {
         let Some(Some(text)) = variant.params.get(at) else { continue };
@@ -116,5 +118,9 @@ fn parameter<'r>(run: &'r ChartedRun<'_>, effect: &'r Effect) -> Option<Paramete
     }
     let key = |text: &str| text.parse::<f64>().unwrap_or(f64::INFINITY);
     values.sort_by(|a, b| key(a.text).total_cmp(&key(b.text)).then_with(|| a.text.cmp(b.text)));
-    (values.len() > 1).then_some(Parameter { effect, values })
+    let medians = || values.iter().filter_map(|value| Some(value.numbers()?[2]));
+    let (low, high) = (medians().min_by(f64::total_cmp)?, medians().max_by(f64::total_cmp)?);
+    let effect = 100.0 * (high / low - 1.0);
+    let name = run.params.get(at)?.as_str();
+    (values.len() > 1 && effect.is_finite()).then_some(Parameter { name, effect, rank: 0, values })
 }

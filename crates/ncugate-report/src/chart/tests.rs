@@ -1,7 +1,7 @@
 //! The charts of a synthetic run.
 
 use super::charted_run::{
-    ChartedTimeline, DeepProfileRow, Effect, GateResult, MetricColumn, Timeline, TimelineSeries, VariantRole, Verdict,
+    ChartedTimeline, DeepProfileRow, GateResult, MetricColumn, Timeline, TimelineSeries, VariantRole, Verdict,
 };
 use super::svg::{Setting, draw};
 use super::{Chart, ChartedRun, ChartedShape, Glyph, Marks, Panel, Scale, Tone, charts};
@@ -146,7 +146,6 @@ fn run<'a>(
         deep_profile: Some(&judged.deep),
         timeline: None,
         roofline: None,
-        effects: Vec::new(),
         occupancy: Some("achieved_occupancy"),
         front: values.iter().map(|values| (values[1], values[0])).collect(),
     }
@@ -173,7 +172,10 @@ fn drawn(values: &[Vec<f64>]) -> Vec<Chart> {
 fn a_run_has_a_chart_for_whatever_was_measured() {
     let charts = drawn(&[vec![10.0, 50.0, 64.0, 8.0, 4.0], vec![12.0, 40.0, 72.0, 8.0, 3.0]]);
     let ids: Vec<&str> = charts.iter().map(|chart| chart.id.as_str()).collect();
-    assert_eq!(ids, ["latency-occupancy", "latency-distribution", "gate-metrics", "scaling", "stalls",]);
+    assert_eq!(
+        ids,
+        ["latency-occupancy", "latency-distribution", "gate-metrics", "parameter-effects", "scaling", "stalls"]
+    );
 }
 
 #[test]
@@ -265,11 +267,8 @@ fn a_panel_of_a_parameter_has_a_column_for_each_value_and_a_point_for_each_varia
     let params: Vec<Vec<Option<CleanText>>> =
         (0..6).map(|at| [64 << (at / 2), at % 2].map(|value| Some(value.to_string().into())).to_vec()).collect();
     let params = (vec!["BLOCK_M".into(), "UNROLL".into()], params);
-    let effect =
-        |parameter: &str, rank| Effect { parameter: parameter.to_owned(), levels: Vec::new(), effect_pct: 40.0, rank };
     let judged = judged(&params.1, &values);
-    let effects = vec![effect("BLOCK_M", 1), effect("UNROLL", 2)];
-    let figures = charts(&ChartedRun { effects, ..run(&judged, &params, &dims, &values) });
+    let figures = charts(&run(&judged, &params, &dims, &values));
     let found = chart(&figures, "parameter-effects").unwrap();
     let axes: Vec<(&str, &Scale)> = found.panels.iter().map(|panel| (panel.x.label.as_str(), &panel.x.scale)).collect();
     let names = |names: &[&str]| Scale::Names(names.iter().map(|name| (*name).to_owned()).collect());

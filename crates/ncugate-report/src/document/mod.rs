@@ -143,9 +143,9 @@ pub struct Cell {
     pub number: Option<f64>,
     /// The whole name, or why there is no value.
     pub why: String,
-    /// Small text beside it.
+    /// Small text after it.
     pub note: String,
-    /// Percent of a bar beside it.
+    /// Percent of a bar before it.
     pub bar: Option<f64>,
     pub link: Option<String>,
     pub tone: Tone,

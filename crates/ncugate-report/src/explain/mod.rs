@@ -22,7 +22,6 @@ mod pareto;
 mod profiler;
 mod roofline;
 mod rule_book;
-mod sensitivity;
 mod sweep;
 mod timeline;
 mod unasked_rules;
@@ -49,7 +48,6 @@ pub use profiler::{
 };
 pub use roofline::{Ceiling, Roofline, RooflinePoint, roofline};
 pub use rule_book::RuleBook;
-pub use sensitivity::{Effect, ParameterLevel, sensitivity};
 pub use sweep::{FEWEST, Interaction, MainEffect, MetricEffect, RangeEdge, SweepAnalysis, SweptMetric, sweep};
 pub use timeline::{Timeline, TimelineSeries};
 pub use unasked_rules::{UnaskedRules, is_mostly_asked};

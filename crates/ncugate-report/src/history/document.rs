@@ -7,7 +7,8 @@ use super::shape_comparison;
 use crate::code_diff::CodeDiff;
 use crate::document::{Block, Cell, CodeLine, Column, Document, Listing, Medium, Row, Section, Table, Tone};
 use crate::finding_row::FindingRow;
-use crate::model::{Conclusion, ObjectiveRow};
+use crate::in_use::InUse;
+use crate::model::{Conclusion, Headline, ObjectiveRow};
 use crate::number;
 use crate::provenance::quoted;
 use crate::run_report::RunReport;
@@ -27,6 +28,16 @@ pub struct LatestRun<'a> {
     pub report: RunReport,
 }
 
+/// The latest run of a phase: on the page as it may be cached, in the summary as it was judged again.
+struct PhaseState<'a> {
+    run: &'a HistoryEntry,
+    title: &'a CleanText,
+    headline: &'a Headline,
+    in_use: &'a InUse,
+    objective: Option<&'a ObjectiveRow>,
+    page: Option<String>,
+}
+
 impl History {
     /// The page of all runs.
     pub fn document(&self) -> Document {
@@ -41,7 +52,18 @@ impl History {
             sentence: format!("{passing} of {} {verb} by the latest complete run.", latest.len()),
             blocks: self.problems.iter().map(|problem| Block::Note(format!("not judged: {problem}"))).collect(),
         };
-        match states(&latest, |run| run.page.clone()) {
+        let mut cached: Vec<PhaseState<'_>> = Vec::new();
+        for run in &latest {
+            cached.push(PhaseState {
+                run,
+                title: &run.summary.title,
+                headline: &run.summary.headline,
+                in_use: &run.summary.in_use,
+                objective: run.summary.objective.as_ref(),
+                page: run.page.clone(),
+            });
+        }
+        match states(&cached) {
             Some(table) => document.push(Block::from(Section::new("overview", "Phases", vec![table]))),
             None => document.push(Block::Text("No runs yet: `ncugate run CONFIG` makes one.".to_owned())),
         }
@@ -74,9 +96,18 @@ pub fn summary(latest: &[LatestRun<'_>], problems: &[CleanText], reports: Option
         1 => ", 1 of them only by its fallback".to_owned(),
         many => format!(", {many} of them only by their fallbacks"),
     };
-    let entries: Vec<&HistoryEntry> = latest.iter().map(|run| run.entry).collect();
-    let page = |run: &HistoryEntry| Some(format!("{}/{}", reports?, run.page.as_ref()?));
-    let mut blocks: Vec<Block> = states(&entries, page).into_iter().collect();
+    let mut rejudged: Vec<PhaseState<'_>> = Vec::new();
+    for LatestRun { entry, report, .. } in latest {
+        rejudged.push(PhaseState {
+            run: entry,
+            title: &report.title,
+            headline: &report.headline,
+            in_use: &report.in_use,
+            objective: report.objective.as_ref(),
+            page: reports.zip(entry.page.as_ref()).map(|(reports, page)| format!("{reports}/{page}")),
+        });
+    }
+    let mut blocks: Vec<Block> = states(&rejudged).into_iter().collect();
     blocks.extend(latest.iter().map(|run| details(run).into()));
     if !problems.is_empty() {
         let problems = problems.iter().map(CleanText::to_string).collect();
@@ -86,9 +117,8 @@ pub fn summary(latest: &[LatestRun<'_>], problems: &[CleanText], reports: Option
     Document { title, sentence: String::new(), blocks }
 }
 
-fn verdict(run: &HistoryEntry) -> Cell {
-    let conclusion = run.summary.headline.conclusion;
-    let cell = Cell::verdict(conclusion.tone(), conclusion.label());
+fn verdict(run: &HistoryEntry, headline: &Headline) -> Cell {
+    let cell = Cell::verdict(headline.conclusion.tone(), headline.conclusion.label());
     if run.is_complete() { cell } else { cell.note("unfinished") }
 }
 
@@ -102,34 +132,33 @@ fn used(run: &HistoryEntry) -> Cell {
     }
 }
 
-fn objective(run: &HistoryEntry) -> Cell {
+fn objective(row: Option<&ObjectiveRow>) -> Cell {
     let of = |row: &ObjectiveRow| Some(Cell::new(format!("{} {}", row.title, row.text()?)));
-    run.summary.objective.as_ref().and_then(of).unwrap_or_else(|| Cell::new("not measured"))
+    row.and_then(of).unwrap_or_else(|| Cell::new("not measured"))
 }
 
 /// A row for the latest run of each phase.
-fn states(latest: &[&HistoryEntry], page: impl Fn(&HistoryEntry) -> Option<String>) -> Option<Block> {
+fn states(latest: &[PhaseState<'_>]) -> Option<Block> {
     let heads = ["phase", "verdict", "in use", "objective", "compared with the baseline", "tier", "measured", "reason"];
     let mut table = Table::new("State of each phase", heads.map(Column::text).to_vec());
-    for run in latest {
-        let summary = &run.summary;
-        let note = summary.objective.as_ref().map_or("", |objective| objective.note.as_str());
+    for PhaseState { run, title, headline, in_use, objective: row, page } in latest {
+        let note = row.map_or("", |objective| objective.note.as_str());
         // without a variant in use, the numbers are of the selected one
-        let note = match &summary.headline.selected {
-            Some(selected) if summary.in_use.variant.is_none() && !note.is_empty() => format!("{selected}: {note}"),
+        let note = match &headline.selected {
+            Some(selected) if in_use.variant.is_none() && !note.is_empty() => format!("{selected}: {note}"),
             _ => note.to_owned(),
         };
         let commit = run.commit();
         let measured = [&*run.machine(), &run.date(), commit.as_deref().unwrap_or("")].join(", ");
         let cells = vec![
-            Cell { link: page(run), ..Cell::new(summary.title.as_str()) },
-            verdict(run),
-            Cell::new(to_use(&summary.in_use).as_str()),
-            objective(run),
+            Cell { link: page.clone(), ..Cell::new(title.as_str()) },
+            verdict(run, headline),
+            Cell::new(to_use(in_use).as_str()),
+            objective(*row),
             Cell::new(note),
-            Cell::new(summary.headline.tier.as_deref().unwrap_or_default()),
+            Cell::new(headline.tier.as_deref().unwrap_or_default()),
             Cell::new(measured.trim_end_matches(", ")),
-            Cell::new(summary.headline.reason.as_str()),
+            Cell::new(headline.reason.as_str()),
         ];
         table.rows.push(Row { cells, range: run.manifest.phase.clone(), ..Row::default() });
     }
@@ -147,9 +176,9 @@ fn listing(runs: &[&HistoryEntry], phases: &[&PhaseHistory]) -> Table {
             Cell { link: run.page.clone(), why: folder, ..Cell::new(run.manifest.run.as_str()) },
             Cell::new(run.date()),
             Cell::new(run.manifest.phase.as_str()),
-            verdict(run),
+            verdict(run, &run.summary.headline),
             Cell::new(open.map(|gate| gate.title.as_str()).collect::<Vec<_>>().join(", ")),
-            objective(run),
+            objective(run.summary.objective.as_ref()),
             used(run),
             Cell::of(run.commit().as_deref().unwrap_or_default(), Tone::Code),
             Cell::new(run.machine().as_str()),
