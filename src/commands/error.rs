@@ -117,7 +117,7 @@ outcomes! {
     WriteError, "": |_| Outcome::Environment;
 }
 
-/// Declares the parts of an error that are errors with outcomes of their own, and what the others are.
+/// Declares the parts of an error that are errors with their own outcomes, and what the others are.
 macro_rules! delegated {
     ($($error:ident { $($part:ident),+ }: $others:expr;)*) => {$(
         impl From<$error> for CommandError {

@@ -88,8 +88,6 @@ for line in open(sys.argv[1]).read().splitlines()[1:]:
 PYTHON
 )
     check "$name: the phase builds" "$ncugate" check "$name/phase.toml"
-    # The state of the cache in these programs: the launch before left it.
-    printf '\n[bench]\nl2 = "warm"\n' >> "$name/phase.toml"
     "$ncugate" run "$name/phase.toml" --format json > "$name.json" || true
     replayed=$(python3 - "$name.json" <<'PYTHON'
 import json, sys
@@ -108,9 +106,9 @@ PYTHON
     "$ncugate" run "$name/wrong.toml" > "$name.wrong" 2>&1 || status=$?
     check "$name: a candidate that does nothing is refused (status $status)" test "$status" = 1
 }
-captured static 'scale_rows' ./static
-captured shared 'scale_rows' ./shared
-captured softmax '*softmax*' python3 model.py
+captured of_static 'scale_rows' ./static
+captured of_shared 'scale_rows' ./shared
+captured softmax '*oft[mM]ax*' python3 model.py
 captured norm '*layer_norm*' python3 model.py
 captured product '*gemm*' python3 model.py
 captured triton 'add_kernel' python3 add.py

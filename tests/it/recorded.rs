@@ -261,7 +261,7 @@ fn a_recorded_library_has_counters_for_gates_and_for_the_comparison() {
     }
     let report = fs::read_dir(place.path().join("reports/triton_attention")).unwrap().next().unwrap().unwrap().path();
     let report = fs::read_to_string(report.join("report.md")).unwrap();
-    let limited = report.lines().find(|line| line.starts_with("| Blocks per SM limited by")).unwrap();
+    let limited = report.lines().find(|line| line.starts_with("Blocks per SM limited by")).unwrap();
     assert!(limited.contains("registers, shared_mem"), "{limited}");
 }
 

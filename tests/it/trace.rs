@@ -151,7 +151,7 @@ fn gates_are(rows: &[Vec<String>], gates: &Value) -> usize {
     for (row, gate) in rows.iter().skip(1).zip(gates) {
         let (name, unit) = (gate["name"].as_str().unwrap(), gate["unit"].as_str().unwrap());
         assert!(row[0].contains(gate["verdict"].as_str().unwrap()) && row[1].starts_with(name), "{row:?} {gate}");
-        for (at, key) in [(2, "measured"), (3, "limit"), (4, "margin")] {
+        for (at, key) in [(3, "measured"), (4, "limit"), (5, "margin")] {
             let Some(value) = gate[key].as_f64() else { continue };
             let written = match (key, gate["limit"].as_f64()) {
                 ("margin", _) => number::distance(value, unit),

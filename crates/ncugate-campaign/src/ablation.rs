@@ -1,5 +1,5 @@
-//! Measures what costs of a variant are worth: copies of its machine code without one cost each, timed against it in a process
-//! of their own. A copy is no variant: it is not checked, has no name, and no gate can read its time.
+//! Measures what costs of a variant are worth: copies of its machine code without one cost each, timed against it in a
+//! separate process. A copy is no variant: it is not checked, has no name, and no gate can read its time.
 
 use super::cubins::cubins;
 use super::error::CampaignError;
@@ -25,10 +25,10 @@ use std::time::{Duration, Instant};
 const TRIED: ComputeCapability = ComputeCapability::new(9, 0);
 /// Launches of an evaluation up to which several run side by side, and steps that are left out one at a time.
 const MOST_STEPS: usize = 8;
-/// The program of the self-test: an instruction of each kind in an entry of its own, and one without.
+/// The program of the self-test: an instruction of each kind in a separate entry, and one without.
 const SELF_TEST: &str = include_str!("ablation/self_test.ptx");
 
-/// A run takes this part of its own time for measured causes, and no more than [`MOST`].
+/// A run takes this part of its time for measured causes, and no more than [`MOST`].
 const PART: f64 = 0.1;
 const MOST: Duration = Duration::from_secs(2);
 /// What a worker needs to start and to load copies.
@@ -160,7 +160,7 @@ impl AblatedVariant<'_> {
             WorkerJob::new(&phase, self.plan, &built, JobPurpose::Sanitize).map_err(|error| error.to_string())?;
         job.kernels.retain(|own| own.variant == *self.variant);
         let Some(own) = job.kernels.first().filter(|own| own.function.is_none()).cloned() else {
-            return Err("it is a function, which has no code of its own".to_owned());
+            return Err("it is a function, which has no machine code here".to_owned());
         };
         let Some(program) = own.program(self.shape).cloned() else { return Err("it is not launched there".to_owned()) };
         job.kernels[0].shapes = vec![self.shape.clone()];

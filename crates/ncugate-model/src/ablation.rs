@@ -36,7 +36,7 @@ pub enum Ablation {
         file: String,
         line: u32,
     },
-    /// Four evaluations on buffers of their own at once instead of one after the other.
+    /// Four evaluations on separate buffers at once instead of one after the other.
     IdleHardware,
     /// A step of several, from 1.
     Step(usize),

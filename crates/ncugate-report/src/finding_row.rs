@@ -1,6 +1,6 @@
 //! Findings in the form for readers and programs.
 
-use super::document::{Block, FindingBlock};
+use super::document::{DocumentBlock, FindingBlock};
 use super::number;
 use super::text;
 use crate::explain::{
@@ -129,8 +129,8 @@ impl FindingRow {
     }
 
     /// Findings for readers; none without any.
-    pub fn blocks(rows: &[Self]) -> Option<Block> {
-        (!rows.is_empty()).then(|| Block::Findings(rows.iter().map(Self::block).collect()))
+    pub fn blocks(rows: &[Self]) -> Option<DocumentBlock> {
+        (!rows.is_empty()).then(|| DocumentBlock::Findings(rows.iter().map(Self::block).collect()))
     }
 
     /// Whether it is a cause that is worth fixing, not a symptom of another finding.

@@ -10,7 +10,7 @@ use super::metric_entry::{MetricEntry, metric_entry};
 use super::run_report::RunReport;
 use super::run_sections;
 use super::{page, text};
-use crate::document::{Block, Section};
+use crate::document::{DocumentBlock, Section};
 use indexmap::IndexSet;
 use ncugate_model::{CleanText, Verdict};
 use serde::Serialize;
@@ -40,7 +40,7 @@ pub(super) const SCRIPT: &str = concat!(
 /// # Errors
 /// A template or a chart that fails.
 pub fn html(report: &RunReport) -> Result<String, RenderError> {
-    let blocks = |sections: Vec<Section>| sections.into_iter().map(Block::Section).collect();
+    let blocks = |sections: Vec<Section>| sections.into_iter().map(DocumentBlock::Section).collect();
     let context = Context {
         tone: report.headline.conclusion.tone(),
         report,
@@ -65,9 +65,9 @@ struct Context<'a> {
     /// Whether the variants of the first screen are recommended.
     recommends: bool,
     /// Sections before the table of variants.
-    leading: Vec<Block>,
+    leading: Vec<DocumentBlock>,
     /// Sections after it.
-    following: Vec<Block>,
+    following: Vec<DocumentBlock>,
     /// Where and when the run was measured.
     origin: String,
     notes_title: Option<String>,

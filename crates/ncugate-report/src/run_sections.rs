@@ -11,7 +11,10 @@ use super::number::{self, Number};
 use super::run_report::RunReport;
 use super::waiver_row::WaiverRow;
 use crate::chart::Chart;
-use crate::document::{Block, Cell, CodeLine, Column, DocumentFact, FindingBlock, Fold, Medium, Section, Table, Tone};
+use crate::document::{
+    CellTone, CodeLine, Column, DocumentBlock, DocumentFact, DocumentTable, FindingBlock, Fold, Medium, Section,
+    TableCell,
+};
 use crate::history::shape_comparison;
 use ncugate_judge::{GateResult, SampleOrigin, StageResult};
 use ncugate_model::{CleanText, Level};
@@ -56,22 +59,22 @@ fn texts<const N: usize>(heads: [&str; N]) -> Vec<Column> {
     heads.map(Column::text).to_vec()
 }
 
-fn code(text: &CleanText) -> Cell {
-    Cell::of(text.as_str(), Tone::Code)
+fn code(text: &CleanText) -> TableCell {
+    TableCell::of(text.as_str(), CellTone::Code)
 }
 
-fn cell(text: &CleanText) -> Cell {
-    Cell::new(text.as_str())
+fn cell(text: &CleanText) -> TableCell {
+    TableCell::new(text.as_str())
 }
 
 fn gates(report: &RunReport) -> Section {
-    let none = || Block::Text("The phase has no gates outside of tiers and stages.".to_owned());
+    let none = || DocumentBlock::Text("The phase has no gates outside of tiers and stages.".to_owned());
     let mut blocks = vec![table_of_gates("Gates of the phase", &report.gates).unwrap_or_else(none)];
-    let mut conditions = Table::new("Preconditions", texts(["", "precondition", "why"]));
+    let mut conditions = DocumentTable::new("Preconditions", texts(["", "precondition", "why"]));
     for condition in &report.preconditions {
-        let verdict = Cell::verdict(condition.verdict, condition.verdict.word());
-        let name = Cell::of(condition.name.as_str(), Tone::Strong).note(condition.condition.to_string());
-        conditions.row(vec![verdict, name, Cell::new(condition.reason.as_str())]);
+        let verdict = TableCell::verdict(condition.verdict, condition.verdict.word());
+        let name = TableCell::of(condition.name.as_str(), CellTone::Strong).note(condition.condition.to_string());
+        conditions.row(vec![verdict, name, TableCell::new(condition.reason.as_str())]);
     }
     blocks.extend(conditions.block());
     for tier in &report.tiers {
@@ -83,7 +86,7 @@ fn gates(report: &RunReport) -> Section {
     }
     if let Some(fallback) = &report.fallback {
         let variant = fallback.variant.as_ref().map_or_else(String::new, |variant| format!("`{variant}`: "));
-        let reason = Block::Text(format!("{variant}{}", fallback.reason));
+        let reason = DocumentBlock::Text(format!("{variant}{}", fallback.reason));
         let table = table_of_gates("Gates of the fallback", &fallback.gates);
         let title = format!("Fallback: {}", fallback.verdict);
         blocks.push(Section::new("", title, [reason].into_iter().chain(table).collect()).into());
@@ -91,35 +94,36 @@ fn gates(report: &RunReport) -> Section {
     Section::new("gates", "Gates", blocks)
 }
 
-fn table_of_gates(label: &str, gates: &[GateResult]) -> Option<Block> {
+fn table_of_gates(label: &str, gates: &[GateResult]) -> Option<DocumentBlock> {
     let numbers = ["measured", "limit", "margin"].map(Column::number);
     let columns = texts(["", "gate", "requires"]).into_iter().chain(numbers).chain(texts(["why"])).collect();
-    let mut table = Table::new(label, columns);
+    let mut table = DocumentTable::new(label, columns);
     for gate in gates {
         let summary = &gate.summary;
         let state = match gate.waived {
-            Some(_) => Cell::of("waived", Tone::Waived),
-            None => Cell::verdict(gate.verdict, gate.verdict.word()),
+            Some(_) => TableCell::of("waived", CellTone::Waived),
+            None => TableCell::verdict(gate.verdict, gate.verdict.word()),
         };
-        let name = Cell::of(gate.name.as_str(), Tone::Strong);
+        let name = TableCell::of(gate.name.as_str(), CellTone::Strong);
         let name = if gate.level == Level::Advisory { name.note("advisory") } else { name };
         let require = gate.require.shown().to_string();
-        let require = if require == gate.name.as_str() { Cell::default() } else { Cell::of(require, Tone::Code) };
+        let require =
+            if require == gate.name.as_str() { TableCell::default() } else { TableCell::of(require, CellTone::Code) };
         let written = |value: &Option<Number>, other: &Option<Number>| {
             let text = |n: &Number| match other {
                 Some(other) => number::measured_and_limit(n.value, other.value, &gate.unit).0,
                 None => number::with_unit(n.value, &gate.unit),
             };
-            value.as_ref().map_or_else(Cell::default, |n| Cell::value(n.value, text(n)))
+            value.as_ref().map_or_else(TableCell::default, |n| TableCell::value(n.value, text(n)))
         };
         let difference = summary.interval.as_ref().zip(summary.limit.as_ref()).map(|((low, high), limit)| {
             let [low, high] = [low, high].map(|end| number::signed(end.value - limit.value, &gate.unit));
             format!("difference from the limit {low} to {high}, {}", number::counted(summary.samples, "sample"))
         });
-        let margin = summary.margin.as_ref().map_or_else(Cell::default, |margin| {
+        let margin = summary.margin.as_ref().map_or_else(TableCell::default, |margin| {
             let share = summary.margin_share.as_ref().map(|share| 100.0 * share.abs());
-            let tone = if margin.value < 0.0 { Tone::Worse } else { Tone::Plain };
-            Cell { bar: share, tone, ..Cell::value(margin.value, number::distance(margin.value, &gate.unit)) }
+            let tone = if margin.value < 0.0 { CellTone::Worse } else { CellTone::Plain };
+            TableCell { bar: share, tone, ..TableCell::value(margin.value, number::distance(margin.value, &gate.unit)) }
         });
         table.row(vec![
             state,
@@ -128,7 +132,7 @@ fn table_of_gates(label: &str, gates: &[GateResult]) -> Option<Block> {
             written(&summary.measured, &summary.limit).note(difference.unwrap_or_default()),
             written(&summary.limit, &summary.measured),
             margin,
-            Cell::new(summary.why.as_str()).note(summary.scope_note.as_deref().unwrap_or_default()),
+            TableCell::new(summary.why.as_str()).note(summary.scope_note.as_deref().unwrap_or_default()),
         ]);
     }
     table.block()
@@ -139,16 +143,20 @@ fn findings(report: &RunReport) -> Option<Section> {
     if report.findings.is_empty() && unsaid.is_empty() && report.speed_of_light.is_empty() {
         return None;
     }
-    let mut light =
-        Table::new("Utilisation", vec![Column::text("Utilisation"), Column::number("of what each unit can do")]);
+    let mut light = DocumentTable::new(
+        "Utilisation",
+        vec![Column::text("Utilisation"), Column::number("of what each unit can do")],
+    );
     for row in &report.speed_of_light {
-        let percent = Cell { bar: row.percent.as_ref().map(|percent| percent.value), ..Cell::new(row.text.as_str()) };
-        light.row(vec![Cell::new(row.unit.as_str()), percent]);
+        let percent =
+            TableCell { bar: row.percent.as_ref().map(|percent| percent.value), ..TableCell::new(row.text.as_str()) };
+        light.row(vec![TableCell::new(row.unit.as_str()), percent]);
     }
-    let medium = |medium, title: &str, block| Block::from(Section { medium, ..Section::new("", title, vec![block]) });
-    let mut blocks: Vec<Block> =
+    let medium =
+        |medium, title: &str, block| DocumentBlock::from(Section { medium, ..Section::new("", title, vec![block]) });
+    let mut blocks: Vec<DocumentBlock> =
         light.block().map(|block| medium(Medium::Page, "Utilisation", block)).into_iter().collect();
-    blocks.extend(unsaid.into_iter().map(Block::Text));
+    blocks.extend(unsaid.into_iter().map(DocumentBlock::Text));
     let (leading, rest): (Vec<&FindingRow>, Vec<&FindingRow>) =
         report.findings.iter().partition(|finding| finding.leading);
     let (of_ncu, folded): (Vec<&FindingRow>, Vec<&FindingRow>) =
@@ -164,21 +172,23 @@ fn findings(report: &RunReport) -> Option<Section> {
     let shown: Vec<FindingBlock> =
         leading.iter().chain(of_ncu.iter().filter(|_| !leading.is_empty())).map(|f| finding(f)).collect();
     if !shown.is_empty() {
-        blocks.push(Block::Findings(shown));
+        blocks.push(DocumentBlock::Findings(shown));
     }
     if leading.is_empty() && !of_ncu.is_empty() {
         let about = "Each is an upper bound by one of ncu's rules; none of ncugate's rules confirms them here.";
-        let lines = vec![Block::Aside(about.to_owned()), Block::List(of_ncu.iter().map(line).collect())];
+        let lines =
+            vec![DocumentBlock::Aside(about.to_owned()), DocumentBlock::List(of_ncu.iter().map(line).collect())];
         let title = format!("Estimates of Nsight Compute's rules: {}", of_ncu.len());
         blocks.push(Section::folded(title, Medium::File, lines).into());
     }
     if !folded.is_empty() {
         let title = format!("{} smaller findings, and findings of other variants", folded.len());
-        let all = Block::Aside("results.json has all findings with their evidence.".to_owned());
+        let all = DocumentBlock::Aside("results.json has all findings with their evidence.".to_owned());
         let lines = folded.iter().take(FOLDED).map(line).collect();
-        blocks.push(Section::folded(title, Medium::Page, vec![Block::List(lines), all]).into());
+        blocks.push(Section::folded(title, Medium::Page, vec![DocumentBlock::List(lines), all]).into());
         let more = number::counted(folded.len(), "finding");
-        blocks.push(Block::Aside(format!("{more} more, smaller or about other variants, are in results.json.")));
+        blocks
+            .push(DocumentBlock::Aside(format!("{more} more, smaller or about other variants, are in results.json.")));
     }
     Some(Section::new("findings", "Findings", blocks))
 }
@@ -195,9 +205,9 @@ fn finding(row: &FindingRow) -> FindingBlock {
 }
 
 fn waivers(report: &RunReport) -> Option<Section> {
-    let mut table = Table::new("Waivers", texts(["gate", "variant", "until", "owner", "reason"]));
+    let mut table = DocumentTable::new("Waivers", texts(["gate", "variant", "until", "owner", "reason"]));
     for WaiverRow { waiver: Waiver { gate, variant, reason, owner, expires, .. }, expired } in &report.waivers {
-        let until = Cell::new(expires.to_string()).note(if *expired { "expired" } else { "" });
+        let until = TableCell::new(expires.to_string()).note(if *expired { "expired" } else { "" });
         table.row(vec![cell(gate), code(variant), until, cell(owner), cell(reason)]);
     }
     Some(Section::new("waivers", "Waivers", vec![table.block()?]))
@@ -207,27 +217,27 @@ fn stages(report: &RunReport) -> Option<Section> {
     let numbers = ["expected", "measured", "cumulative"].map(Column::number);
     let rest = ["kept", "best variants", "why"].map(Column::text);
     let columns = texts(["stage", "variant"]).into_iter().chain(numbers).chain(rest).collect();
-    let mut table = Table::new("Stages", columns);
+    let mut table = DocumentTable::new("Stages", columns);
     let factor = |n: f64| format!("{}×", number::plain(n));
-    let times = |n: Option<f64>| n.map_or_else(|| Cell::missing(""), |n| Cell::value(n, factor(n)));
+    let times = |n: Option<f64>| n.map_or_else(|| TableCell::missing(""), |n| TableCell::value(n, factor(n)));
     let expected = |s: &StageResult| match s.expected {
-        Some((low, high)) => Cell::new(format!("{} to {}", factor(low), factor(high))),
-        None => Cell::missing(""),
+        Some((low, high)) => TableCell::new(format!("{} to {}", factor(low), factor(high))),
+        None => TableCell::missing(""),
     };
     for stage in &report.stages {
         let elite: Vec<String> = stage.elite.iter().map(ToString::to_string).collect();
         table.row(vec![
-            Cell::new(stage.name.as_str()),
-            stage.variant.as_ref().map_or_else(|| Cell::new("none"), |id| code(&id.0)),
+            TableCell::new(stage.name.as_str()),
+            stage.variant.as_ref().map_or_else(|| TableCell::new("none"), |id| code(&id.0)),
             expected(stage),
             times(stage.measured),
             times(stage.cumulative),
-            Cell::new(if stage.accepted { "yes" } else { "no" }),
-            Cell::new(elite.join(", ")),
-            Cell::new(stage.reason.as_str()),
+            TableCell::new(if stage.accepted { "yes" } else { "no" }),
+            TableCell::new(elite.join(", ")),
+            TableCell::new(stage.reason.as_str()),
         ]);
     }
-    let about = report.headline.stages.as_ref().map(|sentence| Block::Text(sentence.to_string()));
+    let about = report.headline.stages.as_ref().map(|sentence| DocumentBlock::Text(sentence.to_string()));
     let blocks = about.into_iter().chain([table.block()?]).collect();
     Some(Section::new("stages", "Stages", blocks))
 }
@@ -243,13 +253,13 @@ fn times(report: &RunReport) -> Option<Section> {
 fn by_shape(report: &RunReport) -> Option<Section> {
     let matrix = report.matrix.as_ref()?;
     let shapes = matrix.shapes.iter().map(|shape| Column::number(shape.as_str()));
-    let mut table = Table::new("Variants by shape", texts(["variant"]).into_iter().chain(shapes).collect());
+    let mut table = DocumentTable::new("Variants by shape", texts(["variant"]).into_iter().chain(shapes).collect());
     for row in &matrix.rows {
         let cells = row.cells.iter().map(|cell| {
-            let Some(cell) = cell else { return Cell::missing("") };
+            let Some(cell) = cell else { return TableCell::missing("") };
             let beside = Some(cell.beside_best.as_str()).filter(|text| !text.is_empty());
             let note = beside.into_iter().chain(cell.in_use.then_some("←")).collect::<Vec<_>>().join(" ");
-            Cell::of(cell.text.as_str(), if cell.best { Tone::Strong } else { Tone::Plain }).note(note)
+            TableCell::of(cell.text.as_str(), if cell.best { CellTone::Strong } else { CellTone::Plain }).note(note)
         });
         let role = if row.standing == VariantRole::Baseline { "baseline" } else { "" };
         table.row([code(&row.label).note(role)].into_iter().chain(cells).collect());
@@ -259,7 +269,7 @@ fn by_shape(report: &RunReport) -> Option<Section> {
         many => format!(" {many} more candidates are in the table of variants."),
     };
     let key = format!("Bold: the best candidate of a shape, in the sweep. ←: the variant to use.{left_out}");
-    let blocks = vec![Block::Aside(key), table.block()?];
+    let blocks = vec![DocumentBlock::Aside(key), table.block()?];
     Some(Section::part("shapes", format!("By shape: {}", matrix.title), "", blocks))
 }
 
@@ -267,7 +277,7 @@ fn steps(report: &RunReport) -> Option<Section> {
     let steps = report.steps.as_ref()?;
     let columns = steps.columns.iter().map(|column| Column::number(column.as_str()));
     let mut table =
-        Table::new("Steps of an evaluation", texts(["step", "launch"]).into_iter().chain(columns).collect());
+        DocumentTable::new("Steps of an evaluation", texts(["step", "launch"]).into_iter().chain(columns).collect());
     for (name, about, cells) in &steps.rows {
         table.row([code(name), cell(about)].into_iter().chain(cells.iter().map(cell)).collect());
     }
@@ -280,7 +290,7 @@ fn deltas(report: &RunReport) -> Option<Section> {
     let stored = report.deltas.iter().filter(|delta| delta.about.is_some()).count();
     let room = REFERENCES.saturating_sub(stored).max(1);
     let mut baselines = 0;
-    let mut blocks: Vec<Block> = Vec::new();
+    let mut blocks: Vec<DocumentBlock> = Vec::new();
     for delta in &report.deltas {
         baselines += usize::from(delta.about.is_none());
         let is_shown = delta.about.is_some() || baselines <= room;
@@ -289,7 +299,7 @@ fn deltas(report: &RunReport) -> Option<Section> {
     }
     if stored == 0 {
         let none = "No earlier run of this phase was measured under the same conditions.";
-        blocks.push(Block::Aside(none.to_owned()));
+        blocks.push(DocumentBlock::Aside(none.to_owned()));
     }
     let names: Vec<String> = report.deltas.iter().map(Delta::marked).collect();
     let about = format!("the selected variant against {}", names.join(", "));
@@ -299,33 +309,35 @@ fn deltas(report: &RunReport) -> Option<Section> {
 fn against(delta: &Delta) -> Section {
     let heads = [Column::number("selected"), Column::number(delta.marked()), Column::number("change")];
     let table = |rows: &[MetricChange]| {
-        let mut table = Table::new(format!("Against {}", delta.against), [texts(["metric"]), heads.to_vec()].concat());
+        let mut table =
+            DocumentTable::new(format!("Against {}", delta.against), [texts(["metric"]), heads.to_vec()].concat());
         for row in rows {
             let noise = if row.judged == ChangeDirection::WithinNoise { "within noise" } else { "" };
             let interval = row.interval.map(|interval| interval.text());
             let note = interval.iter().map(String::as_str).chain([noise]).filter(|part| !part.is_empty());
             let tone = match row.judged {
-                ChangeDirection::Better => Tone::Better,
-                ChangeDirection::Worse => Tone::Worse,
-                ChangeDirection::WithinNoise | ChangeDirection::Neither => Tone::Plain,
+                ChangeDirection::Better => CellTone::Better,
+                ChangeDirection::Worse => CellTone::Worse,
+                ChangeDirection::WithinNoise | ChangeDirection::Neither => CellTone::Plain,
             };
             let word = if noise.is_empty() { row.judged.word() } else { "" };
-            let change = Cell::of(row.change.as_str(), tone);
+            let change = TableCell::of(row.change.as_str(), tone);
             let change = change.note(note.chain([word]).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", "));
-            let [selected, other] = [&row.after, &row.before].map(|n| Cell::value(n.value, n.text.as_str()));
-            table.row(vec![Cell::new(row.heading()), selected, other, change]);
+            let [selected, other] = [&row.after, &row.before].map(|n| TableCell::value(n.value, n.text.as_str()));
+            table.row(vec![TableCell::new(row.heading()), selected, other, change]);
         }
         table.block()
     };
-    let mut blocks: Vec<Block> = delta.about.iter().map(|about| Block::Aside(about.to_string())).collect();
+    let mut blocks: Vec<DocumentBlock> =
+        delta.about.iter().map(|about| DocumentBlock::Aside(about.to_string())).collect();
     if delta.origin == Some(SampleOrigin::Sweep) {
-        blocks.push(Block::Aside("Latencies of the sweep: not both were re-timed.".to_owned()));
+        blocks.push(DocumentBlock::Aside("Latencies of the sweep: not both were re-timed.".to_owned()));
     }
     if let [ours, theirs] = &delta.limited_by
         && !ours.is_empty()
         && !theirs.is_empty()
     {
-        blocks.push(Block::Aside(format!("Blocks per SM limited by {ours}; of the other by {theirs}.")));
+        blocks.push(DocumentBlock::Aside(format!("Blocks per SM limited by {ours}; of the other by {theirs}.")));
     }
     let (first, rest) = delta.rows.split_at(delta.rows.len().min(COMPARED));
     blocks.extend(table(first));
@@ -337,94 +349,109 @@ fn against(delta: &Delta) -> Section {
 
 fn effects(report: &RunReport) -> Option<Section> {
     let numbers = ["from", "to", "change"].map(Column::number);
-    let mut table =
-        Table::new("Effects of parameters", texts(["parameter", "metric"]).into_iter().chain(numbers).collect());
+    let mut table = DocumentTable::new(
+        "Effects of parameters",
+        texts(["parameter", "metric"]).into_iter().chain(numbers).collect(),
+    );
     for effect in &report.effects {
         for (at, row) in effect.rows.iter().enumerate() {
             let name = format!("{} {} → {}", effect.parameter, effect.from, effect.to);
-            let name = if at == 0 { Cell::of(name, Tone::Code).note(effect.pairs.as_str()) } else { Cell::default() };
-            let means =
-                row.means.clone().map_or_else(|| [0; 2].map(|_| Cell::missing("")), |means| means.map(Cell::new));
-            let tone = match row.judged {
-                ChangeDirection::Better => Tone::Better,
-                ChangeDirection::Worse => Tone::Worse,
-                ChangeDirection::WithinNoise | ChangeDirection::Neither => Tone::Plain,
+            let name = if at == 0 {
+                TableCell::of(name, CellTone::Code).note(effect.pairs.as_str())
+            } else {
+                TableCell::default()
             };
-            let change = Cell::of(row.change.as_str(), tone).note(row.note.as_str());
-            table.row([name, Cell::new(row.title.as_str())].into_iter().chain(means).chain([change]).collect());
+            let means = row
+                .means
+                .clone()
+                .map_or_else(|| [0; 2].map(|_| TableCell::missing("")), |means| means.map(TableCell::new));
+            let tone = match row.judged {
+                ChangeDirection::Better => CellTone::Better,
+                ChangeDirection::Worse => CellTone::Worse,
+                ChangeDirection::WithinNoise | ChangeDirection::Neither => CellTone::Plain,
+            };
+            let change = TableCell::of(row.change.as_str(), tone).note(row.note.as_str());
+            table.row([name, TableCell::new(row.title.as_str())].into_iter().chain(means).chain([change]).collect());
         }
     }
     let means = "Means of variants that differ in one parameter, from its better value to its worse one.";
     let about = "on every gated metric, with 95 % intervals";
-    Some(Section::part("effects", "Effects of parameters", about, vec![Block::Aside(means.to_owned()), table.block()?]))
+    Some(Section::part(
+        "effects",
+        "Effects of parameters",
+        about,
+        vec![DocumentBlock::Aside(means.to_owned()), table.block()?],
+    ))
 }
 
 fn search(report: &RunReport) -> Option<Section> {
     let search = report.search.as_ref()?;
-    let mut table = Table::new("Measured in full", vec![Column::text("variant"), Column::number("few samples (µs)")]);
+    let mut table =
+        DocumentTable::new("Measured in full", vec![Column::text("variant"), Column::number("few samples (µs)")]);
     for row in &search.finalists {
-        let tried = row.tried.as_ref().map(|tried| Cell::value(tried.value, tried.text.as_str()));
-        table.row(vec![code(&row.variant), tried.unwrap_or_else(|| Cell::missing("not tried"))]);
+        let tried = row.tried.as_ref().map(|tried| TableCell::value(tried.value, tried.text.as_str()));
+        table.row(vec![code(&row.variant), tried.unwrap_or_else(|| TableCell::missing("not tried"))]);
     }
-    let mut blocks = vec![Block::Text(search.summary.to_string())];
+    let mut blocks = vec![DocumentBlock::Text(search.summary.to_string())];
     blocks.extend(table.block());
     let failures: Vec<String> = search.failures.iter().map(|(why, many)| format!("{many}: {why}")).collect();
     if !failures.is_empty() {
-        blocks.push(Section::new("", "Not timed", vec![Block::List(failures)]).into());
+        blocks.push(Section::new("", "Not timed", vec![DocumentBlock::List(failures)]).into());
     }
     Some(Section::part("search", "Search", "", blocks))
 }
 
 fn measured_causes(report: &RunReport) -> Option<Section> {
     let numbers = [Column::number("less time"), Column::number("interval"), Column::number("instructions")];
-    let mut table = Table::new("Measured causes", texts(["copy"]).into_iter().chain(numbers).collect());
+    let mut table = DocumentTable::new("Measured causes", texts(["copy"]).into_iter().chain(numbers).collect());
     for row in report.ablations.iter() {
         let Some(gain) = &row.gain else { continue };
         let percent = |value: f64| format!("{value:.1} %");
         let [low, high] = gain.interval;
         let changed = match gain.changed {
-            0 => Cell::missing("its launches differ"),
-            changed => Cell::value(f64::from(changed), changed.to_string()),
+            0 => TableCell::missing("its launches differ"),
+            changed => TableCell::value(f64::from(changed), changed.to_string()),
         };
         let left = if gain.left > 0 { format!("{} left", gain.left) } else { String::new() };
         table.row(vec![
             cell(&row.edit),
-            Cell::value(gain.percent, percent(gain.percent)).bar(gain.percent.max(0.0)),
-            Cell::new(format!("{low:.1} to {high:.1} %")),
+            TableCell::value(gain.percent, percent(gain.percent)).bar(gain.percent.max(0.0)),
+            TableCell::new(format!("{low:.1} to {high:.1} %")),
             changed.note(left),
         ]);
     }
     let unmeasured = report.ablations.iter().filter(|row| row.gain.is_none());
     let unmeasured: Vec<String> = unmeasured.map(|row| format!("{}: {}", row.edit, row.says)).collect();
     let about = "Copies of the selected variant's machine code without one cost each, timed against it. They are no variants: nothing checks them, and no gate reads their times.";
-    let mut blocks = vec![Block::Aside(about.to_owned()), table.block()?];
-    blocks.extend((!unmeasured.is_empty()).then_some(Block::List(unmeasured)));
+    let mut blocks = vec![DocumentBlock::Aside(about.to_owned()), table.block()?];
+    blocks.extend((!unmeasured.is_empty()).then_some(DocumentBlock::List(unmeasured)));
     Some(Section::part("measured-causes", "Measured causes", "what each cost is worth", blocks))
 }
 
 fn deep_profile(report: &RunReport, profile: &DeepProfileRow, charts: Charts) -> Section {
     let names: Vec<&str> = profile.variants.iter().map(|variant| variant.label.as_str()).collect();
-    let mut blocks = vec![Block::Text(format!("{} at shape {}. {}", names.join(" and "), profile.shape, profile.note))];
+    let mut blocks =
+        vec![DocumentBlock::Text(format!("{} at shape {}. {}", names.join(" and "), profile.shape, profile.note))];
     let drawn: Vec<Chart> =
         report.charts.iter().rev().filter(|chart| DEEP.contains(&chart.id.as_str())).cloned().collect();
     if charts == Charts::Beside && !drawn.is_empty() {
-        blocks.push(Block::Figures(drawn));
+        blocks.push(DocumentBlock::Figures(drawn));
     }
     let heads = || profile.variants.iter().map(|variant| Column::number(variant.short.as_str()));
     let value = |value: &Measure, unit: &str| match value {
-        Measure::Number(number) => Cell::with_unit(Some(number.value), unit),
-        Measure::Missing(why) => Cell::missing(why.as_str()),
+        Measure::Number(number) => TableCell::with_unit(Some(number.value), unit),
+        Measure::Missing(why) => TableCell::missing(why.as_str()),
     };
-    let mut states = Table::new("Warp states", texts(["warp state"]).into_iter().chain(heads()).collect());
+    let mut states = DocumentTable::new("Warp states", texts(["warp state"]).into_iter().chain(heads()).collect());
     for state in profile.states() {
         let cells = state.values.iter().map(|cycles| value(cycles, ""));
-        states.row([Cell::new(state.title.trim_start_matches("Stall: "))].into_iter().chain(cells).collect());
+        states.row([TableCell::new(state.title.trim_start_matches("Stall: "))].into_iter().chain(cells).collect());
     }
-    let about = Block::Aside("Cycles for each issued instruction, the longest first.".to_owned());
+    let about = DocumentBlock::Aside("Cycles for each issued instruction, the longest first.".to_owned());
     blocks.extend(states.block().into_iter().flat_map(|block| [about.clone(), block]));
     blocks.extend(profile.pairs.iter().map(|pair| line_pairs(pair).into()));
     blocks.extend(profile.advice.iter().flat_map(|advice| advice.blocks()));
-    let mut counters = Table::new("Counters", texts(["metric"]).into_iter().chain(heads()).collect());
+    let mut counters = DocumentTable::new("Counters", texts(["metric"]).into_iter().chain(heads()).collect());
     for metric in profile.figures() {
         let cells = metric.values.iter().map(|one| value(one, &metric.unit));
         counters.row([cell(&metric.title)].into_iter().chain(cells).collect());
@@ -438,19 +465,19 @@ fn line_pairs(pair: &PairedLines) -> Section {
     let times = [&pair.first, &pair.other].map(|name| Column::number(name.as_str()));
     let columns = texts(["line", "source"]).into_iter().chain(times);
     let columns = columns.chain([Column::number("change"), Column::text("what changed")]);
-    let mut table = Table::new("Lines of two variants", columns.collect());
+    let mut table = DocumentTable::new("Lines of two variants", columns.collect());
     for line in &pair.lines {
         let time = |time: &Option<LineTime>| match time {
             Some(time) => cell(&time.time).note(time.stall.as_str()),
-            None => Cell::new("-"),
+            None => TableCell::new("-"),
         };
         let states: Vec<&str> = line.states.iter().map(CleanText::as_str).collect();
-        let source = Cell::of(line.source.as_deref().unwrap_or_default(), Tone::Code);
+        let source = TableCell::of(line.source.as_deref().unwrap_or_default(), CellTone::Code);
         let (first, other) = (time(&line.first), time(&line.other));
-        table.row(vec![cell(&line.line), source, first, other, cell(&line.change), Cell::new(states.join(", "))]);
+        table.row(vec![cell(&line.line), source, first, other, cell(&line.change), TableCell::new(states.join(", "))]);
     }
     let about = "Time at a line is its share of the samples of the duration under the profiler. A dash: no warp was sampled there.";
-    let mut blocks = vec![Block::Aside(about.to_owned())];
+    let mut blocks = vec![DocumentBlock::Aside(about.to_owned())];
     blocks.extend(table.block());
     blocks.extend(pair.lines.iter().filter(|line| !line.code.is_empty()).map(|line| machine_code(pair, line).into()));
     Section::new("", format!("Line by line, with {}", pair.other), blocks)
@@ -460,46 +487,47 @@ fn machine_code(pair: &PairedLines, line: &PairedLine) -> Section {
     let side = |name: &CleanText| [Column::text(name.as_str()), Column::number("time"), Column::text("mostly")];
     let columns = [side(&pair.first), side(&pair.other)].concat();
     let title = format!("Machine code of {} {}", line.line, line.source.as_deref().unwrap_or_default());
-    let mut table = Table::new(title.trim_end(), columns);
+    let mut table = DocumentTable::new(title.trim_end(), columns);
     for row in &line.code {
         let side = |one: &Option<SampledInstruction>| match one {
             Some(one) => [code(&one.text), cell(&one.time), cell(&one.stall)],
-            None => [const { 0 }; 3].map(|_| Cell::default()),
+            None => [const { 0 }; 3].map(|_| TableCell::default()),
         };
         table.row([side(&row.first), side(&row.other)].concat());
     }
-    let left_out = (line.left_out > 0).then(|| Block::Aside(format!("{} more lines are left out.", line.left_out)));
-    Section::folded(title, Medium::Page, [Block::Table(table)].into_iter().chain(left_out).collect())
+    let left_out =
+        (line.left_out > 0).then(|| DocumentBlock::Aside(format!("{} more lines are left out.", line.left_out)));
+    Section::folded(title, Medium::Page, [DocumentBlock::DocumentTable(table)].into_iter().chain(left_out).collect())
 }
 
 fn drawings(report: &RunReport) -> Option<Section> {
     let is_deep = |chart: &&Chart| report.deep_profile.is_some() && DEEP.contains(&chart.id.as_str());
     let charts: Vec<Chart> = report.charts.iter().filter(|chart| !is_deep(chart)).cloned().collect();
     let about = charts.len().to_string();
-    (!charts.is_empty()).then(|| Section::part("charts", "Charts", about, vec![Block::Figures(charts)]))
+    (!charts.is_empty()).then(|| Section::part("charts", "Charts", about, vec![DocumentBlock::Figures(charts)]))
 }
 
 fn provenance(report: &RunReport) -> Section {
     let of =
         |label: &CleanText, text: String| DocumentFact { label: label.to_string(), text, ..DocumentFact::default() };
     let provenance = &report.provenance;
-    let lines = |text: &str| Block::Code(text.lines().map(CodeLine::plain).collect());
-    let part = |title: &str, block: Block| Block::from(Section::new("", title, vec![block]));
+    let lines = |text: &str| DocumentBlock::Code(text.lines().map(CodeLine::plain).collect());
+    let part = |title: &str, block: DocumentBlock| DocumentBlock::from(Section::new("", title, vec![block]));
     let facts = |pairs: &[(CleanText, CleanText)]| {
-        Block::Facts(pairs.iter().map(|(label, value)| of(label, value.to_string())).collect())
+        DocumentBlock::Facts(pairs.iter().map(|(label, value)| of(label, value.to_string())).collect())
     };
     let took = provenance.stages.iter().map(|(stage, seconds)| of(stage, number::seconds(seconds.value)));
     let reproduce: Vec<CodeLine> = report.reproduce.iter().map(|line| CodeLine::plain(line.as_str())).collect();
     let missing = match report.missing.as_slice() {
-        [] => Block::Aside("Nothing: no build, check, timing or profile failed.".to_owned()),
-        missing => Block::List(missing.iter().map(CleanText::to_string).collect()),
+        [] => DocumentBlock::Aside("Nothing: no build, check, timing or profile failed.".to_owned()),
+        missing => DocumentBlock::List(missing.iter().map(CleanText::to_string).collect()),
     };
     let blocks = vec![
         facts(&provenance.facts),
-        part("Time", Block::Facts(took.collect())),
+        part("Time", DocumentBlock::Facts(took.collect())),
         part("Sources", facts(&provenance.hashes)),
         part("Command line", lines(&provenance.argv)),
-        part("How to reproduce", Block::Code(reproduce)),
+        part("How to reproduce", DocumentBlock::Code(reproduce)),
         part("What is missing", missing),
         Section::folded("The phase as run", Medium::Page, vec![lines(&provenance.config)]).into(),
     ];

@@ -11,7 +11,7 @@ use crate::prove::{CaseInputs, ShapeSpec};
 use ncugate_model::{LaunchMode, Law, Role, VariantId};
 use std::ops::ControlFlow;
 
-/// Evaluations side by side, each on a set of buffers of its own.
+/// Evaluations side by side, each on another set of buffers.
 const SIDE_BY_SIDE: usize = 4;
 /// Duration of a sample; shorter ones are noise of the clock.
 const SAMPLE_US: f64 = 200.0;
@@ -28,7 +28,7 @@ const SAVED_LAUNCHES: f64 = 0.75;
 struct Sample {
     graph: ExecutableGraph,
     evaluations: f64,
-    /// Microseconds of an evaluation that are saved by the order of launches, and not by what is measured.
+    /// Microseconds of an evaluation that the order of launches saves, and not the change.
     saved_us: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Measured causes of a run, in a file of their own. It has no seal, because `explain --measure` adds to it later, and nothing
+//! Measured causes of a run, in a separate file. It has no seal, because `explain --measure` adds to it later, and nothing
 //! that judges reads it.
 
 use super::{StoreError, journal, write_atomically};

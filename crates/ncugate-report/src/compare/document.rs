@@ -3,7 +3,10 @@
 use super::comparison::{ComparedPair, GateChange, RunComparison};
 use super::side::SideSummary;
 use super::times::ComparedTime;
-use crate::document::{Block, Cell, Column, Document, DocumentFact, Fold, Listing, Medium, Row, Section, Table, Tone};
+use crate::document::{
+    CellTone, Column, Document, DocumentBlock, DocumentFact, DocumentTable, Fold, Medium, Section, TableCell,
+    TableListing, TableRow,
+};
 use crate::metric_change::{ChangeDirection, MetricChange};
 use crate::number;
 use ncugate_model::metric::Catalogue;
@@ -23,9 +26,9 @@ impl RunComparison {
         let mut document = Document {
             title: format!("{} against {}", self.b.name, self.a.name),
             sentence: self.sentence.to_string(),
-            blocks: vec![Block::Facts(sides.to_vec())],
+            blocks: vec![DocumentBlock::Facts(sides.to_vec())],
         };
-        document.blocks.extend(self.notes.iter().map(|note| Block::Note(note.to_string())));
+        document.blocks.extend(self.notes.iter().map(|note| DocumentBlock::Note(note.to_string())));
         for (letter, names) in [("A", &self.only_a), ("B", &self.only_b)] {
             document.push(alone(letter, names));
         }
@@ -38,7 +41,7 @@ impl RunComparison {
     /// The chosen metrics alone, a row for each pair and metric.
     pub fn metric_document(&self) -> Document {
         let columns = vec![Column::text(""), Column::text("metric"), Column::number("A"), Column::number("B")];
-        let mut table = Table::new("Metrics", [columns, vec![Column::number("change")]].concat());
+        let mut table = DocumentTable::new("Metrics", [columns, vec![Column::number("change")]].concat());
         for (pair, row) in self.pairs.iter().flat_map(|pair| pair.rows.iter().map(move |row| (pair, row))) {
             let metric = match number::unit(&row.unit) {
                 "" => row.metric.to_string(),
@@ -46,17 +49,17 @@ impl RunComparison {
             };
             let change = change(row).note(row.judged.word());
             let [before, after] = values(row);
-            table.row(vec![Cell::new(pair.name.as_str()), Cell::new(metric), before, after, change]);
+            table.row(vec![TableCell::new(pair.name.as_str()), TableCell::new(metric), before, after, change]);
         }
         let only =
             [("A", &self.only_a), ("B", &self.only_b)].into_iter().filter_map(|(side, names)| alone(side, names));
         let sides = [("A", &self.a), ("B", &self.b)]
             .map(|(letter, side)| DocumentFact { about: Vec::new(), ..fact(letter, side) });
-        let blocks = [Block::Facts(sides.to_vec())].into_iter().chain(only).chain(table.block()).collect();
+        let blocks = [DocumentBlock::Facts(sides.to_vec())].into_iter().chain(only).chain(table.block()).collect();
         Document { title: format!("{} against {}", self.b.name, self.a.name), sentence: String::new(), blocks }
     }
 
-    fn times(&self) -> Option<Block> {
+    fn times(&self) -> Option<DocumentBlock> {
         let has_launches = self.times.iter().any(|time| time.launches.iter().any(Option::is_some));
         let is_timed = |time: &ComparedTime| time.medians.iter().any(Option::is_some);
         if !has_launches && !self.times.iter().any(is_timed) {
@@ -78,22 +81,22 @@ impl RunComparison {
             columns.insert(1, share);
         }
         let total: f64 = self.times.iter().filter_map(|time| time.totals[1]).sum();
-        let mut table = Table::new("Times", columns);
+        let mut table = DocumentTable::new("Times", columns);
         for time in self.times.iter().filter(|time| has_launches || is_timed(time)) {
             let at = self.pairs.iter().take(DETAILED[2]).position(|pair| pair.name == time.label);
             let section = at.filter(|_| time.presence.is_both()).map(anchor);
-            table.rows.push(Row {
+            table.rows.push(TableRow {
                 cells: time_cells(time, has_launches.then_some(total), section.as_deref()),
                 section,
-                ..Row::default()
+                ..TableRow::default()
             });
         }
-        table.listing = Some(Listing { shown: SHOWN, by: "", ranges: Vec::new() });
+        table.listing = Some(TableListing { shown: SHOWN, by: "", ranges: Vec::new() });
         table.rest = format!("with smaller changes or less time: {WHOLE}");
-        Some(Section::new("times", "Times", vec![Block::Table(table)]).into())
+        Some(Section::new("times", "Times", vec![DocumentBlock::DocumentTable(table)]).into())
     }
 
-    fn metrics(&self) -> Option<Block> {
+    fn metrics(&self) -> Option<DocumentBlock> {
         let is_timed = self.pairs.iter().any(|pair| pair.latency.is_some());
         let screen = if is_timed && self.pairs.len() > DETAILED[0] { 0 } else { DETAILED[0] };
         let medium = |at: usize| match at {
@@ -103,7 +106,7 @@ impl RunComparison {
         };
         let fold = if self.pairs.len() == 1 { Fold::Open } else { Fold::Closed };
         let shown = self.pairs.iter().take(DETAILED[2]).enumerate();
-        let mut blocks: Vec<Block> = shown
+        let mut blocks: Vec<DocumentBlock> = shown
             .map(|(at, pair)| {
                 let blocks = metrics(pair);
                 Section { fold, medium: medium(at), ..Section::new(&anchor(at), pair.name.as_str(), blocks) }.into()
@@ -112,10 +115,10 @@ impl RunComparison {
         if self.pairs.len() > screen {
             let more = self.pairs.len() - screen;
             let title = format!("{more} more pairs: `--format markdown` or `ncugate page A B`; {WHOLE}");
-            blocks.push(Block::Aside(title));
+            blocks.push(DocumentBlock::Aside(title));
         }
         if self.pairs.is_empty() {
-            blocks.push(Block::Text("Nothing is on both sides.".to_owned()));
+            blocks.push(DocumentBlock::Text("Nothing is on both sides.".to_owned()));
         }
         Some(Section::new("metrics", "Metrics", blocks).into())
     }
@@ -135,26 +138,26 @@ fn fact(letter: &str, side: &SideSummary) -> DocumentFact {
     }
 }
 
-fn alone(side: &str, names: &[CleanText]) -> Option<Block> {
+fn alone(side: &str, names: &[CleanText]) -> Option<DocumentBlock> {
     let more = names.len().saturating_sub(ALONE);
     let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
     let shown: Vec<&str> = names.iter().take(ALONE).map(CleanText::as_str).collect();
-    (!names.is_empty()).then(|| Block::Text(format!("only in {side}: {}{rest}", shown.join("; "))))
+    (!names.is_empty()).then(|| DocumentBlock::Text(format!("only in {side}: {}{rest}", shown.join("; "))))
 }
 
-fn gates(gates: &[GateChange]) -> Option<Block> {
+fn gates(gates: &[GateChange]) -> Option<DocumentBlock> {
     let table = |label: &str, turned: bool| {
         let columns = ["Gate", "A", "B"].map(Column::text);
-        let mut table = Table::new(label, columns.to_vec());
+        let mut table = DocumentTable::new(label, columns.to_vec());
         for gate in gates.iter().filter(|gate| gate.turned == turned) {
             let on = |side: &Option<(Verdict, Option<CleanText>)>| match side {
                 Some((verdict, measured)) => {
                     let measured = measured.as_deref().unwrap_or_default();
-                    Cell::verdict(*verdict, verdict.to_string()).note(measured)
+                    TableCell::verdict(*verdict, verdict.to_string()).note(measured)
                 }
-                None => Cell::of("absent", Tone::Missing),
+                None => TableCell::of("absent", CellTone::Missing),
             };
-            let name = Cell::of(gate.name.as_str(), Tone::Strong);
+            let name = TableCell::of(gate.name.as_str(), CellTone::Strong);
             table.row(vec![name, on(&gate.a), on(&gate.b)]);
         }
         table
@@ -164,7 +167,7 @@ fn gates(gates: &[GateChange]) -> Option<Block> {
         0 => String::new(),
         many => format!("{} changed", number::counted(many, "verdict")),
     };
-    let changed = changed.block().unwrap_or_else(|| Block::Text("No verdict changed.".to_owned()));
+    let changed = changed.block().unwrap_or_else(|| DocumentBlock::Text("No verdict changed.".to_owned()));
     let equal = table("Gates with equal verdicts", false);
     let title = format!("Gates with equal verdicts: {}", equal.rows.len());
     let equal = equal.block().map(|block| Section::folded(title, Medium::File, vec![block]).into());
@@ -173,61 +176,68 @@ fn gates(gates: &[GateChange]) -> Option<Block> {
 }
 
 /// The cells of a subject; `total` is the time of all launches of B, if launches of reports are compared.
-fn time_cells(time: &ComparedTime, total: Option<f64>, section: Option<&str>) -> Vec<Cell> {
-    let nanos = |value: Option<f64>| Cell::with_unit(value, "ns");
+fn time_cells(time: &ComparedTime, total: Option<f64>, section: Option<&str>) -> Vec<TableCell> {
+    let nanos = |value: Option<f64>| TableCell::with_unit(value, "ns");
     let [before, after] = time.medians;
     let changed = match &time.change {
         Some(row) => {
             let ratio = before.zip(after).map(|(before, after)| after / before).filter(|ratio| ratio.is_finite());
-            Cell { number: ratio, ..change(row).note(row.judged.word()) }
+            TableCell { number: ratio, ..change(row).note(row.judged.word()) }
         }
-        None if !time.presence.is_both() => Cell::new(time.presence.words()),
-        None => Cell::missing("the sides have no time of one kind"),
+        None if !time.presence.is_both() => TableCell::new(time.presence.words()),
+        None => TableCell::missing("the sides have no time of one kind"),
     };
-    let name = Cell {
+    let name = TableCell {
         why: time.name.to_string(),
         note: time.note.as_deref().unwrap_or_default().to_owned(),
         link: section.map(|section| format!("#{section}")),
-        ..Cell::new(time.label.as_str())
+        ..TableCell::new(time.label.as_str())
     };
     let mut cells = vec![name];
     cells.extend(total.map(|total| match time.totals[1].filter(|_| total > 0.0) {
         Some(nanos) => {
             let share = 100.0 * nanos / total;
-            Cell { bar: Some(share), ..Cell::value(share, number::share(share)) }
+            TableCell { bar: Some(share), ..TableCell::value(share, number::share(share)) }
         }
-        None => Cell::missing(""),
+        None => TableCell::missing(""),
     }));
     cells.extend([nanos(before), nanos(after), changed]);
     match total {
         Some(_) => {
             cells.extend(time.totals.map(nanos));
-            cells.extend(time.launches.map(|many| Cell::with_unit(many.map(|many| many as f64), "")));
+            cells.extend(time.launches.map(|many| TableCell::with_unit(many.map(|many| many as f64), "")));
         }
         None => {
             let interval = time.change.as_ref().and_then(|change| change.interval);
             let turned = time.turned.map_or_else(String::new, |(a, b)| format!("{a}, then {b}"));
-            cells.extend([interval.map_or_else(String::new, |interval| interval.text()), turned].map(Cell::new));
+            cells.extend([interval.map_or_else(String::new, |interval| interval.text()), turned].map(TableCell::new));
         }
     }
     cells
 }
 
 /// The metrics that differ, then those that are equal, then ncu's own.
-fn metrics(pair: &ComparedPair) -> Vec<Block> {
+fn metrics(pair: &ComparedPair) -> Vec<DocumentBlock> {
     let table = |label: &str, rows: &[&MetricChange]| {
         let heads = [Column::text("Metric"), Column::number("A"), Column::number("B"), Column::number("Change")];
-        let mut table = Table::new(format!("{label} of {}", pair.name), [&heads[..], &[Column::text("")]].concat());
+        let mut table =
+            DocumentTable::new(format!("{label} of {}", pair.name), [&heads[..], &[Column::text("")]].concat());
         for row in rows {
             let [before, after] = values(row);
-            table.row(vec![Cell::new(row.heading()), before, after, change(row), Cell::new(row.judged.word())]);
+            table.row(vec![
+                TableCell::new(row.heading()),
+                before,
+                after,
+                change(row),
+                TableCell::new(row.judged.word()),
+            ]);
         }
         table.rest = format!("metrics: {WHOLE}");
         table.block()
     };
     let (raw, named): (Vec<&MetricChange>, Vec<&MetricChange>) = pair.rows.iter().partition(|row| is_raw(row));
     let (equal, differ): (Vec<_>, Vec<_>) = named.into_iter().partition(|row| row.before == row.after);
-    let mut blocks: Vec<Block> = pair.note.iter().map(|note| Block::Note(note.to_string())).collect();
+    let mut blocks: Vec<DocumentBlock> = pair.note.iter().map(|note| DocumentBlock::Note(note.to_string())).collect();
     blocks.extend(table("Metrics", &differ));
     let raw_differ = raw.iter().filter(|row| row.before != row.after).count();
     let same = equal.len() + raw.len() - raw_differ;
@@ -235,7 +245,7 @@ fn metrics(pair: &ComparedPair) -> Vec<Block> {
         0 => String::new(),
         many => format!(", {many} of ncu's own differ (`--metric GLOB` shows them)"),
     };
-    blocks.push(Block::Aside(format!("{} equal{own}", number::counted(same, "metric"))));
+    blocks.push(DocumentBlock::Aside(format!("{} equal{own}", number::counted(same, "metric"))));
     for (title, rows) in [("Equal metrics", equal), ("ncu's own metrics", raw)] {
         let title = format!("{title}: {}", rows.len());
         blocks.extend(table(&title, &rows).map(|block| Section::folded(title, Medium::Page, vec![block]).into()));
@@ -243,17 +253,17 @@ fn metrics(pair: &ComparedPair) -> Vec<Block> {
     blocks
 }
 
-fn values(row: &MetricChange) -> [Cell; 2] {
-    [&row.before, &row.after].map(|number| Cell::value(number.value, number.text.as_str()))
+fn values(row: &MetricChange) -> [TableCell; 2] {
+    [&row.before, &row.after].map(|number| TableCell::value(number.value, number.text.as_str()))
 }
 
-fn change(row: &MetricChange) -> Cell {
+fn change(row: &MetricChange) -> TableCell {
     let tone = match row.judged {
-        ChangeDirection::Better => Tone::Better,
-        ChangeDirection::Worse => Tone::Worse,
-        ChangeDirection::WithinNoise | ChangeDirection::Neither => Tone::Plain,
+        ChangeDirection::Better => CellTone::Better,
+        ChangeDirection::Worse => CellTone::Worse,
+        ChangeDirection::WithinNoise | ChangeDirection::Neither => CellTone::Plain,
     };
-    Cell::of(row.change.as_str(), tone)
+    TableCell::of(row.change.as_str(), tone)
 }
 
 /// Whether it is one of ncu's own metrics, which explain a change less than those of the catalogue.

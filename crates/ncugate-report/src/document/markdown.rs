@@ -1,6 +1,6 @@
 //! A document as Markdown that reads as text.
 
-use super::{Block, Cell, Document, Fold, Medium, Section, Table, Tone};
+use super::{CellTone, Document, DocumentBlock, DocumentTable, Fold, Medium, Section, TableCell};
 use crate::markdown::{MarkdownTable, code, escape};
 use std::fmt::Write as _;
 
@@ -20,12 +20,12 @@ pub fn markdown(document: &Document) -> String {
 }
 
 /// Blocks whose headings are of this depth.
-pub fn blocks(blocks: &[Block], depth: usize) -> String {
+pub fn blocks(blocks: &[DocumentBlock], depth: usize) -> String {
     let mut out = String::new();
     for block in blocks {
         match block {
-            Block::Section(section) => out += &write_section(section, depth),
-            Block::Facts(facts) => {
+            DocumentBlock::Section(section) => out += &write_section(section, depth),
+            DocumentBlock::Facts(facts) => {
                 out.push('\n');
                 for fact in facts {
                     let about: String = fact.about.iter().map(|line| format!("; {}", escape(line))).collect();
@@ -34,10 +34,10 @@ pub fn blocks(blocks: &[Block], depth: usize) -> String {
                     let _ = writeln!(out, "- {}: {}{verdict}{about}", escape(&fact.label), escape(&fact.text));
                 }
             }
-            Block::Text(text) | Block::Aside(text) => out += &format!("\n{}\n", escape(text)),
-            Block::Note(text) => out += &format!("\nNote: {}\n", escape(text)),
-            Block::Next(text) => out += &format!("\n**Next:** {}\n", escape(text)),
-            Block::Findings(findings) => {
+            DocumentBlock::Text(text) | DocumentBlock::Aside(text) => out += &format!("\n{}\n", escape(text)),
+            DocumentBlock::Note(text) => out += &format!("\nNote: {}\n", escape(text)),
+            DocumentBlock::Next(text) => out += &format!("\n**Next:** {}\n", escape(text)),
+            DocumentBlock::Findings(findings) => {
                 out.push('\n');
                 for (at, finding) in findings.iter().enumerate() {
                     let lines = escape(&finding.lines.join(" "));
@@ -47,12 +47,12 @@ pub fn blocks(blocks: &[Block], depth: usize) -> String {
                     }
                 }
             }
-            Block::List(lines) => {
+            DocumentBlock::List(lines) => {
                 out.push('\n');
                 lines.iter().for_each(|line| out.push_str(&format!("- {}\n", escape(line))));
             }
-            Block::Table(table) => out += &write_table(table),
-            Block::Figures(charts) => {
+            DocumentBlock::DocumentTable(table) => out += &write_table(table),
+            DocumentBlock::Figures(charts) => {
                 for chart in charts {
                     let (title, note) = (escape(&chart.title), escape(&chart.note));
                     out += &format!("\n![{title}](charts/{}.svg)\n\n{note}\n", chart.id);
@@ -63,7 +63,7 @@ pub fn blocks(blocks: &[Block], depth: usize) -> String {
                     }
                 }
             }
-            Block::Code(lines) => {
+            DocumentBlock::Code(lines) => {
                 out += &format!("\n{}", code(lines.iter().take(LINES).map(|line| line.text.as_str())));
                 if let Some(more) = lines.len().checked_sub(LINES).filter(|more| *more > 0) {
                     out += &format!("\n{} omitted; the page has them.\n", crate::number::counted(more, "line"));
@@ -86,7 +86,7 @@ fn write_section(section: &Section, depth: usize) -> String {
     format!("\n{} {}\n{about}", "#".repeat(depth), escape(&section.title)) + &blocks(&section.blocks, depth + 1)
 }
 
-fn write_table(table: &Table) -> String {
+fn write_table(table: &DocumentTable) -> String {
     let heads: Vec<&str> = table.columns.iter().map(|column| column.title.as_str()).collect();
     let mut text = MarkdownTable::new(&heads);
     for row in table.rows.iter().take(ROWS) {
@@ -96,13 +96,13 @@ fn write_table(table: &Table) -> String {
     format!("\n{text}{rest}")
 }
 
-fn cell(cell: &Cell) -> String {
+fn cell(cell: &TableCell) -> String {
     let text = match cell.tone {
         _ if cell.link.as_ref().is_some_and(|link| !link.starts_with('#')) => {
             let link = cell.link.as_deref().unwrap_or_default().replace(['<', '>'], "");
             format!("[{}](<{link}>)", escape(&cell.text))
         }
-        Tone::Strong if !cell.text.is_empty() => format!("**{}**", escape(&cell.text)),
+        CellTone::Strong if !cell.text.is_empty() => format!("**{}**", escape(&cell.text)),
         _ => escape(&cell.plain()),
     };
     if cell.note.is_empty() { text } else { format!("{text} ({})", escape(&cell.note)).trim_start().to_owned() }

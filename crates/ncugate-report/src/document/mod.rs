@@ -21,7 +21,7 @@ pub struct Document {
     pub title: String,
     /// The answer in a sentence: last on a screen, first in a file.
     pub sentence: String,
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<DocumentBlock>,
 }
 
 /// The smallest medium that shows a section; larger ones show it too.
@@ -35,7 +35,7 @@ pub enum Medium {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", content = "of", rename_all = "snake_case")]
-pub enum Block {
+pub enum DocumentBlock {
     Section(Section),
     /// What the answer is about.
     Facts(Vec<DocumentFact>),
@@ -47,7 +47,7 @@ pub enum Block {
     /// Text of little weight: origin, what is left out.
     Aside(String),
     List(Vec<String>),
-    Table(Table),
+    DocumentTable(DocumentTable),
     Findings(Vec<FindingBlock>),
     #[serde(serialize_with = "drawn")]
     Figures(Vec<Chart>),
@@ -74,7 +74,7 @@ pub struct Section {
     pub about: String,
     pub fold: Fold,
     pub medium: Medium,
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<DocumentBlock>,
 }
 
 /// Whether a page shows the blocks of a section at once.
@@ -98,18 +98,18 @@ pub struct DocumentFact {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Table {
+pub struct DocumentTable {
     pub label: String,
     pub columns: Vec<Column>,
-    pub rows: Vec<Row>,
-    pub listing: Option<Listing>,
+    pub rows: Vec<TableRow>,
+    pub listing: Option<TableListing>,
     /// What the rows are like that a medium leaves out, and where they are: `have less time: ... has all`.
     pub rest: String,
 }
 
 /// A table that sorts and filters; a page has one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Listing {
+pub struct TableListing {
     /// Rows shown at first.
     pub shown: usize,
     /// What the ranges are.
@@ -129,15 +129,15 @@ pub struct Column {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Row {
-    pub cells: Vec<Cell>,
+pub struct TableRow {
+    pub cells: Vec<TableCell>,
     /// The section about this row.
     pub section: Option<String>,
     pub range: String,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Cell {
+pub struct TableCell {
     pub text: String,
     /// The number behind the text, to sort by.
     pub number: Option<f64>,
@@ -148,13 +148,13 @@ pub struct Cell {
     /// Percent of a bar before it.
     pub bar: Option<f64>,
     pub link: Option<String>,
-    pub tone: Tone,
+    pub tone: CellTone,
 }
 
 /// How a cell is set apart.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Tone {
+pub enum CellTone {
     #[default]
     Plain,
     /// It has no value.
@@ -177,23 +177,23 @@ pub struct CodeLine {
 }
 
 impl Document {
-    pub fn push(&mut self, block: impl Into<Option<Block>>) {
+    pub fn push(&mut self, block: impl Into<Option<DocumentBlock>>) {
         self.blocks.extend(block.into());
     }
 }
 
 impl Section {
     /// A part of a page with its own heading, closed at first.
-    pub fn part(id: &str, title: impl Into<String>, about: impl Into<String>, blocks: Vec<Block>) -> Self {
+    pub fn part(id: &str, title: impl Into<String>, about: impl Into<String>, blocks: Vec<DocumentBlock>) -> Self {
         Self { fold: Fold::Closed, about: about.into(), ..Self::new(id, title, blocks) }
     }
 
-    pub fn new(id: &str, title: impl Into<String>, blocks: Vec<Block>) -> Self {
+    pub fn new(id: &str, title: impl Into<String>, blocks: Vec<DocumentBlock>) -> Self {
         Self { id: id.to_owned(), title: title.into(), blocks, ..Self::default() }
     }
 
     /// A part that a page folds.
-    pub fn folded(title: impl Into<String>, medium: Medium, blocks: Vec<Block>) -> Self {
+    pub fn folded(title: impl Into<String>, medium: Medium, blocks: Vec<DocumentBlock>) -> Self {
         Self { fold: Fold::Closed, medium, ..Self::new("", title, blocks) }
     }
 }
@@ -204,24 +204,24 @@ impl CodeLine {
     }
 }
 
-impl From<Section> for Block {
+impl From<Section> for DocumentBlock {
     fn from(section: Section) -> Self {
         Self::Section(section)
     }
 }
 
-impl Table {
+impl DocumentTable {
     pub fn new(label: impl Into<String>, columns: Vec<Column>) -> Self {
         Self { label: label.into(), columns, ..Self::default() }
     }
 
-    pub fn row(&mut self, cells: Vec<Cell>) {
-        self.rows.push(Row { cells, ..Row::default() });
+    pub fn row(&mut self, cells: Vec<TableCell>) {
+        self.rows.push(TableRow { cells, ..TableRow::default() });
     }
 
     /// The block, unless it has no rows.
-    pub fn block(self) -> Option<Block> {
-        (!self.rows.is_empty()).then_some(Block::Table(self))
+    pub fn block(self) -> Option<DocumentBlock> {
+        (!self.rows.is_empty()).then_some(DocumentBlock::DocumentTable(self))
     }
 
     fn rest(&self, most: usize) -> Option<String> {
@@ -248,12 +248,12 @@ impl Column {
     }
 }
 
-impl Cell {
+impl TableCell {
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
 
-    pub fn of(text: impl Into<String>, tone: Tone) -> Self {
+    pub fn of(text: impl Into<String>, tone: CellTone) -> Self {
         Self { tone, ..Self::new(text) }
     }
 
@@ -263,7 +263,7 @@ impl Cell {
     }
 
     pub fn missing(why: impl Into<String>) -> Self {
-        Self { why: why.into(), ..Self::of("n/a", Tone::Missing) }
+        Self { why: why.into(), ..Self::of("n/a", CellTone::Missing) }
     }
 
     /// A value with its unit; `n/a` if there is none.
@@ -282,7 +282,7 @@ impl Cell {
     /// The text where colours cannot be seen: verdicts that need attention are capitals.
     fn plain(&self) -> String {
         match self.tone {
-            Tone::Pass | Tone::Fail | Tone::Inconclusive => self.text.to_uppercase(),
+            CellTone::Pass | CellTone::Fail | CellTone::Inconclusive => self.text.to_uppercase(),
             _ => self.text.clone(),
         }
     }
@@ -292,7 +292,7 @@ impl Cell {
     }
 }
 
-impl From<Verdict> for Tone {
+impl From<Verdict> for CellTone {
     fn from(verdict: Verdict) -> Self {
         match verdict {
             Verdict::Pass => Self::Pass,

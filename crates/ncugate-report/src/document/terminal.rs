@@ -1,6 +1,6 @@
 //! A document on a screen: what matters most, with the answer last.
 
-use super::{Block, Cell, Document, Medium, Section, Table};
+use super::{Document, DocumentBlock, DocumentTable, Medium, Section, TableCell};
 use crate::text_table::{Alignment, TextTable};
 use crate::wrap::paragraph;
 use std::fmt::Write as _;
@@ -18,13 +18,13 @@ pub fn terminal(document: &Document, columns: Option<usize>) -> String {
     out
 }
 
-pub fn blocks(blocks: &[Block], columns: Option<usize>) -> String {
+pub fn blocks(blocks: &[DocumentBlock], columns: Option<usize>) -> String {
     let mut out = String::new();
     let wide = columns.unwrap_or(usize::MAX);
     for block in blocks {
         match block {
-            Block::Section(section) => write_section(&mut out, section, columns),
-            Block::Facts(facts) => {
+            DocumentBlock::Section(section) => write_section(&mut out, section, columns),
+            DocumentBlock::Facts(facts) => {
                 for fact in facts {
                     let verdict = if fact.verdict.is_empty() { String::new() } else { format!("  {}", fact.verdict) };
                     let _ = writeln!(out, "{}  {}{verdict}", fact.label, fact.text);
@@ -32,24 +32,24 @@ pub fn blocks(blocks: &[Block], columns: Option<usize>) -> String {
                     fact.about.iter().for_each(|line| paragraph(&mut out, indent, line, wide));
                 }
             }
-            Block::Text(text) | Block::Aside(text) => paragraph(&mut out, 0, text, wide),
-            Block::Note(text) => paragraph(&mut out, 0, &format!("note: {text}"), wide),
-            Block::Next(text) => paragraph(&mut out, 0, &format!("next: {text}"), wide),
-            Block::Findings(findings) => {
+            DocumentBlock::Text(text) | DocumentBlock::Aside(text) => paragraph(&mut out, 0, text, wide),
+            DocumentBlock::Note(text) => paragraph(&mut out, 0, &format!("note: {text}"), wide),
+            DocumentBlock::Next(text) => paragraph(&mut out, 0, &format!("next: {text}"), wide),
+            DocumentBlock::Findings(findings) => {
                 for finding in findings {
                     paragraph(&mut out, 0, &format!("{}: {}", finding.title, finding.lines.join(" ")), wide);
                     let advice = Some(&finding.advice).filter(|advice| !advice.is_empty());
                     advice.iter().for_each(|advice| paragraph(&mut out, 2, &format!("Try: {advice}"), wide));
                 }
             }
-            Block::List(lines) => lines.iter().for_each(|line| paragraph(&mut out, 2, line, wide)),
-            Block::Table(table) => write_table(&mut out, table, columns),
-            Block::Figures(charts) => {
+            DocumentBlock::List(lines) => lines.iter().for_each(|line| paragraph(&mut out, 2, line, wide)),
+            DocumentBlock::DocumentTable(table) => write_table(&mut out, table, columns),
+            DocumentBlock::Figures(charts) => {
                 for chart in charts {
                     paragraph(&mut out, 0, &format!("{} {}", chart.title, chart.note), wide);
                 }
             }
-            Block::Code(lines) => lines.iter().for_each(|line| out.push_str(&format!("  {}\n", line.text))),
+            DocumentBlock::Code(lines) => lines.iter().for_each(|line| out.push_str(&format!("  {}\n", line.text))),
         }
     }
     out
@@ -67,7 +67,7 @@ fn write_section(out: &mut String, section: &Section, columns: Option<usize>) {
     }
 }
 
-fn write_table(out: &mut String, table: &Table, columns: Option<usize>) {
+fn write_table(out: &mut String, table: &DocumentTable, columns: Option<usize>) {
     let mut shown: Vec<usize> = (0..table.columns.len()).collect();
     let mut text = text_table(table, &shown);
     while columns.is_some_and(|columns| text.width() > columns) {
@@ -81,7 +81,7 @@ fn write_table(out: &mut String, table: &Table, columns: Option<usize>) {
     }
 }
 
-fn text_table(table: &Table, shown: &[usize]) -> TextTable {
+fn text_table(table: &DocumentTable, shown: &[usize]) -> TextTable {
     let columns = || shown.iter().map(|at| &table.columns[*at]);
     let side = |is_number| if is_number { Alignment::Right } else { Alignment::Left };
     let mut text = TextTable::new(columns().map(|column| side(column.is_number)).collect());
@@ -95,7 +95,7 @@ fn text_table(table: &Table, shown: &[usize]) -> TextTable {
     text
 }
 
-fn cell_text(cell: &Cell) -> String {
+fn cell_text(cell: &TableCell) -> String {
     if cell.note.is_empty() {
         cell.plain()
     } else {

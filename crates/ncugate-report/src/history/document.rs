@@ -5,7 +5,10 @@ use super::entry::{HistoryEntry, to_use};
 use super::phases::{History, PhaseHistory, ReferenceEntry};
 use super::shape_comparison;
 use crate::code_diff::CodeDiff;
-use crate::document::{Block, Cell, CodeLine, Column, Document, Listing, Medium, Row, Section, Table, Tone};
+use crate::document::{
+    CellTone, CodeLine, Column, Document, DocumentBlock, DocumentTable, Medium, Section, TableCell, TableListing,
+    TableRow,
+};
 use crate::finding_row::FindingRow;
 use crate::in_use::InUse;
 use crate::model::{Conclusion, Headline, ObjectiveRow};
@@ -50,7 +53,7 @@ impl History {
         let mut document = Document {
             title: format!("{of_runs} of {of_phases}"),
             sentence: format!("{passing} of {} {verb} by the latest complete run.", latest.len()),
-            blocks: self.problems.iter().map(|problem| Block::Note(format!("not judged: {problem}"))).collect(),
+            blocks: self.problems.iter().map(|problem| DocumentBlock::Note(format!("not judged: {problem}"))).collect(),
         };
         let mut cached: Vec<PhaseState<'_>> = Vec::new();
         for run in &latest {
@@ -64,22 +67,22 @@ impl History {
             });
         }
         match states(&cached) {
-            Some(table) => document.push(Block::from(Section::new("overview", "Phases", vec![table]))),
-            None => document.push(Block::Text("No runs yet: `ncugate run CONFIG` makes one.".to_owned())),
+            Some(table) => document.push(DocumentBlock::from(Section::new("overview", "Phases", vec![table]))),
+            None => document.push(DocumentBlock::Text("No runs yet: `ncugate run CONFIG` makes one.".to_owned())),
         }
         let hint = "A linked run has a page. `ncugate page RUN` writes the page of another one. This list can come from a cache \
                     of earlier judgements. `ncugate gate CONFIG RUN` judges the files of a run.";
         if let Some(table) = listing(&runs, &phases).block() {
-            let blocks = vec![table, Block::Aside(hint.to_owned())];
-            document.push(Block::from(Section::new("runs", "Runs, newest first", blocks)));
+            let blocks = vec![table, DocumentBlock::Aside(hint.to_owned())];
+            document.push(DocumentBlock::from(Section::new("runs", "Runs, newest first", blocks)));
         }
         for phase in phases {
             let charts = charts(phase);
-            let drawn = (!charts.is_empty()).then_some(Block::Figures(charts));
-            let blocks: Vec<Block> = phase.diffs.iter().map(difference).chain(drawn).collect();
+            let drawn = (!charts.is_empty()).then_some(DocumentBlock::Figures(charts));
+            let blocks: Vec<DocumentBlock> = phase.diffs.iter().map(difference).chain(drawn).collect();
             if let (Some(latest), false) = (phase.latest(), blocks.is_empty()) {
                 let id = format!("phase-{}", phase.name);
-                document.push(Block::from(Section::new(&id, latest.summary.title.as_str(), blocks)));
+                document.push(DocumentBlock::from(Section::new(&id, latest.summary.title.as_str(), blocks)));
             }
         }
         document
@@ -107,40 +110,40 @@ pub fn summary(latest: &[LatestRun<'_>], problems: &[CleanText], reports: Option
             page: reports.zip(entry.page.as_ref()).map(|(reports, page)| format!("{reports}/{page}")),
         });
     }
-    let mut blocks: Vec<Block> = states(&rejudged).into_iter().collect();
+    let mut blocks: Vec<DocumentBlock> = states(&rejudged).into_iter().collect();
     blocks.extend(latest.iter().map(|run| details(run).into()));
     if !problems.is_empty() {
         let problems = problems.iter().map(CleanText::to_string).collect();
-        blocks.push(Section::new("", "Not in this summary", vec![Block::List(problems)]).into());
+        blocks.push(Section::new("", "Not in this summary", vec![DocumentBlock::List(problems)]).into());
     }
     let title = format!("{held} of {} {verb}{by_fallback}", number::counted(latest.len(), "phase"));
     Document { title, sentence: String::new(), blocks }
 }
 
-fn verdict(run: &HistoryEntry, headline: &Headline) -> Cell {
-    let cell = Cell::verdict(headline.conclusion.tone(), headline.conclusion.label());
+fn verdict(run: &HistoryEntry, headline: &Headline) -> TableCell {
+    let cell = TableCell::verdict(headline.conclusion.tone(), headline.conclusion.label());
     if run.is_complete() { cell } else { cell.note("unfinished") }
 }
 
 /// The variants to use; the whole sentence names the shapes of each.
-fn used(run: &HistoryEntry) -> Cell {
+fn used(run: &HistoryEntry) -> TableCell {
     let whole = to_use(&run.summary.in_use);
     let names: Vec<&str> = run.summary.in_use.by_variant().into_iter().map(|(variant, _)| variant).collect();
     match names.len() {
-        0 | 1 => Cell::new(whole.as_str()),
-        _ => Cell { why: whole.to_string(), ..Cell::new(names.join(", ")) },
+        0 | 1 => TableCell::new(whole.as_str()),
+        _ => TableCell { why: whole.to_string(), ..TableCell::new(names.join(", ")) },
     }
 }
 
-fn objective(row: Option<&ObjectiveRow>) -> Cell {
-    let of = |row: &ObjectiveRow| Some(Cell::new(format!("{} {}", row.title, row.text()?)));
-    row.and_then(of).unwrap_or_else(|| Cell::new("not measured"))
+fn objective(row: Option<&ObjectiveRow>) -> TableCell {
+    let of = |row: &ObjectiveRow| Some(TableCell::new(format!("{} {}", row.title, row.text()?)));
+    row.and_then(of).unwrap_or_else(|| TableCell::new("not measured"))
 }
 
 /// A row for the latest run of each phase.
-fn states(latest: &[PhaseState<'_>]) -> Option<Block> {
+fn states(latest: &[PhaseState<'_>]) -> Option<DocumentBlock> {
     let heads = ["phase", "verdict", "in use", "objective", "compared with the baseline", "tier", "measured", "reason"];
-    let mut table = Table::new("State of each phase", heads.map(Column::text).to_vec());
+    let mut table = DocumentTable::new("State of each phase", heads.map(Column::text).to_vec());
     for PhaseState { run, title, headline, in_use, objective: row, page } in latest {
         let note = row.map_or("", |objective| objective.note.as_str());
         // without a variant in use, the numbers are of the selected one
@@ -151,81 +154,85 @@ fn states(latest: &[PhaseState<'_>]) -> Option<Block> {
         let commit = run.commit();
         let measured = [&*run.machine(), &run.date(), commit.as_deref().unwrap_or("")].join(", ");
         let cells = vec![
-            Cell { link: page.clone(), ..Cell::new(title.as_str()) },
+            TableCell { link: page.clone(), ..TableCell::new(title.as_str()) },
             verdict(run, headline),
-            Cell::new(to_use(in_use).as_str()),
+            TableCell::new(to_use(in_use).as_str()),
             objective(*row),
-            Cell::new(note),
-            Cell::new(headline.tier.as_deref().unwrap_or_default()),
-            Cell::new(measured.trim_end_matches(", ")),
-            Cell::new(headline.reason.as_str()),
+            TableCell::new(note),
+            TableCell::new(headline.tier.as_deref().unwrap_or_default()),
+            TableCell::new(measured.trim_end_matches(", ")),
+            TableCell::new(headline.reason.as_str()),
         ];
-        table.rows.push(Row { cells, range: run.manifest.phase.clone(), ..Row::default() });
+        table.rows.push(TableRow { cells, range: run.manifest.phase.clone(), ..TableRow::default() });
     }
     table.block()
 }
 
-fn listing(runs: &[&HistoryEntry], phases: &[&PhaseHistory]) -> Table {
+fn listing(runs: &[&HistoryEntry], phases: &[&PhaseHistory]) -> DocumentTable {
     let heads =
         ["run", "started (UTC)", "phase", "verdict", "gates that do not pass", "objective", "use", "commit", "machine"];
-    let mut table = Table::new("Runs", heads.map(Column::text).to_vec());
+    let mut table = DocumentTable::new("Runs", heads.map(Column::text).to_vec());
     for run in runs {
         let open = run.summary.gates.iter().filter(|gate| gate.verdict != Verdict::Pass);
         let folder = run.folder.display().to_string();
         let cells = vec![
-            Cell { link: run.page.clone(), why: folder, ..Cell::new(run.manifest.run.as_str()) },
-            Cell::new(run.date()),
-            Cell::new(run.manifest.phase.as_str()),
+            TableCell { link: run.page.clone(), why: folder, ..TableCell::new(run.manifest.run.as_str()) },
+            TableCell::new(run.date()),
+            TableCell::new(run.manifest.phase.as_str()),
             verdict(run, &run.summary.headline),
-            Cell::new(open.map(|gate| gate.title.as_str()).collect::<Vec<_>>().join(", ")),
+            TableCell::new(open.map(|gate| gate.title.as_str()).collect::<Vec<_>>().join(", ")),
             objective(run.summary.objective.as_ref()),
             used(run),
-            Cell::of(run.commit().as_deref().unwrap_or_default(), Tone::Code),
-            Cell::new(run.machine().as_str()),
+            TableCell::of(run.commit().as_deref().unwrap_or_default(), CellTone::Code),
+            TableCell::new(run.machine().as_str()),
         ];
-        table.rows.push(Row { cells, range: run.manifest.phase.clone(), ..Row::default() });
+        table.rows.push(TableRow { cells, range: run.manifest.phase.clone(), ..TableRow::default() });
     }
     let ranges = phases.iter().map(|phase| phase.name.to_string()).collect();
-    Table { listing: Some(Listing { shown: SHOWN, by: "Phase", ranges }), ..table }
+    DocumentTable { listing: Some(TableListing { shown: SHOWN, by: "Phase", ranges }), ..table }
 }
 
 fn details(run: &LatestRun<'_>) -> Section {
     let report = &run.report;
-    let mut blocks = vec![Block::Text(report.headline.reason.to_string())];
-    blocks.extend(report.in_use.cost.iter().map(|cost| Block::Text(format!("The fallback costs: {cost}."))));
+    let mut blocks = vec![DocumentBlock::Text(report.headline.reason.to_string())];
+    blocks.extend(report.in_use.cost.iter().map(|cost| DocumentBlock::Text(format!("The fallback costs: {cost}."))));
     if !run.entry.is_complete() {
-        blocks.push(Block::Text("The run did not finish.".to_owned()));
+        blocks.push(DocumentBlock::Text("The run did not finish.".to_owned()));
     }
     blocks.extend(shape_comparison::blocks(&report.times));
-    let mut gates = Table::new("Gates", ["gate", "verdict", "measured", "limit"].map(Column::text).to_vec());
+    let mut gates = DocumentTable::new("Gates", ["gate", "verdict", "measured", "limit"].map(Column::text).to_vec());
     for gate in &report.gates {
         let number = |number: &Option<number::Number>| {
-            number.as_ref().map_or_else(Cell::default, |n| Cell::value(n.value, number::with_unit(n.value, &gate.unit)))
+            number
+                .as_ref()
+                .map_or_else(TableCell::default, |n| TableCell::value(n.value, number::with_unit(n.value, &gate.unit)))
         };
         let effective = gate.effective();
         let (measured, limit) = (number(&gate.summary.measured), number(&gate.summary.limit));
-        gates.row(vec![Cell::new(gate.title()), Cell::verdict(effective, effective.word()), measured, limit]);
+        gates.row(vec![TableCell::new(gate.title()), TableCell::verdict(effective, effective.word()), measured, limit]);
     }
     blocks.extend(gates.block());
     let leading: Vec<FindingRow> = report.findings.iter().filter(|f| f.leading).take(FINDINGS).cloned().collect();
     blocks.extend(
-        FindingRow::blocks(&leading).into_iter().flat_map(|found| [Block::Text("Main findings:".to_owned()), found]),
+        FindingRow::blocks(&leading)
+            .into_iter()
+            .flat_map(|found| [DocumentBlock::Text("Main findings:".to_owned()), found]),
     );
     blocks.extend(run.phase.reference().into_iter().flat_map(|reference| code(run.entry, reference)));
     blocks.extend(run.phase.diffs.iter().map(difference));
-    blocks.push(Block::Aside(format!("Run {} in {}.", report.run, run.entry.folder.display())));
+    blocks.push(DocumentBlock::Aside(format!("Run {} in {}.", report.run, run.entry.folder.display())));
     Section::new("", format!("{}: {}", report.title, report.headline.conclusion), blocks)
 }
 
 /// Kernel sources that changed since an earlier run, with the command that shows how.
-fn code(run: &HistoryEntry, reference: ReferenceEntry<'_>) -> Vec<Block> {
+fn code(run: &HistoryEntry, reference: ReferenceEntry<'_>) -> Vec<DocumentBlock> {
     let earlier = reference.run;
     let changed: Vec<CleanText> = run.changed_since(earlier).into_iter().map(CleanText::from).collect();
     if changed.is_empty() {
-        return vec![Block::Text(format!("Kernel sources are the same as in {}.", reference.words()))];
+        return vec![DocumentBlock::Text(format!("Kernel sources are the same as in {}.", reference.words()))];
     }
     let names = changed.iter().map(CleanText::as_str).collect::<Vec<_>>().join(", ");
-    let said = Block::Text(format!("Sources that changed since {}: {names}.", reference.words()));
+    let said = DocumentBlock::Text(format!("Sources that changed since {}: {names}.", reference.words()));
     // The files of a dirty checkout differ from those of its commit.
     let clean = |run: &HistoryEntry| {
         let git = run.manifest.git.as_ref().filter(|git| !git.dirty && is_commit(&git.commit))?;
@@ -233,12 +240,12 @@ fn code(run: &HistoryEntry, reference: ReferenceEntry<'_>) -> Vec<Block> {
     };
     let command = clean(earlier).zip(clean(run)).map(|(before, after)| {
         let files: Vec<String> = changed.iter().map(|file| quoted(file)).collect();
-        Block::Code(vec![CodeLine::plain(format!("git diff {before} {after} -- {}", files.join(" ")))])
+        DocumentBlock::Code(vec![CodeLine::plain(format!("git diff {before} {after} -- {}", files.join(" ")))])
     });
     [said].into_iter().chain(command).collect()
 }
 
-fn difference(diff: &CodeDiff) -> Block {
+fn difference(diff: &CodeDiff) -> DocumentBlock {
     let lines = diff.hunks.iter().flat_map(|hunk| {
         let lines = hunk
             .lines
@@ -246,6 +253,6 @@ fn difference(diff: &CodeDiff) -> Block {
             .map(|line| CodeLine { change: line.change.word(), text: format!("{}{}", line.change.sign(), line.text) });
         [CodeLine::plain(format!("@@ -{} +{} @@", hunk.before, hunk.after))].into_iter().chain(lines)
     });
-    let code = Block::Code(lines.collect());
+    let code = DocumentBlock::Code(lines.collect());
     Section::folded(format!("{}: {}", diff.title, diff.size()), Medium::File, vec![code]).into()
 }

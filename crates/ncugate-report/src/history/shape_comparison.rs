@@ -1,7 +1,7 @@
 //! The times of a run at each shape, beside the first baseline and the fastest one: from the confirmation, whose samples
 //! took no part in the choice of the variant, else from the sweep, with a mark.
 
-use crate::document::{Block, Cell, Column, Table, Tone};
+use crate::document::{CellTone, Column, DocumentBlock, DocumentTable, TableCell};
 use crate::in_use::{self, InUse};
 use crate::inputs::ReportInputs;
 use crate::{number, selected_times};
@@ -39,21 +39,21 @@ pub struct TimedVariant {
 }
 
 impl TimedVariant {
-    fn times_cell(&self) -> Cell {
-        self.times.as_ref().map_or_else(|| Cell::new("not timed"), |times| marked(times, self.origin))
+    fn times_cell(&self) -> TableCell {
+        self.times.as_ref().map_or_else(|| TableCell::new("not timed"), |times| marked(times, self.origin))
     }
 
-    fn speedup_cell(&self) -> Cell {
-        self.speedup.as_ref().map_or_else(Cell::default, |speedup| marked(speedup, self.compared))
+    fn speedup_cell(&self) -> TableCell {
+        self.speedup.as_ref().map_or_else(TableCell::default, |speedup| marked(speedup, self.compared))
     }
 }
 
-fn marked(text: &CleanText, origin: SampleOrigin) -> Cell {
-    Cell::new(text.as_str()).note(if origin == SampleOrigin::Sweep { "sweep" } else { "" })
+fn marked(text: &CleanText, origin: SampleOrigin) -> TableCell {
+    TableCell::new(text.as_str()).note(if origin == SampleOrigin::Sweep { "sweep" } else { "" })
 }
 
 /// The times at every shape, and what a mark means.
-pub fn blocks(rows: &[ShapeComparison]) -> Vec<Block> {
+pub fn blocks(rows: &[ShapeComparison]) -> Vec<DocumentBlock> {
     let Some(ShapeComparison { first, .. }) = rows.first() else { return Vec::new() };
     let has_rate = rows.iter().any(|row| row.ours.rate.is_some());
     let has_fastest = has_other_fastest(rows);
@@ -69,32 +69,32 @@ pub fn blocks(rows: &[ShapeComparison]) -> Vec<Block> {
             columns.extend(["its p50 / p90", "speedup"].map(|head| Column::number(head).minor()));
         }
     }
-    let mut table = Table::new("Times by shape", columns);
+    let mut table = DocumentTable::new("Times by shape", columns);
     let rate = |timed: &TimedVariant| {
         let text = timed.rate.as_deref().map_or("", |rate| rate.trim_end_matches(" TFLOP/s"));
-        has_rate.then(|| Cell::new(text))
+        has_rate.then(|| TableCell::new(text))
     };
     for ShapeComparison { shape, ours, first, fastest } in rows {
-        let name = Cell::of(ours.name.as_str(), Tone::Code);
-        let mut cells = vec![Cell::new(shape.as_str()), name, ours.times_cell()];
+        let name = TableCell::of(ours.name.as_str(), CellTone::Code);
+        let mut cells = vec![TableCell::new(shape.as_str()), name, ours.times_cell()];
         cells.extend(rate(ours));
         if let Some(first) = first {
             cells.push(first.times_cell());
             cells.extend(rate(first));
             cells.push(first.speedup_cell());
             if has_fastest {
-                let none = || vec![Cell::new("none timed"), Cell::default(), Cell::default()];
+                let none = || vec![TableCell::new("none timed"), TableCell::default(), TableCell::default()];
                 let named = |one: &TimedVariant| {
-                    vec![Cell::of(one.name.as_str(), Tone::Code), one.times_cell(), one.speedup_cell()]
+                    vec![TableCell::of(one.name.as_str(), CellTone::Code), one.times_cell(), one.speedup_cell()]
                 };
                 cells.extend(fastest.as_ref().map_or_else(none, named));
             }
         }
         table.row(cells);
     }
-    let mut blocks = vec![Block::Table(table)];
+    let mut blocks = vec![DocumentBlock::DocumentTable(table)];
     if rows.iter().any(ShapeComparison::has_sweep) {
-        blocks.push(Block::Aside("(sweep): not re-timed; these samples also selected the variant.".to_owned()));
+        blocks.push(DocumentBlock::Aside("(sweep): not re-timed; these samples also selected the variant.".to_owned()));
     }
     blocks
 }

@@ -4,7 +4,9 @@ use super::group::{DIAGNOSED, LaunchGroup, ProfiledReport};
 use super::{memory, source};
 use crate::chart::{Chart, KernelPoint, kernel_roofline, launch_timeline};
 use crate::diagnosis_row::DiagnosisRow;
-use crate::document::{Block, Cell, Column, Document, Fold, Listing, Medium, Row, Section, Table};
+use crate::document::{
+    Column, Document, DocumentBlock, DocumentTable, Fold, Medium, Section, TableCell, TableListing, TableRow,
+};
 use crate::explain::{Ceiling, Finding, HotLine};
 use crate::explanation::quoted;
 use crate::finding_row::FindingRow;
@@ -47,49 +49,50 @@ pub fn document<'f>(report: &ProfiledReport, files: &dyn Fn(u32) -> Vec<SourceFi
     let total = report.total().filter(|total| *total > 0.0);
     let title = report.name.rsplit(['/', '\\']).next().unwrap_or_default();
     let mut blocks = report.groups.first().map_or_else(Vec::new, |first| lead(first, report.groups.len()));
-    blocks.push(Block::Aside(format!("{}.", about(report))));
-    blocks.extend(notes(report).into_iter().map(Block::Note));
-    blocks.push(Section::new("kernels", "Kernels", vec![Block::Table(listing(report, total))]).into());
+    blocks.push(DocumentBlock::Aside(format!("{}.", about(report))));
+    blocks.extend(notes(report).into_iter().map(DocumentBlock::Note));
+    blocks.push(Section::new("kernels", "Kernels", vec![DocumentBlock::DocumentTable(listing(report, total))]).into());
     let roofline = match roofline(report) {
-        Ok(chart) => Block::Figures(vec![chart]),
-        Err(why) => Block::Aside(format!("No roofline: {why}.")),
+        Ok(chart) => DocumentBlock::Figures(vec![chart]),
+        Err(why) => DocumentBlock::Aside(format!("No roofline: {why}.")),
     };
     blocks.push(Section::new("roofline", "Roofline", vec![roofline]).into());
     let sections = report.groups.iter().take(DIAGNOSED).enumerate();
-    let mut details: Vec<Block> = sections.map(|(at, group)| section(at, group, total, files).into()).collect();
+    let mut details: Vec<DocumentBlock> = sections.map(|(at, group)| section(at, group, total, files).into()).collect();
     if let Some(more) = report.groups.len().checked_sub(DIAGNOSED).filter(|more| *more > 0) {
-        details
-            .push(Block::Aside(format!("{more} more kernels have less time each; `--kernel REGEX` selects others.")));
+        details.push(DocumentBlock::Aside(format!(
+            "{more} more kernels have less time each; `--kernel REGEX` selects others."
+        )));
     }
     blocks.push(Section::new("details", "Details", details).into());
     Document { title: title.to_owned(), sentence: sentence(report, total), blocks }
 }
 
 /// The cause that matters most, in the kernel with the most time, and the next step.
-fn lead(group: &LaunchGroup, kernels: usize) -> Vec<Block> {
+fn lead(group: &LaunchGroup, kernels: usize) -> Vec<DocumentBlock> {
     let Some(diagnosed) = &group.diagnosed else { return Vec::new() };
     let outcome = DiagnosisRow::of_launch(diagnosed);
     let own = causes(group).next();
     let of_ncu = quoted(diagnosed).into_iter().next().filter(|_| own.is_none());
     let mut blocks = Vec::new();
     if own.is_none() && !outcome.sentence.is_empty() {
-        blocks.push(Block::Text(outcome.sentence.to_string()));
+        blocks.push(DocumentBlock::Text(outcome.sentence.to_string()));
     }
     if let Some(cause) = own.as_ref().or(of_ncu.as_ref()) {
         let place = if kernels > 1 { " in the longest kernel" } else { "" };
         let saving = cause.saving.as_ref().filter(|_| own.is_some()).map_or_else(String::new, |saving| {
             format!(" Fixing it could save {} ({} confidence).", saving.words, cause.confidence.word())
         });
-        blocks.push(Block::Text(format!("{}{place}: {}{saving}", cause.title, cause.sentence)));
+        blocks.push(DocumentBlock::Text(format!("{}{place}: {}{saving}", cause.title, cause.sentence)));
     }
     let command = outcome.not_asked.as_ref().and_then(|lacks| lacks.command.as_ref());
     let advice = own.as_ref().or(of_ncu.as_ref()).map(|cause| cause.advice.to_string()).filter(|text| !text.is_empty());
     let collect = || command.map(|command| format!("Collect what the rules lack: `{command}`"));
-    blocks.extend(advice.or_else(collect).map(Block::Next));
+    blocks.extend(advice.or_else(collect).map(DocumentBlock::Next));
     if let Some(lacks) = outcome.not_asked.as_ref().filter(|_| own.is_some()) {
         let verb = if lacks.rules == 1 { "lacks" } else { "lack" };
         let command = command.map_or_else(String::new, |command| format!("; `{command}` collects them"));
-        blocks.push(Block::Aside(format!("{} of {} rules {verb} counters{command}.", lacks.rules, lacks.of)));
+        blocks.push(DocumentBlock::Aside(format!("{} of {} rules {verb} counters{command}.", lacks.rules, lacks.of)));
     }
     blocks
 }
@@ -109,8 +112,8 @@ fn described(name: &str) -> (&str, &str) {
 }
 
 /// The median of a metric over the launches of a kernel.
-fn written(group: &LaunchGroup, metric: &str) -> Cell {
-    Cell::with_unit(group.median(metric), described(metric).1)
+fn written(group: &LaunchGroup, metric: &str) -> TableCell {
+    TableCell::with_unit(group.median(metric), described(metric).1)
 }
 
 /// The answer: how long the kernels take, and which takes the most.
@@ -151,7 +154,7 @@ fn notes(report: &ProfiledReport) -> Vec<String> {
 }
 
 /// The table of all kernels.
-fn listing(report: &ProfiledReport, total: Option<f64>) -> Table {
+fn listing(report: &ProfiledReport, total: Option<f64>) -> DocumentTable {
     let groups = &report.groups;
     let has = |metric: &&MetricId| groups.iter().any(|group| group.values.contains_key(&***metric));
     let metrics: Vec<&MetricId> = COLUMNS.iter().filter(has).collect();
@@ -164,30 +167,31 @@ fn listing(report: &ProfiledReport, total: Option<f64>) -> Table {
         let meaning = Catalogue::embedded().get(metric).map_or("", |metric| metric.description.as_str());
         Column::number(described(metric).0).meaning(meaning)
     }));
-    let mut table = Table::new("Kernels", columns);
+    let mut table = DocumentTable::new("Kernels", columns);
     for (at, group) in groups.iter().enumerate() {
         let section = (at < DIAGNOSED).then(|| anchor(at));
-        let name = Cell {
+        let name = TableCell {
             link: section.as_ref().map(|section| format!("#{section}")),
             why: group.key.kernel.to_string(),
-            ..Cell::new(group.label.as_str()).note(group.key.nvtx.as_str())
+            ..TableCell::new(group.label.as_str()).note(group.key.nvtx.as_str())
         };
         let time = group.total(&id::DURATION);
         let share = time.zip(total).map(|(time, total)| bar(100.0 * time / total));
-        let cells = [name, share.unwrap_or_else(|| Cell::missing("")), written(group, &id::DURATION)];
-        let cells =
-            cells.into_iter().chain([Cell::with_unit(time, "ns"), Cell::with_unit(Some(group.launches as f64), "")]);
+        let cells = [name, share.unwrap_or_else(|| TableCell::missing("")), written(group, &id::DURATION)];
+        let cells = cells
+            .into_iter()
+            .chain([TableCell::with_unit(time, "ns"), TableCell::with_unit(Some(group.launches as f64), "")]);
         let cells = cells.chain(metrics.iter().map(|metric| written(group, metric))).collect();
-        table.rows.push(Row { cells, section, range: group.key.nvtx.to_string() });
+        table.rows.push(TableRow { cells, section, range: group.key.nvtx.to_string() });
     }
     let ranges: IndexSet<String> = groups.iter().map(|group| group.key.nvtx.to_string()).collect();
     let ranges = if ranges.len() < 2 { Vec::new() } else { ranges.into_iter().collect() };
-    Table { listing: Some(Listing { shown: SHOWN, by: "NVTX range", ranges }), ..table }
+    DocumentTable { listing: Some(TableListing { shown: SHOWN, by: "NVTX range", ranges }), ..table }
 }
 
 /// A percentage with its bar.
-fn bar(percent: f64) -> Cell {
-    Cell { bar: Some(percent.clamp(0.0, 100.0)), ..Cell::value(percent, number::share(percent)) }
+fn bar(percent: f64) -> TableCell {
+    TableCell { bar: Some(percent.clamp(0.0, 100.0)), ..TableCell::value(percent, number::share(percent)) }
 }
 
 /// Findings about the time of a kernel, the worst first.
@@ -216,18 +220,21 @@ fn section<'f>(
     });
     let nvtx = Some(group.key.nvtx.to_string()).filter(|nvtx| !nvtx.is_empty());
     let ranges = nvtx.as_ref().map_or_else(String::new, |nvtx| format!("; NVTX {nvtx}"));
-    let mut blocks = vec![Block::Aside(format!("{}{ranges}.", launch(group)))];
-    let fold = |title: &str, block: Option<Block>| block.map(|block| Section::folded(title, Medium::Page, vec![block]));
-    let name = Some(Block::Text(group.key.kernel.to_string())).filter(|_| group.key.kernel != group.label);
-    blocks.extend(fold("Full name", name).map(Block::Section));
+    let mut blocks = vec![DocumentBlock::Aside(format!("{}{ranges}.", launch(group)))];
+    let fold = |title: &str, block: Option<DocumentBlock>| {
+        block.map(|block| Section::folded(title, Medium::Page, vec![block]))
+    };
+    let name = Some(DocumentBlock::Text(group.key.kernel.to_string())).filter(|_| group.key.kernel != group.label);
+    blocks.extend(fold("Full name", name).map(DocumentBlock::Section));
     let (mut shown, mut folded): (Vec<FindingRow>, Vec<FindingRow>) = findings(group).partition(FindingRow::is_cause);
     folded.splice(0..0, shown.drain(shown.len().min(FINDINGS)..));
     blocks.extend(FindingRow::blocks(&shown));
     let outcome = group.diagnosed.as_ref().map(|launch| DiagnosisRow::of_launch(launch).sentence.to_string());
-    blocks.extend(outcome.filter(|sentence| !sentence.is_empty()).map(Block::Aside));
+    blocks.extend(outcome.filter(|sentence| !sentence.is_empty()).map(DocumentBlock::Aside));
     blocks.extend(FindingRow::blocks(&group.diagnosed.as_ref().map(quoted).unwrap_or_default()));
-    blocks
-        .extend(fold(&format!("Smaller findings: {}", folded.len()), FindingRow::blocks(&folded)).map(Block::Section));
+    blocks.extend(
+        fold(&format!("Smaller findings: {}", folded.len()), FindingRow::blocks(&folded)).map(DocumentBlock::Section),
+    );
     let light = LIGHT.iter().filter_map(|metric| Some((described(metric).0, bar(group.median(metric)?))));
     blocks.extend(bars("Speed of light", "Unit", light.collect()));
     blocks.extend(bars(
@@ -237,11 +244,11 @@ fn section<'f>(
     ));
     if let Some(timeline) = said.and_then(|said| said.timeline.as_ref()).filter(|_| at < SHOWN) {
         let source = format!("PM sampling of launch {}", group.median_launch);
-        blocks.push(Block::Figures(vec![launch_timeline(&format!("timeline-{}", at + 1), &source, timeline)]));
+        blocks.push(DocumentBlock::Figures(vec![launch_timeline(&format!("timeline-{}", at + 1), &source, timeline)]));
     }
-    blocks.push(group.memory.as_deref().map_or_else(|| Block::Aside(MEMORY_LACKS.to_owned()), memory::table));
+    blocks.push(group.memory.as_deref().map_or_else(|| DocumentBlock::Aside(MEMORY_LACKS.to_owned()), memory::table));
     let has_source = source.is_some();
-    blocks.extend(source.map(Block::Section));
+    blocks.extend(source.map(DocumentBlock::Section));
     if let Some(said) = said {
         let mut shown = said.clone();
         // If the source file is available, its lines are shown there instead.
@@ -249,7 +256,7 @@ fn section<'f>(
         blocks.extend(advice(&shown).blocks());
     }
     let counters = counters(group);
-    blocks.extend(fold(&format!("Counters: {}", counters.rows.len()), counters.block()).map(Block::Section));
+    blocks.extend(fold(&format!("Counters: {}", counters.rows.len()), counters.block()).map(DocumentBlock::Section));
     let fold = if at == 0 { Fold::Open } else { Fold::Closed };
     let about = nvtx.into_iter().chain(time).collect::<Vec<_>>().join(", ");
     Section { about, fold, ..Section::new(&anchor(at), group.label.as_str(), blocks) }
@@ -278,14 +285,14 @@ fn launch(group: &LaunchGroup) -> String {
 }
 
 /// A table of names and bars.
-fn bars(label: &str, meaning: &str, rows: Vec<(&str, Cell)>) -> Option<Block> {
-    let mut table = Table::new(label, vec![Column::text(label).meaning(meaning), Column::number("")]);
-    rows.into_iter().for_each(|(name, cell)| table.row(vec![Cell::new(name), cell]));
+fn bars(label: &str, meaning: &str, rows: Vec<(&str, TableCell)>) -> Option<DocumentBlock> {
+    let mut table = DocumentTable::new(label, vec![Column::text(label).meaning(meaning), Column::number("")]);
+    rows.into_iter().for_each(|(name, cell)| table.row(vec![TableCell::new(name), cell]));
     table.block()
 }
 
 /// Cycles of each warp state, the longest first.
-fn states(group: &LaunchGroup) -> Vec<(&str, Cell)> {
+fn states(group: &LaunchGroup) -> Vec<(&str, TableCell)> {
     let names = group.values.keys().filter(|name| name.starts_with(STATE));
     let mut states: Vec<(&str, f64)> =
         names.filter_map(|name| Some((*name, group.median(name)?))).filter(|(_, cycles)| *cycles > 0.0).collect();
@@ -293,17 +300,19 @@ fn states(group: &LaunchGroup) -> Vec<(&str, Cell)> {
     let total: f64 = states.iter().map(|(_, cycles)| cycles).sum();
     let state = |(name, cycles): (&str, f64)| {
         let text = format!("{} cycles", number::plain(cycles));
-        let cell = Cell { bar: Some(100.0 * cycles / total), ..Cell::value(cycles, text) };
+        let cell = TableCell { bar: Some(100.0 * cycles / total), ..TableCell::value(cycles, text) };
         (Catalogue::embedded().get(name).map_or("", |metric| metric.title.as_str()).trim_start_matches("Stall: "), cell)
     };
     states.into_iter().take(STATES).map(state).collect()
 }
 
-fn counters(group: &LaunchGroup) -> Table {
-    let mut table =
-        Table::new(format!("Counters of {}", group.label), vec![Column::text("Metric"), Column::number("Value")]);
+fn counters(group: &LaunchGroup) -> DocumentTable {
+    let mut table = DocumentTable::new(
+        format!("Counters of {}", group.label),
+        vec![Column::text("Metric"), Column::number("Value")],
+    );
     let known = Catalogue::embedded().names().filter(|name| !name.starts_with(STATE) && group.median(name).is_some());
-    known.for_each(|name| table.row(vec![Cell::new(described(name).0), written(group, name)]));
+    known.for_each(|name| table.row(vec![TableCell::new(described(name).0), written(group, name)]));
     table
 }
 

@@ -1,6 +1,6 @@
 //! Data between the kernel, the caches and device memory.
 
-use crate::document::{Block, Cell, Column, Table};
+use crate::document::{Column, DocumentBlock, DocumentTable, TableCell};
 use crate::number;
 use ncugate_judge::frame::LaunchMetrics;
 
@@ -32,15 +32,19 @@ pub fn facts(counters: &LaunchMetrics<'_>) -> Option<Vec<MemoryFact>> {
     (2 * facts.iter().filter(|fact| fact.text.is_some()).count() > facts.len()).then_some(facts)
 }
 
-pub fn table(facts: &[MemoryFact]) -> Block {
-    let mut table = Table::new("Memory", vec![Column::text("Memory"), Column::text(""), Column::number("")]);
+pub fn table(facts: &[MemoryFact]) -> DocumentBlock {
+    let mut table = DocumentTable::new("Memory", vec![Column::text("Memory"), Column::text(""), Column::number("")]);
     let mut last = "";
     for fact in facts {
-        let text = fact.text.as_deref().map_or_else(|| Cell::missing("not collected"), Cell::new);
-        table.row(vec![Cell::new(if fact.unit == last { "" } else { fact.unit }), Cell::new(fact.label), text]);
+        let text = fact.text.as_deref().map_or_else(|| TableCell::missing("not collected"), TableCell::new);
+        table.row(vec![
+            TableCell::new(if fact.unit == last { "" } else { fact.unit }),
+            TableCell::new(fact.label),
+            text,
+        ]);
         last = fact.unit;
     }
-    Block::Table(table)
+    DocumentBlock::DocumentTable(table)
 }
 
 /// Some sets of ncu have reads and writes of device memory, others their sum.

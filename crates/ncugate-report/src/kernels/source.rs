@@ -1,6 +1,6 @@
 //! A source file with the heat of its lines, if the report holds the file.
 
-use crate::document::{Block, Cell, Column, Medium, Section, Table, Tone};
+use crate::document::{CellTone, Column, DocumentBlock, DocumentTable, Medium, Section, TableCell};
 use crate::explain::{HotLine, LineInstruction};
 use crate::{number, text};
 use ncu_rep::SourceFile;
@@ -37,7 +37,7 @@ pub fn section(lines: &[HotLine], files: &[SourceFile<'_>]) -> Option<Section> {
     let hottest = hot.values().map(|hot| hot.share).fold(0.0, f64::max);
     let heads = [Column::text("Source"), Column::text("Mostly")];
     let columns = ["Line", "Samples"].map(Column::number).into_iter().chain(heads).collect();
-    let mut table = Table::new(format!("Source of {name}"), columns);
+    let mut table = DocumentTable::new(format!("Source of {name}"), columns);
     let (mut next, mut shown, mut left_out) = (0, 0, 0);
     for &line in hot.keys() {
         if shown >= LONGEST {
@@ -46,7 +46,7 @@ pub fn section(lines: &[HotLine], files: &[SourceFile<'_>]) -> Option<Section> {
         }
         let from = line.saturating_sub(AROUND).max(1).max(next);
         if next > 0 && from > next {
-            table.row(vec![Cell::new("⋯")]);
+            table.row(vec![TableCell::new("⋯")]);
         }
         // If the next sampled line is near, its own context continues from here.
         let to = (line + AROUND).min(end);
@@ -58,20 +58,20 @@ pub fn section(lines: &[HotLine], files: &[SourceFile<'_>]) -> Option<Section> {
     let about =
         format!("Sampled instructions follow their line. `ncugate show REPORT --view disasm` has them all.{left_out}");
     let title = format!("Source and instructions: {name}, {} of the samples", number::share(share));
-    Some(Section::folded(title, Medium::Page, vec![Block::Aside(about), Block::Table(table)]))
+    Some(Section::folded(title, Medium::Page, vec![DocumentBlock::Aside(about), DocumentBlock::DocumentTable(table)]))
 }
 
 /// A line, then its instructions with the most samples by address. The bar is the share of the hottest line.
-fn rows(table: &mut Table, at: u32, texts: &[&str], hot: Option<(&HotLine, f64)>) {
+fn rows(table: &mut DocumentTable, at: u32, texts: &[&str], hot: Option<(&HotLine, f64)>) {
     let text = usize::try_from(at).ok().and_then(|at| texts.get(at - 1)).copied().unwrap_or_default();
     let clean: String = text::clean(&text.replace('\t', "    ")).chars().take(WIDEST).collect();
-    let samples = hot.map_or_else(Cell::default, |(hot, hottest)| Cell {
+    let samples = hot.map_or_else(TableCell::default, |(hot, hottest)| TableCell {
         bar: Some(hot.share).filter(|_| hottest > 0.0).map(|share| 100.0 * share / hottest),
-        ..Cell::value(hot.share, number::share(hot.share))
+        ..TableCell::value(hot.share, number::share(hot.share))
     });
-    let stall = |stall: &str| Cell::new(stall.replace('_', " "));
-    let of_line = hot.map_or_else(Cell::default, |(hot, _)| stall(&hot.stall));
-    table.row(vec![Cell::new(at.to_string()), samples, Cell::of(clean, Tone::Code), of_line]);
+    let stall = |stall: &str| TableCell::new(stall.replace('_', " "));
+    let of_line = hot.map_or_else(TableCell::default, |(hot, _)| stall(&hot.stall));
+    table.row(vec![TableCell::new(at.to_string()), samples, TableCell::of(clean, CellTone::Code), of_line]);
     let mut instructions: Vec<&LineInstruction> = hot.iter().flat_map(|(hot, _)| &hot.instructions).collect();
     let more = instructions.len().saturating_sub(INSTRUCTIONS);
     instructions.sort_by_key(|one| Reverse(one.samples));
@@ -79,11 +79,20 @@ fn rows(table: &mut Table, at: u32, texts: &[&str], hot: Option<(&HotLine, f64)>
     instructions.sort_by_key(|one| one.offset);
     for one in instructions {
         let code = format!("    +0x{:x} {}", one.offset, one.text.as_deref().unwrap_or_default());
-        let samples = Cell::new(number::plain(one.samples as f64));
-        table.row(vec![Cell::default(), samples, Cell::of(code.trim_end(), Tone::Code), stall(&one.stall)]);
+        let samples = TableCell::new(number::plain(one.samples as f64));
+        table.row(vec![
+            TableCell::default(),
+            samples,
+            TableCell::of(code.trim_end(), CellTone::Code),
+            stall(&one.stall),
+        ]);
     }
     if more > 0 {
-        table.row(vec![Cell::default(), Cell::default(), Cell::new(format!("    {more} more with fewer samples"))]);
+        table.row(vec![
+            TableCell::default(),
+            TableCell::default(),
+            TableCell::new(format!("    {more} more with fewer samples")),
+        ]);
     }
 }
 
@@ -112,7 +121,7 @@ mod tests {
         let content: String = (1..=40).map(|n| format!("\tline {n}\n")).collect();
         let files = [SourceFile { path: "/tmp/x/a.cu".into(), content: content.as_bytes() }];
         let section = section(&[hot(5, 60.0), hot(7, 30.0), hot(30, 10.0)], &files).unwrap();
-        let Some(Block::Table(table)) = section.blocks.last() else { panic!("a table") };
+        let Some(DocumentBlock::DocumentTable(table)) = section.blocks.last() else { panic!("a table") };
         let numbers: Vec<&str> =
             table.rows.iter().map(|row| row.cells[0].text.as_str()).filter(|text| !text.is_empty()).collect();
         let expected: Vec<String> = (2..=10).map(|n| n.to_string()).collect();
