@@ -497,7 +497,7 @@ fn machine_code(pair: &PairedLines, line: &PairedLine) -> Section {
     }
     let left_out =
         (line.left_out > 0).then(|| DocumentBlock::Aside(format!("{} more lines are left out.", line.left_out)));
-    Section::folded(title, Medium::Page, [DocumentBlock::DocumentTable(table)].into_iter().chain(left_out).collect())
+    Section::folded(title, Medium::Page, [DocumentBlock::Table(table)].into_iter().chain(left_out).collect())
 }
 
 fn drawings(report: &RunReport) -> Option<Section> {

@@ -93,7 +93,7 @@ impl RunComparison {
         }
         table.listing = Some(TableListing { shown: SHOWN, by: "", ranges: Vec::new() });
         table.rest = format!("with smaller changes or less time: {WHOLE}");
-        Some(Section::new("times", "Times", vec![DocumentBlock::DocumentTable(table)]).into())
+        Some(Section::new("times", "Times", vec![DocumentBlock::Table(table)]).into())
     }
 
     fn metrics(&self) -> Option<DocumentBlock> {

@@ -51,7 +51,7 @@ pub fn blocks(blocks: &[DocumentBlock], depth: usize) -> String {
                 out.push('\n');
                 lines.iter().for_each(|line| out.push_str(&format!("- {}\n", escape(line))));
             }
-            DocumentBlock::DocumentTable(table) => out += &write_table(table),
+            DocumentBlock::Table(table) => out += &write_table(table),
             DocumentBlock::Figures(charts) => {
                 for chart in charts {
                     let (title, note) = (escape(&chart.title), escape(&chart.note));

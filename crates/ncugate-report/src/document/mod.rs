@@ -47,7 +47,7 @@ pub enum DocumentBlock {
     /// Text of little weight: origin, what is left out.
     Aside(String),
     List(Vec<String>),
-    DocumentTable(DocumentTable),
+    Table(DocumentTable),
     Findings(Vec<FindingBlock>),
     #[serde(serialize_with = "drawn")]
     Figures(Vec<Chart>),
@@ -221,7 +221,7 @@ impl DocumentTable {
 
     /// The block, unless it has no rows.
     pub fn block(self) -> Option<DocumentBlock> {
-        (!self.rows.is_empty()).then_some(DocumentBlock::DocumentTable(self))
+        (!self.rows.is_empty()).then_some(DocumentBlock::Table(self))
     }
 
     fn rest(&self, most: usize) -> Option<String> {

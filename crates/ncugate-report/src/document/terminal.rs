@@ -43,7 +43,7 @@ pub fn blocks(blocks: &[DocumentBlock], columns: Option<usize>) -> String {
                 }
             }
             DocumentBlock::List(lines) => lines.iter().for_each(|line| paragraph(&mut out, 2, line, wide)),
-            DocumentBlock::DocumentTable(table) => write_table(&mut out, table, columns),
+            DocumentBlock::Table(table) => write_table(&mut out, table, columns),
             DocumentBlock::Figures(charts) => {
                 for chart in charts {
                     paragraph(&mut out, 0, &format!("{} {}", chart.title, chart.note), wide);

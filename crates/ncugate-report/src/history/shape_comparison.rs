@@ -92,7 +92,7 @@ pub fn blocks(rows: &[ShapeComparison]) -> Vec<DocumentBlock> {
         }
         table.row(cells);
     }
-    let mut blocks = vec![DocumentBlock::DocumentTable(table)];
+    let mut blocks = vec![DocumentBlock::Table(table)];
     if rows.iter().any(ShapeComparison::has_sweep) {
         blocks.push(DocumentBlock::Aside("(sweep): not re-timed; these samples also selected the variant.".to_owned()));
     }

@@ -51,7 +51,7 @@ pub fn document<'f>(report: &ProfiledReport, files: &dyn Fn(u32) -> Vec<SourceFi
     let mut blocks = report.groups.first().map_or_else(Vec::new, |first| lead(first, report.groups.len()));
     blocks.push(DocumentBlock::Aside(format!("{}.", about(report))));
     blocks.extend(notes(report).into_iter().map(DocumentBlock::Note));
-    blocks.push(Section::new("kernels", "Kernels", vec![DocumentBlock::DocumentTable(listing(report, total))]).into());
+    blocks.push(Section::new("kernels", "Kernels", vec![DocumentBlock::Table(listing(report, total))]).into());
     let roofline = match roofline(report) {
         Ok(chart) => DocumentBlock::Figures(vec![chart]),
         Err(why) => DocumentBlock::Aside(format!("No roofline: {why}.")),

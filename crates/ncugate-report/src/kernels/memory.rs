@@ -44,7 +44,7 @@ pub fn table(facts: &[MemoryFact]) -> DocumentBlock {
         ]);
         last = fact.unit;
     }
-    DocumentBlock::DocumentTable(table)
+    DocumentBlock::Table(table)
 }
 
 /// Some sets of ncu have reads and writes of device memory, others their sum.

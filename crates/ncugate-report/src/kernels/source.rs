@@ -58,7 +58,7 @@ pub fn section(lines: &[HotLine], files: &[SourceFile<'_>]) -> Option<Section> {
     let about =
         format!("Sampled instructions follow their line. `ncugate show REPORT --view disasm` has them all.{left_out}");
     let title = format!("Source and instructions: {name}, {} of the samples", number::share(share));
-    Some(Section::folded(title, Medium::Page, vec![DocumentBlock::Aside(about), DocumentBlock::DocumentTable(table)]))
+    Some(Section::folded(title, Medium::Page, vec![DocumentBlock::Aside(about), DocumentBlock::Table(table)]))
 }
 
 /// A line, then its instructions with the most samples by address. The bar is the share of the hottest line.
@@ -121,7 +121,7 @@ mod tests {
         let content: String = (1..=40).map(|n| format!("\tline {n}\n")).collect();
         let files = [SourceFile { path: "/tmp/x/a.cu".into(), content: content.as_bytes() }];
         let section = section(&[hot(5, 60.0), hot(7, 30.0), hot(30, 10.0)], &files).unwrap();
-        let Some(DocumentBlock::DocumentTable(table)) = section.blocks.last() else { panic!("a table") };
+        let Some(DocumentBlock::Table(table)) = section.blocks.last() else { panic!("a table") };
         let numbers: Vec<&str> =
             table.rows.iter().map(|row| row.cells[0].text.as_str()).filter(|text| !text.is_empty()).collect();
         let expected: Vec<String> = (2..=10).map(|n| n.to_string()).collect();
