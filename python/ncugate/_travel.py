@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import __future__
 import ast
+import builtins
 import dis
 import importlib
 import importlib.util
@@ -190,6 +191,8 @@ def _imported(origin: Mapping[str, Any]) -> types.ModuleType:
 
 def _rebuilt(request: Mapping[str, Any]) -> types.ModuleType:
     module = sys.modules[MAIN] = types.ModuleType(MAIN)
+    # As in a program: libraries look for it in the globals of their caller.
+    setattr(module, "__builtins__", builtins)
     for file, text in request["lines"].items():
         if not os.path.exists(file):
             linecache.cache[file] = (len(text), None, text.splitlines(True), file)

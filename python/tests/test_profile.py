@@ -265,6 +265,7 @@ def helper(n=LIMIT):
 @ncugate.profile(metrics="duration")
 def bench(size, *, limit=7):
     assert helper() == (1, 2) and limit == 7
+    assert "__builtins__" in globals(), "libraries look for it"
     with ncugate.annotate("prompt"):
         pass
 

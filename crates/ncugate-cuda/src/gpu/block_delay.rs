@@ -36,7 +36,7 @@ impl BlockDelay {
         Ok(Self { kernel, stream, sms: device.attributes().sms })
     }
 
-    /// Occupies the device for at most [`LIMIT_NS`], by an odd seed the whole of it and by an even one every second
+    /// Occupies the device for at most `LIMIT_NS`, by an odd seed the whole of it and by an even one every second
     /// multiprocessor: some blocks of the variant then start at once and others wait.
     ///
     /// # Errors

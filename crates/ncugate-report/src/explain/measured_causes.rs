@@ -49,32 +49,44 @@ const RULES: [(&str, Ablation, Evidence); 24] = [
     ("imbalance", Ablation::IdleHardware, Evidence::AtMost),
 ];
 
-/// Costs that are findings if they are measured, with the rule that advises; for those without a rule, title and advice. Idle
-/// hardware is none: between two evaluations every kernel leaves some.
-const COSTS: [(Ablation, &str, Option<(&str, &str)>); 9] = [
-    (Ablation::Barriers, "barriers", None),
-    (Ablation::LocalMemory, "local_memory", None),
-    (Ablation::Atomics, "atomics", None),
-    (Ablation::SpecialFunctions, "special_functions", None),
-    (Ablation::DoublePrecision, "double_precision", None),
-    (Ablation::BankConflicts, "bank_conflicts", None),
-    (Ablation::IndexedConstants, "divergent_constants", None),
-    (
-        Ablation::Shuffles,
-        "shuffles",
-        Some((
+/// A cost that is a finding if it is measured.
+struct MeasuredCost {
+    kind: Ablation,
+    /// The rule that advises.
+    rule: &'static str,
+    /// Title and advice, if no rule has them.
+    own: Option<[&'static str; 2]>,
+}
+
+const fn cost(kind: Ablation, rule: &'static str) -> MeasuredCost {
+    MeasuredCost { kind, rule, own: None }
+}
+
+/// Idle hardware is none: between two evaluations every kernel leaves some.
+const COSTS: [MeasuredCost; 9] = [
+    cost(Ablation::Barriers, "barriers"),
+    cost(Ablation::LocalMemory, "local_memory"),
+    cost(Ablation::Atomics, "atomics"),
+    cost(Ablation::SpecialFunctions, "special_functions"),
+    cost(Ablation::DoublePrecision, "double_precision"),
+    cost(Ablation::BankConflicts, "bank_conflicts"),
+    cost(Ablation::IndexedConstants, "divergent_constants"),
+    MeasuredCost {
+        kind: Ablation::Shuffles,
+        rule: "shuffles",
+        own: Some([
             "Shuffles between lanes",
             "combine several values a lane before the first shuffle, or reduce through shared memory or matrix products",
-        )),
-    ),
-    (
-        Ablation::UncachedLoads,
-        "uncached_loads",
-        Some((
+        ]),
+    },
+    MeasuredCost {
+        kind: Ablation::UncachedLoads,
+        rule: "uncached_loads",
+        own: Some([
             "Loads go past L1",
             "use ordinary loads (`ld.global`, no `volatile`, `__ldcg`) where no other block writes the data",
-        )),
-    ),
+        ]),
+    },
 ];
 
 /// Brings the findings of a case in line with its ablations.
@@ -119,7 +131,7 @@ pub(super) fn apply(
         saving.percent >= NOTHING
     });
     let named = |finding: &Finding| RULES.iter().find(|(rule, ..)| *rule == finding.rule).map(|(_, kind, _)| kind);
-    for (kind, rule, own) in &COSTS {
+    for MeasuredCost { kind, rule, own } in &COSTS {
         let Some((record, gain)) = by(kind).and_then(|record| Some((record, record.gain()?))) else { continue };
         if gain.low < WORTH_TRYING || found.iter().any(|finding| named(finding) == Some(kind)) {
             continue;
@@ -130,7 +142,7 @@ pub(super) fn apply(
                 let texts = rule.advice.iter().filter_map(|advice| advice.render_with(&|_| None, &|_| String::new()));
                 (rule.cause.clone(), texts.collect())
             }
-            (None, Some((cause, advice))) => ((*cause).to_owned(), vec![(*advice).to_owned()]),
+            (None, Some([cause, advice])) => ((*cause).to_owned(), vec![(*advice).to_owned()]),
             (None, None) => continue,
         };
         let measured = MeasuredGain::of(record, gain);

@@ -110,12 +110,21 @@ fn is_strong(word: &[u8; 16]) -> bool {
     !matches!(bits(word, 77, 4), 0 | 4)
 }
 
+/// The instructions of a kind.
+#[derive(Default)]
+struct Kind {
+    /// Those that are changed, as indices.
+    at: Vec<usize>,
+    words: Vec<(u64, WordEdit)>,
+    left: u32,
+}
+
 impl MachineCode {
     /// The changes of this code, of which `code` has the words; loads by source line if `lines` is not empty.
     pub fn edits(&self, code: &[u8], major: u32, lines: &LineTable) -> Vec<CodeEdit> {
         let words = code.as_chunks::<16>().0;
         let has_barrier_results = self.instructions.iter().any(|one| &*one.mnemonic == "B2R");
-        let mut kinds: BTreeMap<Ablation, (Vec<usize>, Vec<(u64, WordEdit)>, u32)> = BTreeMap::new();
+        let mut kinds: BTreeMap<Ablation, Kind> = BTreeMap::new();
         for (at, (one, word)) in self.instructions.iter().zip(words).enumerate() {
             let mut costs = costs(one, word, major);
             if has_barrier_results {
@@ -127,28 +136,27 @@ impl MachineCode {
                 costs.push((line, Some(WordEdit::SwitchedOff)));
             }
             for (cost, edit) in costs {
-                let (instructions, edits, left) = kinds.entry(cost).or_default();
+                let kind = kinds.entry(cost).or_default();
                 match edit {
                     Some(edit) => {
-                        instructions.push(at);
-                        edits.push((one.offset, edit));
+                        kind.at.push(at);
+                        kind.words.push((one.offset, edit));
                     }
-                    None => *left += 1,
+                    None => kind.left += 1,
                 }
             }
         }
-        kinds.retain(|_, (instructions, ..)| !instructions.is_empty());
-        let is_line = |cost: &Ablation| matches!(cost, Ablation::LoadsAt { .. });
+        kinds.retain(|_, kind| !kind.at.is_empty());
+        let is_line = |(cost, _): &(Ablation, Kind)| matches!(cost, Ablation::LoadsAt { .. });
+        let (mut by_line, kinds): (Vec<_>, Vec<_>) = kinds.into_iter().partition(is_line);
         // One line with all loads says nothing new, and short ones hardly anything.
-        let mut by_line: Vec<_> = kinds.extract_if(.., |cost, _| is_line(cost)).collect();
-        by_line.sort_by_key(|(_, (instructions, ..))| std::cmp::Reverse(instructions.len()));
-        let by_line = if by_line.len() > 1 { by_line } else { Vec::new() };
-        let all = kinds.into_iter().chain(by_line.into_iter().take(LINES));
-        let edit = |(kind, (instructions, edits, left)): (Ablation, (Vec<usize>, Vec<_>, u32))| {
-            let risk = self.risk(&instructions, &kind, words);
-            CodeEdit { kind, words: edits, left, risk }
+        by_line.sort_by_key(|(_, kind)| std::cmp::Reverse(kind.at.len()));
+        by_line.truncate(if by_line.len() > 1 { LINES } else { 0 });
+        let edit = |(cost, Kind { at, words: edits, left }): (Ablation, Kind)| {
+            let risk = self.risk(&at, &cost, words);
+            CodeEdit { kind: cost, words: edits, left, risk }
         };
-        all.map(edit).collect()
+        kinds.into_iter().chain(by_line).map(edit).collect()
     }
 
     /// What the results of these instructions, and of what reads the memory that they no longer order or write, can decide.
