@@ -39,6 +39,9 @@ L2: ld.global.f32 x, [a+64]; add.f32 s, s, x; add.u64 a, a, 128; sub.u32 i, i, 1
     ld.param.u64 a, [p]; mov.u32 i, %tid.x;
 L3: ld.global.u64 a, [a]; sub.u32 i, i, 1; setp.ne.u32 c, i, 0; @c bra L3;
     st.global.u64 [a], a; ret; }
+.visible .entry stages(.param .u64 p) { .shared .align 4 .b8 m[1024]; .reg .b64 a; .reg .b32 i, s; .reg .f32 x;
+    ld.param.u64 a, [p]; ld.global.f32 x, [a]; st.shared.f32 [m+16], x; bar.sync 0; ld.shared.f32 x, [m+32];
+    st.global.f32 [a+4], x; ret; }
 .visible .entry polls(.param .u64 p) { .reg .b64 a; .reg .b32 i; .reg .pred c;
     ld.param.u64 a, [p]; mov.u32 i, 1; st.global.u32 [a+256], i;
 L4: ld.acquire.gpu.global.u32 i, [a]; setp.ne.u32 c, i, 0; @c bra L4;
@@ -61,6 +64,7 @@ fn garbage_is_followed_to_loops_and_addresses() {
     assert_eq!(risk("counts", Ablation::GlobalLoads), EditRisk::Loop);
     assert_eq!(risk("counts", Ablation::GlobalStores), EditRisk::None, "what it loads is not past L1");
     assert_eq!(risk("chases", Ablation::GlobalLoads), EditRisk::Address);
+    assert_eq!(risk("stages", Ablation::GlobalLoads), EditRisk::None, "what is stored is no address");
     assert_eq!(risk("polls", Ablation::GlobalStores), EditRisk::Loop, "another block may wait for the store");
 }
 

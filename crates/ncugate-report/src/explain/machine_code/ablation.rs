@@ -231,7 +231,7 @@ impl Default for Reach {
 
 impl Reach {
     fn step(&mut self, one: &CodeInstruction, word: &[u8; 16], is_source: bool, in_loop: bool, garbage: &mut Garbage) {
-        use MemorySpace::{Local, Shared};
+        use MemorySpace::{Global, Local, Shared};
         let name = &*one.mnemonic;
         let read = |range: &std::ops::Range<u16>| range.clone().any(|register| holds(garbage, register));
         let mut is_garbage = one.reads.iter().any(read) || one.guard.is_some_and(|guard| read(&guard.range(1)));
@@ -241,7 +241,11 @@ impl Reach {
             Operation::Branch if is_garbage && in_loop => self.risk = EditRisk::Loop,
             Operation::Branch | Operation::Control => return,
             Operation::Load(_) | Operation::Store(_) | Operation::Atomic(_) | Operation::CompareAndSwap(_) => {
-                if one.reads.first().is_some_and(read) {
+                // Without a register, or with a uniform one alone, its field says RZ.
+                let length =
+                    if matches!(one.operation, Operation::Load(Global) | Operation::Store(Global)) { 2 } else { 1 };
+                let address = Register::vector(bits(word, 24, 8)).map(|register| register.range(length));
+                if address.is_some_and(|address| read(&address)) {
                     self.risk = self.risk.max(EditRisk::Address);
                 }
                 match one.operation {
