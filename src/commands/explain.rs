@@ -14,6 +14,7 @@ use ncugate_judge::{JudgedRun, PhaseRun};
 use ncugate_model::metric::Catalogue;
 use ncugate_model::stats::Resampler;
 use ncugate_model::{ShapeName, VariantId, nearest};
+use ncugate_phase::config::BuildSettings;
 use ncugate_phase::config::rule::FACTS;
 use ncugate_phase::plan::Method;
 use ncugate_report::chart::svg::{Setting, draw};
@@ -123,8 +124,12 @@ fn measure(path: &Path, asked: &str, args: &ExplainArgs, today: Date) -> Result<
         }
         name => variant(&run, name)?,
     };
-    let tools = Tools::find(&run.phase)?;
-    let phase = &tools.on_gpu(&run.phase);
+    // A stored run is data: it names no program that is started here.
+    let mut phase = run.phase.clone();
+    phase.build = BuildSettings { nvcc: None, cache: None, ..phase.build };
+    phase.profile.ncu = None;
+    let tools = Tools::find(&phase)?;
+    let phase = &tools.on_gpu(&phase);
     let progress = verbosity::progress();
     let turn = GpuTurn::new(&tools.device, GpuWait::Endless, &progress);
     turn.take()?;

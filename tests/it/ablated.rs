@@ -81,3 +81,14 @@ fn another_compute_capability_is_not_measured_and_says_so() {
     assert!(finished.stderr.contains("compute capability 9.0 alone, not on 8.0"), "{finished:?}");
     assert!(!folder.join("ablations.jsonl").exists());
 }
+
+#[test]
+fn machine_code_outside_of_the_users_cache_is_not_launched() {
+    let (place, mut variables) = machine();
+    run(&place, &variables, &["--no-measure"]);
+    let folder = folders(&place).remove(0);
+    variables.push(("NCUGATE_CACHE", place.path().join("another").display().to_string()));
+    let finished = measure(&place, &variables, &folder);
+    assert_eq!(finished.status, Some(2), "{finished:?}");
+    assert!(finished.stderr.contains("its machine code is not in your build cache"), "{finished:?}");
+}

@@ -4,7 +4,7 @@
 use super::cubins::cubins;
 use super::error::CampaignError;
 use super::tools::Tools;
-use ncugate_cuda::build::Arch;
+use ncugate_cuda::build::{Arch, Cache};
 use ncugate_cuda::gpu::GpuMonitor;
 use ncugate_cuda::host::{AblationSettings, JobKernel, JobMode, JobPurpose, WorkerEvent, WorkerJob, measure};
 use ncugate_judge::store::Run;
@@ -14,11 +14,11 @@ use ncugate_model::{
     Ablation, AblationOutcome, AblationRecord, BuiltKernel, ComputeCapability, Gain, LatencyOutcome, LaunchMode,
     ShapeName, VariantId,
 };
-use ncugate_phase::config::Phase;
+use ncugate_phase::config::{Phase, WorkloadReference};
 use ncugate_phase::plan::{Plan, Step};
 use ncugate_report::explain::{EditRisk, MachineCode};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Component, Path};
 use std::time::{Duration, Instant};
 
 /// The architecture on which edited code was tried; on others an instruction that is switched off may do something else.
@@ -152,10 +152,18 @@ impl AblatedVariant<'_> {
     fn copies(&self, folder: &Path, effort: AblationEffort) -> Result<(WorkerJob, Vec<Copy>), String> {
         let built = cubins(self.plan, &self.run.builds, |build| build.variant == *self.variant);
         let Some(kernel) = built.get(self.variant) else { return Err("it has no machine code".to_owned()) };
+        let leads_out = kernel.cubin.components().any(|part| part == Component::ParentDir);
+        let is_built = || !leads_out && Cache::of_user(None).is_ok_and(|cache| cache.holds(&kernel.cubin));
+        if effort == AblationEffort::Whole && !is_built() {
+            return Err("its machine code is not in your build cache; run the phase here first".to_owned());
+        }
         let image = std::fs::read(&kernel.cubin);
         let image = image.map_err(|error| format!("its machine code is gone ({error}); run the phase again"))?;
         let mut phase = self.phase.clone();
         phase.workload.shapes.retain(|shape| shape.name == *self.shape);
+        // Nothing is compared, so that no reference runs.
+        phase.workload.reference = WorkloadReference::Absent;
+        phase.workload.checks.clear();
         let mut job =
             WorkerJob::new(&phase, self.plan, &built, JobPurpose::Sanitize).map_err(|error| error.to_string())?;
         job.kernels.retain(|own| own.variant == *self.variant);

@@ -179,7 +179,7 @@ impl Cache {
     }
 
     /// Whether a file belongs to the cache.
-    pub(super) fn holds(&self, path: &Path) -> bool {
+    pub fn holds(&self, path: &Path) -> bool {
         path.starts_with(&self.root)
     }
 
