@@ -23,6 +23,8 @@ use std::time::{Duration, Instant};
 
 /// The architecture on which edited code was tried; on others an instruction that is switched off may do something else.
 const TRIED: ComputeCapability = ComputeCapability::new(9, 0);
+/// Where the multi-process service listens by default.
+const MPS_PIPES: &str = "/tmp/nvidia-mps/control";
 /// Launches of an evaluation up to which several run side by side, and steps that are left out one at a time.
 const MOST_STEPS: usize = 8;
 /// The program of the self-test: an instruction of each kind in a separate entry, and one without.
@@ -142,6 +144,11 @@ impl AblatedVariant<'_> {
         let measured = self.run.manifest.fingerprint.gpu.as_ref().map(|gpu| &gpu.name);
         if measured.is_some_and(|name| *name != device.name) {
             return Some(format!("the run was measured on another GPU than the {} of this machine", device.name));
+        }
+        // Clients of a multi-process service fail together, and a container hides the others.
+        let pipes = std::env::var_os("CUDA_MPS_PIPE_DIRECTORY");
+        if pipes.is_some() || Path::new(MPS_PIPES).exists() {
+            return Some("the GPU is shared by MPS, and a copy that fails would end its other clients".to_owned());
         }
         let monitor = device.uuid.as_deref().and_then(|uuid| GpuMonitor::open(uuid).ok());
         let others = monitor.and_then(|monitor| monitor.other_process());

@@ -352,9 +352,14 @@ impl<'a> LiveRun<'a> {
         let started = Instant::now();
         self.progress.stage("measured causes", 1);
         self.progress.step(&variant.0);
-        match ablated.measure(effort)? {
-            Ok(records) => store::keep_ablations(writer.folder(), &records)?,
-            Err(reason) => self.progress.say(&format!("causes of {variant} were not measured: {reason}")),
+        let measured = match ablated.measure(effort) {
+            Err(CampaignError::Interrupted) => return Err(CampaignError::Interrupted.into()),
+            Err(error) => Err(error.to_string()),
+            Ok(Ok(records)) => store::keep_ablations(writer.folder(), &records).map_err(|error| error.to_string()),
+            Ok(Err(reason)) => Err(reason),
+        };
+        if let Err(reason) = measured {
+            self.progress.say(&format!("causes of {variant} were not measured: {reason}"));
         }
         Ok(writer.spent("measured causes", started.elapsed().as_secs_f64())?)
     }

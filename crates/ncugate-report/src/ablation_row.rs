@@ -38,7 +38,11 @@ impl AblationRow {
                     "launches".to_owned()
                 };
                 let [low, high] = gain.interval;
-                format!("{:.1} % less time ({low:.1} to {high:.1} %; {changed} changed{left})", gain.percent)
+                let (percent, word, from, to) = match gain.percent < 0.0 {
+                    true => (-gain.percent, "more", -high, -low),
+                    false => (gain.percent, "less", low, high),
+                };
+                format!("{percent:.1} % {word} time ({from:.1} to {to:.1} %; {changed} changed{left})")
             }
             (None, AblationOutcome::NotMeasured { reason }) => format!("could not be measured: {reason}"),
             (None, AblationOutcome::Measured(_)) => String::new(),

@@ -16,13 +16,12 @@ const SIDE_BY_SIDE: usize = 4;
 /// Duration of a sample; shorter ones are noise of the clock.
 const SAMPLE_US: f64 = 200.0;
 const MOST_EVALUATIONS: f64 = 50.0;
+/// Groups of evaluations that do nothing.
+const EMPTY_GROUPS: usize = 12;
 /// From nine rounds on, the 95 % limits of a median are not its extremes.
 const ROUNDS: std::ops::RangeInclusive<f64> = 9.0..=25.0;
 /// A copy that takes so much longer is not sampled: it shows nothing, and would take all of the time.
 const TOO_SLOW: f64 = 20.0;
-
-/// Part of a launch's own cost that launches side by side do not pay: three of four wait for no other.
-const SAVED_LAUNCHES: f64 = 0.75;
 
 /// A sample of a copy, or of the variant itself.
 struct Sample {
@@ -99,15 +98,7 @@ impl Worker<'_> {
                     timed.push(CopySamples { variant, sample, times: Vec::new() });
                 }
                 Err(error) => {
-                    let reason = error.to_string();
-                    let event = WorkerEvent::LaunchFailed {
-                        variant: variant.clone(),
-                        shape: shape.name.clone(),
-                        reason: reason.clone(),
-                    };
-                    self.reporter.report(&event)?;
-                    self.job.settle_trace(&variant, &shape.name);
-                    if let lost @ ControlFlow::Break(_) = self.probe_device(&variant, &reason)? {
+                    if let lost @ ControlFlow::Break(_) = self.ablation_failed(variant, shape, &error)? {
                         return Ok(lost);
                     }
                     if index == 0 {
@@ -156,7 +147,7 @@ impl Worker<'_> {
             let groups = (evaluations / SIDE_BY_SIDE as f64).ceil();
             let bodies = bound.iter().map(|program| || device.run(program));
             let graph = device.capture_side_by_side(bodies, groups as usize)?;
-            let saved_us = SAVED_LAUNCHES * self.empty_launch()? * program.launches().count() as f64;
+            let saved_us = self.saved_us(program.launches().count())?;
             Sample { graph, evaluations: groups * SIDE_BY_SIDE as f64, saved_us }
         } else {
             let count = (evaluations as usize).next_multiple_of(turns);
@@ -169,13 +160,32 @@ impl Worker<'_> {
         Ok((sample, us))
     }
 
-    /// Microseconds of a launch of nothing after another in a graph.
-    fn empty_launch(&self) -> Result<f64, DeviceError> {
-        let (device, launches) = (&self.device, MOST_EVALUATIONS as usize);
+    /// Microseconds that an evaluation of that many launches saves side by side with others although it does nothing.
+    fn saved_us(&self, launches: usize) -> Result<f64, DeviceError> {
+        let (device, groups) = (&self.device, EMPTY_GROUPS);
         let empty = EmptyKernel::new(device)?;
-        let graph = device.capture(|| (0..launches).try_for_each(|_| empty.launch(device, LaunchMode::Ordinary)))?;
-        device.replay(&graph)?;
-        Ok(device.time(|| device.replay(&graph))? / MOST_EVALUATIONS)
+        let evaluation = || (0..launches).try_for_each(|_| empty.launch(device, LaunchMode::Ordinary));
+        let in_turn = device.capture(|| (0..groups * SIDE_BY_SIDE).try_for_each(|_| evaluation()))?;
+        let side_by_side = device.capture_side_by_side([evaluation; SIDE_BY_SIDE], groups)?;
+        let time = |graph: &ExecutableGraph| {
+            device.replay(graph)?;
+            Ok::<_, DeviceError>(device.time(|| device.replay(graph))? / (groups * SIDE_BY_SIDE) as f64)
+        };
+        Ok((time(&in_turn)? - time(&side_by_side)?).max(0.0))
+    }
+
+    /// Reports why a copy has no samples; whether the device still works.
+    fn ablation_failed(
+        &mut self,
+        variant: VariantId,
+        shape: &ShapeSpec,
+        error: &DeviceError,
+    ) -> Result<ControlFlow<DeviceLoss>, WorkError> {
+        let (shape, reason) = (shape.name.clone(), error.to_string());
+        self.job.settle_trace(&variant, &shape);
+        let event = WorkerEvent::LaunchFailed { variant: variant.clone(), shape, reason: reason.clone() };
+        self.reporter.report(&event)?;
+        self.probe_device(&variant, &reason)
     }
 
     /// Takes samples in rounds, each between two of the variant itself, and reports the ratios of each copy.
@@ -201,17 +211,7 @@ impl Worker<'_> {
                 match us.map(|us| us / sample.evaluations + sample.saved_us) {
                     Ok(us) if timed[at].times.len() > round as usize => ends.push(us),
                     Ok(us) => timed[at].times.push(us),
-                    Err(error) => {
-                        let reason = error.to_string();
-                        let event = WorkerEvent::LaunchFailed {
-                            variant: variant.clone(),
-                            shape: shape.name.clone(),
-                            reason: reason.clone(),
-                        };
-                        self.reporter.report(&event)?;
-                        self.job.settle_trace(&variant, &shape.name);
-                        return self.probe_device(&variant, &reason);
-                    }
+                    Err(error) => return self.ablation_failed(variant, shape, &error),
                 }
             }
         }
