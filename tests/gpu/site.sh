@@ -11,6 +11,7 @@ export NCUGATE_CACHE="$work/cache" MPLBACKEND=agg PYTHONPATH="$work/site"
 unset NCUGATE_BINARY
 python3 - "$work/site" "$wheel" "$further" << 'PYTHON'
 import pathlib
+import shutil
 import sys
 import zipfile
 
@@ -18,6 +19,8 @@ site, wheel, further = map(pathlib.Path, sys.argv[1:])
 for path in [*(further.glob("*.whl") if sys.argv[3] else []), wheel]:
     with zipfile.ZipFile(path) as content:
         content.extractall(site)
+for data in [*site.glob("*.data/purelib"), *site.glob("*.data/platlib")]:
+    shutil.copytree(data, site, dirs_exist_ok=True)
 next(site.glob("ncugate-*.data/scripts")).rename(site / "bin")
 for program in (site / "bin").iterdir():
     program.chmod(0o755)

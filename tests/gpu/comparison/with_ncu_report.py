@@ -4,14 +4,14 @@ import statistics
 import subprocess
 import sys
 
-import ncu_report
-import torch
-
+# torch and ncu_report 2025.3 in one process end in a segmentation fault, so that each is imported where it is used.
 METRICS = ["gpu__time_duration.sum", "dram__bytes_read.sum", "smsp__inst_executed.sum"]
 OPTIONS = ["--nvtx", "--nvtx-include", "regex:softmax-.*/", "--clock-control", "none", "--metrics", ",".join(METRICS)]
 
 
 def sweep():
+    import torch
+
     for _ in range(3):
         for n in (1024, 2048, 4096):
             x = torch.randn(n, n, device="cuda")
@@ -21,6 +21,8 @@ def sweep():
 
 
 def table():
+    import ncu_report
+
     command = ["ncu", *OPTIONS, "--force-overwrite", "--export", "sweep.ncu-rep", sys.executable, __file__, "sweep"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     found = {}
