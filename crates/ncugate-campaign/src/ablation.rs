@@ -1,6 +1,8 @@
 //! Measures what costs of a variant are worth: copies of its machine code without one cost each, timed against it in a
 //! separate process. A copy is no variant: it is not checked, has no name, and no gate can read its time.
 
+mod ptx_edits;
+
 use super::cubins::cubins;
 use super::error::CampaignError;
 use super::tools::Tools;
@@ -9,14 +11,16 @@ use ncugate_cuda::gpu::GpuMonitor;
 use ncugate_cuda::host::{AblationSettings, JobKernel, JobMode, JobPurpose, WorkerEvent, WorkerJob, measure};
 use ncugate_judge::store::Run;
 use ncugate_model::cubin::{LineTable, WordEdit, edited, machine_code, symbol};
+use ncugate_model::disk::open;
 use ncugate_model::stats::{median, order_limits};
 use ncugate_model::{
     Ablation, AblationOutcome, AblationRecord, BuiltKernel, ComputeCapability, Gain, LatencyOutcome, LaunchMode,
     ShapeName, VariantId,
 };
 use ncugate_phase::config::{Phase, WorkloadReference};
-use ncugate_phase::plan::{Plan, Step};
+use ncugate_phase::plan::{KernelLaunch, Plan, Step};
 use ncugate_report::explain::{EditRisk, MachineCode};
+use ptx_edits::{PtxCopy, PtxModule};
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 use std::time::{Duration, Instant};
@@ -27,6 +31,8 @@ const TRIED: ComputeCapability = ComputeCapability::new(9, 0);
 const MPS_PIPES: &str = "/tmp/nvidia-mps/control";
 /// Launches of an evaluation up to which several run side by side, and steps that are left out one at a time.
 const MOST_STEPS: usize = 8;
+/// Bytes of PTX that are assembled within a run; more takes too long.
+const MOST_PTX: u64 = 1 << 20;
 /// The program of the self-test: an instruction of each kind in a separate entry, and one without.
 const SELF_TEST: &str = include_str!("ablation/self_test.ptx");
 
@@ -125,7 +131,7 @@ impl AblatedVariant<'_> {
         };
         // The copies are of no use to anybody else.
         for entry in std::fs::read_dir(&folder).map_err(io)?.flatten() {
-            if entry.path().extension().is_some_and(|extension| extension == "cubin") {
+            if entry.path().extension().is_some_and(|extension| extension == "cubin" || extension == "ptx") {
                 std::fs::remove_file(entry.path()).map_err(io)?;
             }
         }
@@ -204,6 +210,10 @@ impl AblatedVariant<'_> {
             };
             copies.push(Copy { edit, changed, left, name });
         }
+        for PtxCopy { edit, cubin } in self.ptx_copies(folder, &image, kernel, program.launches(), effort)? {
+            let name = cubin.map(|cubin| add(JobKernel { cubin, ..own.clone() }));
+            copies.push(Copy { edit: edit.kind, changed: edit.changed, left: edit.left, name });
+        }
         let is_short = (1..=MOST_STEPS).contains(&program.steps.len());
         let mut side_by_side = None;
         if is_short && program.launches().all(|launch| launch.mode == LaunchMode::Ordinary) {
@@ -258,10 +268,29 @@ impl AblatedVariant<'_> {
         Ok(all)
     }
 
+    /// Copies of changed PTX.
+    fn ptx_copies<'l>(
+        &self,
+        folder: &Path,
+        image: &[u8],
+        kernel: &BuiltKernel,
+        launches: impl Iterator<Item = &'l KernelLaunch>,
+        effort: AblationEffort,
+    ) -> Result<Vec<PtxCopy>, String> {
+        let most = if effort == AblationEffort::Whole { 64 * MOST_PTX } else { MOST_PTX };
+        let text = open::text_if_there(&kernel.cubin.with_extension("ptx"), most);
+        let Ok(Some(text)) = text else { return Ok(Vec::new()) };
+        let launches = launches.map(|launch| Ok((symbol(image, kernel.symbols.of(&launch.entry))?, launch)));
+        let launches = launches.collect::<Result<Vec<_>, ncugate_model::cubin::CubinError>>();
+        let launches = launches.map_err(|error| error.to_string())?;
+        Ok(PtxModule { nvcc: &self.tools.nvcc, folder, image, text: &text }.edited(&launches))
+    }
+
     /// Assembles known PTX with this toolkit, and reads every kind of instruction back.
     fn self_test(&self, folder: &Path) -> Result<(), String> {
         let failed = |reason: String| format!("the self-test of machine code failed: {reason}");
-        let cubin = self.tools.nvcc.assemble_text(SELF_TEST, &Arch::of(TRIED), folder).map_err(failed)?;
+        let path = folder.join("self_test");
+        let cubin = self.tools.nvcc.assemble_text(SELF_TEST, &Arch::of(TRIED), &[], &path).map_err(failed)?;
         self_test(&cubin).map_err(failed)
     }
 

@@ -31,6 +31,12 @@ pub enum Ablation {
     IndexedConstants,
     /// Loads past L1 go through it.
     UncachedLoads,
+    /// Divisions of integers by a value that follows from the launch are compiled for that value.
+    KnownDivisors,
+    /// Division, reciprocals and roots of floats round as the hardware does.
+    ApproximateDivision,
+    /// Products and sums that the source or a flag keeps apart may become one instruction.
+    FusedMultiplyAdd,
     /// Loads from global memory of one source line.
     LoadsAt {
         file: String,
@@ -62,6 +68,9 @@ impl fmt::Display for Ablation {
             Self::Shuffles => "without shuffles",
             Self::IndexedConstants => "with constants at one address a warp",
             Self::UncachedLoads => "with all loads through L1",
+            Self::KnownDivisors => "with divisors known to the compiler",
+            Self::ApproximateDivision => "with approximate division and roots",
+            Self::FusedMultiplyAdd => "with products and sums fused",
             Self::LoadsAt { file, line } => {
                 let name = file.rsplit('/').next().unwrap_or(file);
                 return write!(f, "without the loads of {name}:{line}");

@@ -12,7 +12,7 @@ fn nvcc() -> Option<Nvcc> {
 fn every_kind_of_instruction_is_read_back_and_a_confusion_is_noticed() {
     let Some(nvcc) = nvcc() else { return eprintln!("skipped: NCUGATE_TEST_NVCC names no nvcc") };
     let folder = tempfile::tempdir().unwrap();
-    let cubin = |text: &str| nvcc.assemble_text(text, &Arch::of(TRIED), folder.path()).unwrap();
+    let cubin = |text: &str| nvcc.assemble_text(text, &Arch::of(TRIED), &[], &folder.path().join("test")).unwrap();
     assert_eq!(self_test(&cubin(SELF_TEST)), Ok(()));
     let without = SELF_TEST.replace("    bar.sync 0;\n", "");
     assert_eq!(
@@ -52,7 +52,7 @@ L4: ld.acquire.gpu.global.u32 i, [a]; setp.ne.u32 c, i, 0; @c bra L4;
 fn garbage_is_followed_to_loops_and_addresses() {
     let Some(nvcc) = nvcc() else { return eprintln!("skipped: NCUGATE_TEST_NVCC names no nvcc") };
     let folder = tempfile::tempdir().unwrap();
-    let cubin = nvcc.assemble_text(LOOPS, &Arch::of(TRIED), folder.path()).unwrap();
+    let cubin = nvcc.assemble_text(LOOPS, &Arch::of(TRIED), &[], &folder.path().join("test")).unwrap();
     let risk = |entry: &str, kind: Ablation| {
         let code = machine_code(&cubin, entry).unwrap().unwrap();
         let edits = MachineCode::of_words(code, 0, 9).unwrap().edits(code, 9, &LineTable::default());

@@ -461,14 +461,14 @@ impl<'a> Builder<'a> {
         };
         let reference = self.reference_entry().and_then(|entry| module.symbol(entry).ok());
         let names: Vec<&str> = symbols.0.values().chain(&reference).map(String::as_str).collect();
-        let (ptx, cubin) = (self.cache.temporary().with_extension("ptx"), self.cache.temporary());
+        let cubin = self.cache.temporary();
+        let ptx = cubin.with_extension("ptx");
         fs::write(&ptx, &module.text).map_err(|source| BuildError::Cache { path: ptx.clone(), source })?;
         let printed = self.run(&mut self.nvcc()?.assemble(unit, &ptx, self.arch, &cubin, &names));
-        let _ = fs::remove_file(&ptx);
         let log = match printed? {
             Ok(log) => format!("{}{log}", module.log),
             Err(message) => {
-                let _ = fs::remove_file(&cubin);
+                [&cubin, &ptx].map(fs::remove_file).into_iter().for_each(drop);
                 return Ok(Err(self.blamed(message)?));
             }
         };
@@ -512,7 +512,19 @@ impl<'a> Builder<'a> {
         let (cubin, rule) = (self.cache.temporary(), self.cache.temporary());
         let file = self.cache.translation_unit(unit)?;
         let started = SystemTime::now();
-        let printed = self.run(&mut self.unquoted(self.nvcc()?.to_cubin(unit, &file, self.arch, &cubin, &rule)))?;
+        let kept = self.cache.temporary();
+        let _ = fs::create_dir(&kept);
+        let mut command = self.nvcc()?.to_cubin(unit, &file, self.arch, &cubin, &rule);
+        if unit.code == CodeForm::Cuda {
+            command.arg("--keep").arg("--keep-dir").arg(&kept);
+        }
+        let printed = self.run(&mut self.unquoted(command));
+        let files = fs::read_dir(&kept).into_iter().flatten().flatten().map(|file| file.path());
+        if let Some(ptx) = files.into_iter().find(|file| file.extension().is_some_and(|ending| ending == "ptx")) {
+            let _ = fs::rename(ptx, cubin.with_extension("ptx"));
+        }
+        let _ = fs::remove_dir_all(&kept);
+        let printed = printed?;
         let includes = match unit.code {
             CodeForm::Cuda | CodeForm::Host => fs::read_to_string(&rule),
             CodeForm::Ptx | CodeForm::Cubin | CodeForm::Python => Ok(String::new()),
@@ -521,7 +533,7 @@ impl<'a> Builder<'a> {
         let log = match printed {
             Ok(log) => log,
             Err(message) => {
-                let _ = fs::remove_file(&cubin);
+                [cubin.clone(), cubin.with_extension("ptx")].map(fs::remove_file).into_iter().for_each(drop);
                 return Ok(Err(self.blamed(self.disclosed(unit, message, includes.ok().as_deref()))?));
             }
         };

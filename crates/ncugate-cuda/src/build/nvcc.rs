@@ -226,15 +226,18 @@ impl Nvcc {
         command
     }
 
-    /// The machine code of PTX, by way of files in `folder`.
+    /// The machine code of the kernels `symbols` (all, if there are none) of PTX, by way of files at `path` with other extensions.
     ///
     /// # Errors
     /// Why there is none, in words.
-    pub fn assemble_text(&self, ptx: &str, arch: &Arch, folder: &Path) -> Result<Vec<u8>, String> {
-        let (source, cubin) = (folder.join("self_test.ptx"), folder.join("self_test.cubin"));
+    pub fn assemble_text(&self, ptx: &str, arch: &Arch, symbols: &[&str], path: &Path) -> Result<Vec<u8>, String> {
+        let [source, cubin] = ["ptx", "cubin"].map(|ending| path.with_extension(ending));
         std::fs::write(&source, ptx).map_err(|error| format!("cannot write {}: {error}", source.display()))?;
         let mut command = Command::new(&self.path);
         command.arg("-cubin").arg(format!("-arch={arch}")).arg("-o").arg(&cubin).arg(&source);
+        if !symbols.is_empty() {
+            command.arg(format!("--entries={}", symbols.join(",")));
+        }
         let output = process::run(&mut command, VERSION_LIMIT).map_err(|error| error.to_string())?;
         if !output.ending.completed() {
             return Err(format!("nvcc {}: {}", output.ending, output.stderr.trim()));

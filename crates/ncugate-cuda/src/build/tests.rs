@@ -243,8 +243,11 @@ fn a_local_array_is_not_a_spill() {
     let Some(nvcc) = for_test() else { return };
     let folder = tempfile::tempdir().unwrap();
     let local = one(&nvcc, folder.path(), "sm_90", kernel(data("local_array.cu"), "local_array", "ppi"));
-    let BuildOutcome::Built { resources, .. } = local else { panic!("{local:?}") };
+    let BuildOutcome::Built { resources, cubin, .. } = local else { panic!("{local:?}") };
     assert_eq!((resources.spills, resources.stack, resources.local), (0, 256, 256));
+    assert!(fs::read_to_string(cubin.with_extension("ptx")).unwrap().contains(".entry local_array"));
+    let left = fs::read_dir(folder.path().join("tmp")).unwrap().count();
+    assert_eq!(left, 0, "the compiler's other files are removed");
 
     let mut spilling = kernel(data("spill.cu"), "spilling", "ppi");
     spilling.flags = vec!["-maxrregcount=32".to_owned()];
@@ -554,6 +557,9 @@ fn instances_of_a_source_are_compiled_together() {
             other => panic!("{other:?}"),
         };
         assert_eq!(code(&record.outcome), code(&alone), "{entry}");
+        let BuildOutcome::Built { cubin, .. } = &record.outcome else { panic!() };
+        let ptx = fs::read_to_string(cubin.with_extension("ptx")).unwrap();
+        assert!(ptx.contains(".target sm_90"), "the PTX is beside its machine code");
     }
     // one more instance compiles that one alone
     fs::remove_file(&log).unwrap();

@@ -22,13 +22,16 @@ enum Evidence {
 }
 
 /// The ablation for the cause of a rule.
-const RULES: [(&str, Ablation, Evidence); 24] = [
+const RULES: [(&str, Ablation, Evidence); 27] = [
     ("barriers", Ablation::Barriers, Evidence::Gain),
     ("spills", Ablation::LocalMemory, Evidence::Gain),
     ("local_memory", Ablation::LocalMemory, Evidence::Gain),
     ("bank_conflicts", Ablation::BankConflicts, Evidence::Gain),
     ("divergent_constants", Ablation::IndexedConstants, Evidence::Gain),
     ("uncached_loads", Ablation::UncachedLoads, Evidence::Gain),
+    ("integer_division", Ablation::KnownDivisors, Evidence::Gain),
+    ("unfused_multiply_add", Ablation::FusedMultiplyAdd, Evidence::Gain),
+    ("slow_math", Ablation::ApproximateDivision, Evidence::AtLeast),
     ("special_functions", Ablation::SpecialFunctions, Evidence::AtLeast),
     ("double_precision", Ablation::DoublePrecision, Evidence::AtLeast),
     ("double_by_accident", Ablation::DoublePrecision, Evidence::AtLeast),
@@ -63,7 +66,7 @@ const fn cost(kind: Ablation, rule: &'static str) -> MeasuredCost {
 }
 
 /// Idle hardware is none: between two evaluations every kernel leaves some.
-const COSTS: [MeasuredCost; 9] = [
+const COSTS: [MeasuredCost; 12] = [
     cost(Ablation::Barriers, "barriers"),
     cost(Ablation::LocalMemory, "local_memory"),
     cost(Ablation::Atomics, "atomics"),
@@ -71,6 +74,9 @@ const COSTS: [MeasuredCost; 9] = [
     cost(Ablation::DoublePrecision, "double_precision"),
     cost(Ablation::BankConflicts, "bank_conflicts"),
     cost(Ablation::IndexedConstants, "divergent_constants"),
+    cost(Ablation::KnownDivisors, "integer_division"),
+    cost(Ablation::FusedMultiplyAdd, "unfused_multiply_add"),
+    cost(Ablation::ApproximateDivision, "slow_math"),
     MeasuredCost {
         kind: Ablation::Shuffles,
         rule: "shuffles",
