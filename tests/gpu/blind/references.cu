@@ -1,0 +1,92 @@
+// The right answers, computed plainly in double precision.
+#include <cuda_fp16.h>
+
+extern "C" __global__ void projection_reference(const float *x, const float *weights, float *y, int D, int H, int W) {
+    const int at = blockIdx.x * blockDim.x + threadIdx.x;
+    double brightest = -1e300;
+    for (int d = 0; d < D; ++d) brightest = fmax(brightest, static_cast<double>(weights[d]) * x[static_cast<size_t>(d) * H * W + at]);
+    y[at] = brightest;
+}
+
+// Grid: N / 128, molecules.
+extern "C" __global__ void forces_reference(const float4 *atoms, float4 *forces, int N, float sigma, float soft) {
+    const int own = blockIdx.x * blockDim.x + threadIdx.x;
+    const float4 *const molecule = atoms + static_cast<size_t>(blockIdx.y) * N;
+    const float4 me = molecule[own];
+    double sum[4] = {0.0, 0.0, 0.0, 0.0};
+    for (int j = 0; j < N; ++j) {
+        if (j == own) continue;
+        const float4 other = molecule[j];
+        const double dx = static_cast<double>(me.x) - other.x, dy = static_cast<double>(me.y) - other.y, dz = static_cast<double>(me.z) - other.z;
+        const double squared = dx * dx + dy * dy + dz * dz + soft, ratio = static_cast<double>(sigma) * sigma / squared;
+        const double six = ratio * ratio * ratio, energy = 0.1 * other.w;
+        const double push = energy * (48.0 * six * six - 24.0 * six) / squared;
+        sum[0] += push * dx;
+        sum[1] += push * dy;
+        sum[2] += push * dz;
+        sum[3] += 4.0 * energy * (six * six - six);
+    }
+    forces[static_cast<size_t>(blockIdx.y) * N + own] = make_float4(sum[0], sum[1], sum[2], sum[3]);
+}
+
+// A block a label.
+extern "C" __global__ void colours_reference(const unsigned char *pixels, const unsigned char *labels, int *sums, int P) {
+    __shared__ int parts[256][4];
+    int own[4] = {0, 0, 0, 0};
+    for (int at = threadIdx.x; at < P; at += 256) {
+        if (labels[at] != blockIdx.x) continue;
+        for (int c = 0; c < 3; ++c) own[c] += pixels[static_cast<size_t>(c) * P + at];
+        ++own[3];
+    }
+    for (int c = 0; c < 4; ++c) parts[threadIdx.x][c] = own[c];
+    __syncthreads();
+    if (threadIdx.x >= 4) return;
+    int sum = 0;
+    for (int t = 0; t < 256; ++t) sum += parts[t][threadIdx.x];
+    sums[4 * blockIdx.x + threadIdx.x] = sum;
+}
+
+extern "C" __global__ void prices_reference(const float *x, float *y, int T, float period) {
+    const size_t first = (static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x) * T;
+    double level = x[first];
+    for (int t = 0; t < T; ++t) {
+        level += (x[first + t] - level) / static_cast<double>(period);
+        y[first + t] = level;
+    }
+}
+
+// By ranks: the value with as many smaller ones as larger ones.
+extern "C" __global__ void despeckle_reference(const float *x, float *y, int H, int W, int R) {
+    const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y, half = (2 * R + 1) * (2 * R + 1) / 2;
+    for (int i = -R; i <= R; ++i)
+        for (int j = -R; j <= R; ++j) {
+            const float value = x[min(max(row + i, 0), H - 1) * W + min(max(column + j, 0), W - 1)];
+            int below = 0, equal = 0;
+            for (int k = -R; k <= R; ++k)
+                for (int l = -R; l <= R; ++l) {
+                    const float other = x[min(max(row + k, 0), H - 1) * W + min(max(column + l, 0), W - 1)];
+                    below += other < value;
+                    equal += other == value;
+                }
+            if (below <= half && half < below + equal) y[row * W + column] = value;
+        }
+}
+
+// By the definition. Grid: signals, 4. Block: 256, a frequency a thread.
+extern "C" __global__ void spectra_reference(const float2 *z, float2 *y) {
+    __shared__ double2 roots[1024];
+    __shared__ float2 samples[1024];
+    for (int i = threadIdx.x; i < 1024; i += blockDim.x) {
+        sincospi(-i / 512.0, &roots[i].y, &roots[i].x);
+        samples[i] = z[static_cast<size_t>(blockIdx.x) * 1024 + i];
+    }
+    __syncthreads();
+    const int f = blockIdx.y * blockDim.x + threadIdx.x;
+    double real = 0.0, imaginary = 0.0;
+    for (int i = 0; i < 1024; ++i) {
+        const double2 root = roots[i * f & 1023];
+        real += samples[i].x * root.x - samples[i].y * root.y;
+        imaginary += samples[i].x * root.y + samples[i].y * root.x;
+    }
+    y[static_cast<size_t>(blockIdx.x) * 1024 + f] = make_float2(real, imaginary);
+}
