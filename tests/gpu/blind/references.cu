@@ -90,3 +90,77 @@ extern "C" __global__ void spectra_reference(const float2 *z, float2 *y) {
     }
     y[static_cast<size_t>(blockIdx.x) * 1024 + f] = make_float2(real, imaginary);
 }
+
+// Grid: W / 64, H / 64. A thread a column of a tile, summed by the definition of each row.
+extern "C" __global__ void areas_reference(const float *x, float *y, int W) {
+    const size_t first = static_cast<size_t>(blockIdx.y) * 64 * W + blockIdx.x * 64;
+    double sum = 0.0;
+    for (int r = 0; r < 64; ++r) {
+        for (int c = 0; c <= static_cast<int>(threadIdx.x); ++c) sum += x[first + static_cast<size_t>(r) * W + c];
+        y[first + static_cast<size_t>(r) * W + threadIdx.x] = sum;
+    }
+}
+
+// Every start of a run.
+extern "C" __global__ void proteins_reference(const unsigned char *query, const unsigned char *database, const int *matrix, int *best, int L) {
+    const int at = blockIdx.x * blockDim.x + threadIdx.x;
+    int largest = 0;
+    for (int from = 0; from < L; ++from) {
+        int run = 0;
+        for (int i = from; i < L; ++i) {
+            run += matrix[query[i] * 24 + database[at + i]];
+            largest = max(largest, run);
+            if (run < 0) break;
+        }
+    }
+    best[at] = largest;
+}
+
+__device__ double normal_by_polynomial(double d) {
+    const double k = 1.0 / (1.0 + 0.2316419 * fabs(d));
+    const double tail = 0.39894228040143268 * exp(-0.5 * d * d) *
+                        (k * (0.31938153 + k * (-0.356563782 + k * (1.781477937 + k * (-1.821255978 + k * 1.330274429)))));
+    return d > 0.0 ? 1.0 - tail : tail;
+}
+
+extern "C" __global__ void options_reference(const float *contracts, float *prices, int N, float rate, float volatility) {
+    const int at = blockIdx.x * blockDim.x + threadIdx.x;
+    const double spot = contracts[at], strike = contracts[N + at], years = contracts[2 * N + at], r = rate, sigma = volatility;
+    const double spread = sigma * sqrt(years), d1 = (log(spot / strike) + (r + 0.5 * sigma * sigma) * years) / spread;
+    const double present = strike * exp(-r * years), n1 = normal_by_polynomial(d1), n2 = normal_by_polynomial(d1 - spread);
+    prices[at] = spot * n1 - present * n2;
+    prices[N + at] = present * (1.0 - n2) - spot * (1.0 - n1);
+}
+
+extern "C" __global__ void branch_reference(const __half *x, const __half *bias, const __half *residual, __half *y, int N, float scale) {
+    const int at = blockIdx.x * blockDim.x + threadIdx.x;
+    const double value = static_cast<double>(__half2float(x[at])) + __half2float(bias[at % N]);
+    y[at] = __float2half_rn(static_cast<float>(__half2float(residual[at]) + static_cast<double>(scale) * value / (1.0 + exp(-value))));
+}
+
+extern "C" __global__ void kendall_reference(const float *x, const float *y, int *net, int N) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int count = 0;
+    for (int j = i + 1; j < N; ++j) {
+        if (x[i] == x[j] || y[i] == y[j]) continue;
+        count += (x[i] > x[j]) == (y[i] > y[j]) ? 1 : -1;
+    }
+    net[i] = count;
+}
+
+extern "C" __global__ void asian_reference(const unsigned *seeds, float *payoffs, float drift, float width) {
+    const int at = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned state = seeds[at] | 1u;
+    double price = 1.0, sum = 0.0, numbers[2];
+    for (int t = 0; t < 504; ++t) {
+        for (int k = 0; k < 2; ++k) {
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            numbers[k] = (static_cast<double>(state >> 8) + 0.5) / 16777216.0;
+        }
+        price *= exp(drift + width * sqrt(-2.0 * log(numbers[0])) * -cospi(2.0 * numbers[1]));
+        sum += price;
+    }
+    payoffs[at] = fmax(sum / 504 - 1.0, 0.0);
+}
