@@ -164,3 +164,94 @@ extern "C" __global__ void asian_reference(const unsigned *seeds, float *payoffs
     }
     payoffs[at] = fmax(sum / 504 - 1.0, 0.0);
 }
+
+extern "C" __global__ void equaliser_reference(const float *x, const float *bands, float *y, int T, int S) {
+    const int channel = blockIdx.x * blockDim.x + threadIdx.x;
+    double first[4] = {}, second[4] = {};
+    for (int t = 0; t < T; ++t) {
+        double value = x[static_cast<size_t>(t) * S + channel];
+        for (int f = 0; f < 4; ++f) {
+            const float *const band = bands + 5 * f;
+            const double in = value;
+            value = (1.0 + band[0]) * in + first[f];
+            first[f] = band[1] * in - band[3] * value + second[f];
+            second[f] = band[2] * in - band[4] * value;
+        }
+        y[static_cast<size_t>(t) * S + channel] = value;
+    }
+}
+
+// Grid: H. A thread a pixel.
+extern "C" __global__ void march_reference(const float *solids, const int *kinds, float *y, int H, int W) {
+    const int c = threadIdx.x, r = blockIdx.x;
+    const double dx = (c + 0.5) / W - 0.5, dy = (r + 0.5) / H - 0.5, length = sqrt(dx * dx + dy * dy + 1.0);
+    double depth = 0.0;
+    for (int step = 0; step < 24; ++step) {
+        double nearest = 20.0;
+        for (int i = 0; i < 8; ++i) {
+            const double x = depth * dx / length + 2.0 - 4.0 * solids[4 * i], up = depth * dy / length + 2.0 - 4.0 * solids[4 * i + 1];
+            const double z = depth / length - 3.0 - 4.0 * solids[4 * i + 2], size = 0.3 + 0.5 * solids[4 * i + 3];
+            const double flat = sqrt(x * x + z * z);
+            double distance = flat - 0.5 * size;
+            if (kinds[i] == 0) distance = sqrt(x * x + up * up + z * z) - size;
+            if (kinds[i] == 1) {
+                const double ax = fabs(x) - size, ay = fabs(up) - size, az = fabs(z) - size;
+                const double ox = fmax(ax, 0.0), oy = fmax(ay, 0.0), oz = fmax(az, 0.0);
+                distance = sqrt(ox * ox + oy * oy + oz * oz) + fmin(fmax(ax, fmax(ay, az)), 0.0);
+            }
+            if (kinds[i] == 2) distance = sqrt((flat - size) * (flat - size) + up * up) - 0.25 * size;
+            nearest = fmin(nearest, distance);
+        }
+        depth = fmin(depth + nearest, 20.0);
+    }
+    y[r * W + c] = depth;
+}
+
+// A block of 1024 a channel.
+extern "C" __global__ void channels_reference(const float *x, float *stats, int P) {
+    __shared__ double parts[2][1024];
+    double sum = 0.0, squares = 0.0;
+    for (int i = threadIdx.x; i < P; i += 1024) {
+        const double value = x[static_cast<size_t>(blockIdx.x) * P + i];
+        sum += value;
+        squares += value * value;
+    }
+    parts[0][threadIdx.x] = sum;
+    parts[1][threadIdx.x] = squares;
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    sum = squares = 0.0;
+    for (int t = 0; t < 1024; ++t) sum += parts[0][t], squares += parts[1][t];
+    stats[2 * blockIdx.x] = sum / P;
+    stats[2 * blockIdx.x + 1] = squares / P - sum / P * (sum / P);
+}
+
+extern "C" __global__ void neighbours_reference(const signed char *vectors, const signed char *queries, int *largest) {
+    const size_t own = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    int highest = -2147483647;
+    for (int q = 0; q < 32; ++q) {
+        int sum = 0;
+        for (int k = 0; k < 128; ++k) sum += vectors[own * 128 + k] * queries[q * 128 + k];
+        highest = max(highest, sum);
+    }
+    largest[own] = highest;
+}
+
+// A thread a lag.
+extern "C" __global__ void speech_reference(const float *x, float *r) {
+    const float *const frame = x + static_cast<size_t>(blockIdx.x) * 256;
+    double sum = 0.0;
+    for (int t = 0; t + static_cast<int>(threadIdx.x) < 256; ++t) sum += static_cast<double>(frame[t]) * frame[t + threadIdx.x];
+    r[blockIdx.x * 13 + threadIdx.x] = sum;
+}
+
+// A block for 8192 nodes; every block passes over the edges.
+extern "C" __global__ void degrees_reference(const int *targets, int *degrees, int E) {
+    __shared__ int counts[8192];
+    for (int i = threadIdx.x; i < 8192; i += blockDim.x) counts[i] = 0;
+    __syncthreads();
+    for (int edge = threadIdx.x; edge < E; edge += blockDim.x)
+        if (targets[edge] / 8192 == static_cast<int>(blockIdx.x)) atomicAdd(&counts[targets[edge] % 8192], 1);
+    __syncthreads();
+    for (int i = threadIdx.x; i < 8192; i += blockDim.x) degrees[blockIdx.x * 8192 + i] = counts[i];
+}
