@@ -255,3 +255,76 @@ extern "C" __global__ void degrees_reference(const int *targets, int *degrees, i
     __syncthreads();
     for (int i = threadIdx.x; i < 8192; i += blockDim.x) degrees[blockIdx.x * 8192 + i] = counts[i];
 }
+
+// Written with whole matrices: F p F^T + q, then (1 - K H) p.
+extern "C" __global__ void tracks_reference(const float *states, const float *covariances, const float *measured, float *new_states, float *new_covariances, int N, float dt, float q, float r) {
+    const int at = blockIdx.x * blockDim.x + threadIdx.x;
+    double p[6][6], moved[6][6], s[6], m[3][6];
+    for (int i = 0; i < 6; ++i) s[i] = states[i * N + at] + (i < 3 ? static_cast<double>(dt) * states[(i + 3) * N + at] : 0.0);
+    for (int i = 0; i < 6; ++i)
+        for (int j = 0; j < 6; ++j) p[i][j] = static_cast<double>(0.1f) * covariances[(6 * i + j) * N + at] + (i == j);
+    for (int i = 0; i < 6; ++i)
+        for (int j = 0; j < 6; ++j) moved[i][j] = p[i][j] + (i < 3 ? dt * p[i + 3][j] : 0.0);
+    for (int i = 0; i < 6; ++i)
+        for (int j = 0; j < 6; ++j) p[i][j] = moved[i][j] + (j < 3 ? dt * moved[i][j + 3] : 0.0) + (i == j ? static_cast<double>(q) : 0.0);
+    // Gauss-Jordan on [p + r | 1].
+    for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 6; ++j) m[i][j] = j < 3 ? p[i][j] + (i == j ? static_cast<double>(r) : 0.0) : static_cast<double>(i == j - 3);
+    for (int k = 0; k < 3; ++k) {
+        const double pivot = m[k][k];
+        for (int j = 0; j < 6; ++j) m[k][j] /= pivot;
+        for (int i = 0; i < 3; ++i) {
+            if (i == k) continue;
+            const double factor = m[i][k];
+            for (int j = 0; j < 6; ++j) m[i][j] -= factor * m[k][j];
+        }
+    }
+    for (int i = 0; i < 6; ++i) {
+        double state = s[i], gain[3];
+        for (int j = 0; j < 3; ++j) {
+            gain[j] = 0.0;
+            for (int k = 0; k < 3; ++k) gain[j] += p[i][k] * m[k][3 + j];
+            state += gain[j] * (measured[j * N + at] - s[j]);
+        }
+        new_states[i * N + at] = state;
+        for (int j = 0; j < 6; ++j) new_covariances[(6 * i + j) * N + at] = p[i][j] - gain[0] * p[0][j] - gain[1] * p[1][j] - gain[2] * p[2][j];
+    }
+}
+
+extern "C" __global__ void advect_reference(const float *x, const float *u, const float *v, const float *damping, float *y, int H, int W, float dt) {
+    const int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y, at = r * W + c;
+    const double column = fmin(fmax(c - static_cast<double>(dt) * u[at], 0.0), W - 1.001), row = fmin(fmax(r - static_cast<double>(dt) * v[at], 0.0), H - 1.001);
+    const int left = static_cast<int>(column), top = static_cast<int>(row);
+    const double across = column - left, down = row - top;
+    double sum = 0.0;
+    for (int i = 0; i < 2; ++i)
+        for (int j = 0; j < 2; ++j) sum += (i ? down : 1.0 - down) * (j ? across : 1.0 - across) * x[(top + i) * W + left + j];
+    y[at] = damping[c % 256] * sum;
+}
+
+extern "C" __global__ void bilateral_reference(const float *x, float *y, int H, int W, float sharpness) {
+    const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
+    const double centre = x[row * W + column];
+    double sum = 0.0, weights = 0.0;
+    for (int i = -2; i <= 2; ++i)
+        for (int j = -2; j <= 2; ++j) {
+            const double value = x[min(max(row + i, 0), H - 1) * W + min(max(column + j, 0), W - 1)];
+            const double weight = exp(-0.1 * (i * i + j * j) - sharpness * (value - centre) * (value - centre));
+            sum += weight * value;
+            weights += weight;
+        }
+    y[row * W + column] = sum / weights;
+}
+
+extern "C" __global__ void lowpass_reference(const float *x, float *y, const float *taps) {
+    const size_t at = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    double sum = 0.0;
+    for (int k = 0; k < 128; ++k) sum += static_cast<double>(taps[k]) * x[at + k];
+    y[at] = sum;
+}
+
+extern "C" __global__ void compose_reference(const float *upper, const float *lower, float *y) {
+    const size_t at = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    const double alpha = upper[at / 4 * 4 + 3];
+    y[at] = alpha * upper[at] + (1.0 - alpha) * lower[at];
+}
