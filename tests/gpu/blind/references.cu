@@ -328,3 +328,97 @@ extern "C" __global__ void compose_reference(const float *upper, const float *lo
     const double alpha = upper[at / 4 * 4 + 3];
     y[at] = alpha * upper[at] + (1.0 - alpha) * lower[at];
 }
+
+// Grid: N / 64, M / 64. Block: 256. A thread 4 x 4 elements.
+extern "C" __global__ void linear_reference(const __half *x, const __half *w, __half *y, int N, int K) {
+    __shared__ float xs[64][33], ws[32][65];
+    const int row = blockIdx.y * 64, column = blockIdx.x * 64, i = threadIdx.x / 16, j = threadIdx.x % 16;
+    double sums[4][4] = {};
+    for (int first = 0; first < K; first += 32) {
+        __syncthreads();
+        for (int k = threadIdx.x; k < 64 * 32; k += 256) {
+            xs[k / 32][k % 32] = __half2float(x[static_cast<size_t>(row + k / 32) * K + first + k % 32]);
+            ws[k / 64][k % 64] = __half2float(w[static_cast<size_t>(first + k / 64) * N + column + k % 64]);
+        }
+        __syncthreads();
+        for (int k = 0; k < 32; ++k)
+            for (int a = 0; a < 4; ++a)
+                for (int b = 0; b < 4; ++b) sums[a][b] += static_cast<double>(xs[a * 16 + i][k]) * ws[k][b * 16 + j];
+    }
+    for (int a = 0; a < 4; ++a)
+        for (int b = 0; b < 4; ++b) y[static_cast<size_t>(row + a * 16 + i) * N + column + b * 16 + j] = __float2half_rn(static_cast<float>(sums[a][b]));
+}
+
+extern "C" __global__ void similarity_reference(const __half *a, const __half *b, float *c, int N, int D) {
+    const int n = blockIdx.x * blockDim.x + threadIdx.x, m = blockIdx.y;
+    double sum = 0.0;
+    for (int d = 0; d < D; ++d) sum += static_cast<double>(__half2float(a[m * D + d])) * __half2float(b[n * D + d]);
+    c[static_cast<size_t>(m) * N + n] = sum;
+}
+
+extern "C" __global__ void biasgrad_reference(const float *g, float *out, int M, int N) {
+    const int n = blockIdx.x * blockDim.x + threadIdx.x;
+    double sum = 0.0;
+    for (int m = 0; m < M; ++m) sum += g[static_cast<size_t>(m) * N + n];
+    out[n] = sum;
+}
+
+extern "C" __global__ void gaingrad_reference(const __half *dy, const __half *x, const float *scale, float *out, int M, int N) {
+    const int n = blockIdx.x * blockDim.x + threadIdx.x;
+    double sum = 0.0;
+    for (int m = 0; m < M; ++m) sum += static_cast<double>(__half2float(dy[static_cast<size_t>(m) * N + n])) * __half2float(x[static_cast<size_t>(m) * N + n]) * scale[m];
+    out[n] = sum;
+}
+
+// A block of 256 a row.
+extern "C" __global__ void quantise_reference(const __half *x, signed char *q, float *scale, int N) {
+    __shared__ float parts[256];
+    const __half *const row = x + static_cast<size_t>(blockIdx.x) * N;
+    float largest = 0.0f;
+    for (int n = threadIdx.x; n < N; n += 256) largest = fmaxf(largest, fabsf(__half2float(row[n])));
+    parts[threadIdx.x] = largest;
+    __syncthreads();
+    for (int t = 0; t < 256; ++t) largest = fmaxf(largest, parts[t]);
+    const double step = largest / 127.0;
+    if (threadIdx.x == 0) scale[blockIdx.x] = step;
+    for (int n = threadIdx.x; n < N; n += 256) q[static_cast<size_t>(blockIdx.x) * N + n] = static_cast<signed char>(floor(__half2float(row[n]) / step + 0.5));
+}
+
+extern "C" __global__ void huber_reference(const float *x, const float *t, const float *w, float *y) {
+    const size_t at = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    y[at] = w[at] * fmin(fmax(static_cast<double>(x[at]) - t[at], -1.0), 1.0);
+}
+
+extern "C" __global__ void focal_reference(const float *x, const int *truth, float *loss) {
+    const size_t at = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    const double p = 1.0 / (1.0 + exp(truth[at] == 1 ? -static_cast<double>(x[at]) : x[at]));
+    loss[at] = -(1.0 - p) * (1.0 - p) * log(p);
+}
+
+extern "C" __global__ void swiglu_reference(const __half *gate, const __half *up, __half *y) {
+    const size_t at = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    const double a = __half2float(gate[at]);
+    y[at] = __float2half_rn(static_cast<float>(a / (1.0 + exp(-a)) * __half2float(up[at])));
+}
+
+extern "C" __global__ void loudness_reference(const float *re, const float *im, float *y) {
+    const size_t at = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    y[at] = 10.0 * log10(static_cast<double>(re[at]) * re[at] + static_cast<double>(im[at]) * im[at] + 1e-6);
+}
+
+extern "C" __global__ void stereo_reference(const float *left, const float *right, float *c, int T) {
+    const int f = blockIdx.x * blockDim.x + threadIdx.x;
+    double both = 0.0, lefts = 0.0, rights = 0.0;
+    for (int t = 0; t < T; ++t) {
+        const double a = left[static_cast<size_t>(f) * T + t], b = right[static_cast<size_t>(f) * T + t];
+        both += a * b;
+        lefts += a * a;
+        rights += b * b;
+    }
+    c[f] = both / sqrt(lefts * rights);
+}
+
+extern "C" __global__ void screen_reference(const float *a, const float *b, float *y) {
+    const size_t at = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    y[at] = static_cast<double>(a[at]) + b[at] - static_cast<double>(a[at]) * b[at];
+}
