@@ -10,10 +10,11 @@ import cutlass.cute as cute
 @cute.kernel
 def loudness_kernel(re: cute.Tensor, im: cute.Tensor, y: cute.Tensor, THREADS: cutlass.Constexpr, EACH: cutlass.Constexpr, BETWEEN: cutlass.Constexpr, APART: cutlass.Constexpr):
     first = cute.arch.block_idx()[0] * (THREADS * EACH) + cute.arch.thread_idx()[0] * BETWEEN
-    for k in range(EACH):
-        at = first + k * APART
-        power = re[at] * re[at] + im[at] * im[at]
-        y[at] = cute.math.log2(power + 1e-6, fastmath=True) * 3.0102999566398
+    reals = [re[first + k * APART] for k in range(EACH)]
+    imaginaries = [im[first + k * APART] for k in range(EACH)]
+    for k in cutlass.range_constexpr(EACH):
+        power = reals[k] * reals[k] + imaginaries[k] * imaginaries[k]
+        y[first + k * APART] = cute.math.log2(power + 1e-6, fastmath=True) * 3.0102999566398
 
 
 @cute.jit
