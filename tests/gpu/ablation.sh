@@ -4,25 +4,28 @@
 #
 #     tests/gpu/ablation.sh path/to/ncugate OUT [PHASE...]
 #
-# For each planted kernel and its mended twin OUT has what `explain --measure` says; ablation.py prints the table.
+# For each planted kernel and its mended twin OUT has what `explain --measure` says; ablation.py prints the table. ANSWERS names
+# another set of kernels than tests/gpu/planted/answers.tsv: tests/gpu/blind/answers.tsv.
 set -uo pipefail
 binary=$(realpath "${1:?usage: ablation.sh BINARY OUT [PHASE...]}")
 out=$(mkdir -p "${2:?usage: ablation.sh BINARY OUT [PHASE...]}" && realpath "$2")
 shift 2
 cd "$(dirname "$0")/../.."
+answers=${ANSWERS:-tests/gpu/planted/answers.tsv}
+folder=$(dirname "$answers")
 phases=("$@")
-((${#phases[@]})) || mapfile -t phases < <(tail -n +2 tests/gpu/planted/answers.tsv | cut -f1 | uniq)
+((${#phases[@]})) || mapfile -t phases < <(tail -n +2 "$answers" | cut -f1 | uniq)
 limit=$(($(date +%s) + ${LIMIT:-570}))
 for phase in "${phases[@]}"; do
     (($(date +%s) < limit)) || { echo "$phase: no time left"; continue; }
     started=$(date +%s%N)
-    timeout 60 "$binary" run "tests/gpu/planted/$phase.toml" --source gpu --fresh --no-measure --deep each \
+    timeout 60 "$binary" run "$folder/$phase.toml" --source gpu --fresh --no-measure --deep each \
         --profiles "$out/runs" --reports "$out/reports" > "$out/$phase.run.txt" 2>&1
-    run=$(find "$out/runs/planted_$phase" -mindepth 1 -maxdepth 1 -type d 2> /dev/null | head -n 1)
+    run=$(find "$out/runs/${folder##*/}_$phase" -mindepth 1 -maxdepth 1 -type d 2> /dev/null | head -n 1)
     [ -n "$run" ] || { echo "$phase: no run"; tail -n 5 "$out/$phase.run.txt"; continue; }
     "$binary" explain "$run" --each --format json > "$out/$phase.estimated.json" 2>> "$out/$phase.run.txt"
     middle=$(date +%s%N)
-    for kernel in $(awk -F'\t' -v p="$phase" '$1 == p { print $2; print $6 }' tests/gpu/planted/answers.tsv | sort -u); do
+    for kernel in $(awk -F'\t' -v p="$phase" '$1 == p { print $2; if ($6 != "-") print $6 }' "$answers" | sort -u); do
         timeout 60 "$binary" explain "$run" --measure "$kernel" > "$out/$phase.$kernel.txt" 2>&1 || tail -n 2 "$out/$phase.$kernel.txt"
     done
     "$binary" explain "$run" --each --format json > "$out/$phase.measured.json" 2>> "$out/$phase.run.txt"
@@ -31,4 +34,4 @@ for phase in "${phases[@]}"; do
         'BEGIN { printf "%s: run %.1f s, measured %.1f s\n", p, (b - a) / 1e9, (c - b) / 1e9 }'
 done
 rm -rf "$out/runs" "$out/reports"
-python3 tests/gpu/ablation.py "$out"
+python3 tests/gpu/ablation.py "$out" "$answers"
