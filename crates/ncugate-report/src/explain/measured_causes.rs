@@ -17,6 +17,8 @@ enum Evidence {
     Gain,
     /// It removes more than the cause.
     AtMost,
+    /// It removes a little more than the cause: its gain bounds the finding from above even where a rule estimates less.
+    Bound,
     /// It removes less: instructions that are switched off still take their places in the schedule.
     AtLeast,
 }
@@ -29,16 +31,16 @@ const RULES: [(&str, Ablation, Evidence); 27] = [
     ("bank_conflicts", Ablation::BankConflicts, Evidence::Gain),
     ("divergent_constants", Ablation::IndexedConstants, Evidence::Gain),
     ("uncached_loads", Ablation::UncachedLoads, Evidence::Gain),
-    ("integer_division", Ablation::KnownDivisors, Evidence::Gain),
+    ("integer_division", Ablation::KnownDivisors, Evidence::AtLeast),
     ("unfused_multiply_add", Ablation::FusedMultiplyAdd, Evidence::Gain),
     ("slow_math", Ablation::ApproximateDivision, Evidence::AtLeast),
     ("special_functions", Ablation::SpecialFunctions, Evidence::AtLeast),
     ("double_precision", Ablation::DoublePrecision, Evidence::AtLeast),
     ("double_by_accident", Ablation::DoublePrecision, Evidence::AtLeast),
     ("shuffles", Ablation::Shuffles, Evidence::AtLeast),
-    ("atomics", Ablation::Atomics, Evidence::AtMost),
-    ("shared_atomics", Ablation::Atomics, Evidence::AtMost),
-    ("compare_and_swap", Ablation::Atomics, Evidence::AtMost),
+    ("atomics", Ablation::Atomics, Evidence::Bound),
+    ("shared_atomics", Ablation::Atomics, Evidence::Bound),
+    ("compare_and_swap", Ablation::Atomics, Evidence::Bound),
     ("uncoalesced", Ablation::GlobalMemory, Evidence::AtMost),
     ("gather", Ablation::GlobalMemory, Evidence::AtMost),
     ("reread", Ablation::GlobalMemory, Evidence::AtMost),
@@ -125,14 +127,14 @@ pub(super) fn apply(
                     ablation: Some(measured),
                 };
             }
-            Evidence::AtMost if gain.high < saving.percent => {
+            Evidence::AtMost | Evidence::Bound if *evidence == Evidence::Bound || gain.high < saving.percent => {
                 let most = gain.high.max(0.0);
                 saving.percent = most;
                 saving.modelled = saving.modelled.min(most);
                 saving.source = EstimateSource::AblationBound;
                 saving.ablation = Some(measured);
             }
-            Evidence::Gain | Evidence::AtMost | Evidence::AtLeast => {}
+            Evidence::Gain | Evidence::AtMost | Evidence::Bound | Evidence::AtLeast => {}
         }
         saving.percent >= NOTHING
     });

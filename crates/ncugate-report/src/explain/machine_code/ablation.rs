@@ -38,16 +38,72 @@ pub enum EditRisk {
 }
 
 /// The registers that hold garbage.
-type Garbage = [u64; Register::COUNT.div_ceil(64)];
-
-fn holds(garbage: &Garbage, register: u16) -> bool {
-    garbage[usize::from(register) / 64] >> (register % 64) & 1 == 1
+#[derive(Clone, PartialEq, Eq)]
+struct Garbage {
+    bits: [u64; Register::COUNT.div_ceil(64)],
+    /// The guard under which a register holds none all the same; 0 for no guard.
+    clean_under: [u8; Register::COUNT],
 }
 
-fn put(garbage: &mut Garbage, register: u16, is_garbage: bool) {
-    let bit = 1 << (register % 64);
-    let word = &mut garbage[usize::from(register) / 64];
-    if is_garbage { *word |= bit } else { *word &= !bit }
+impl Garbage {
+    const NONE: Self = Self { bits: [0; Register::COUNT.div_ceil(64)], clean_under: [0; Register::COUNT] };
+
+    const fn has(&self, register: u16) -> bool {
+        self.bits[register as usize / 64] >> (register % 64) & 1 == 1
+    }
+
+    /// Whether an instruction with this guard reads garbage there.
+    const fn holds(&self, register: u16, guard: u8) -> bool {
+        let clean = self.clean_under[register as usize];
+        self.has(register) && (clean == 0 || clean != guard)
+    }
+
+    /// Notes that an instruction with this guard writes the register.
+    fn put(&mut self, register: u16, guard: u8, is_garbage: bool) {
+        let clean = match (is_garbage, guard, self.has(register)) {
+            (true, 0, _) | (false, _, false) => 0,
+            (true, guard, false) => guard ^ 8,
+            (true, _, true) => 0,
+            (false, guard, true) => guard,
+        };
+        self.clean_under[usize::from(register)] = clean;
+        let bit = 1 << (register % 64);
+        let word = &mut self.bits[usize::from(register) / 64];
+        match is_garbage {
+            true => *word |= bit,
+            false if guard == 0 => *word &= !bit,
+            false => {}
+        }
+    }
+
+    /// Notes that a predicate has another value, which no earlier write was guarded by.
+    fn forget(&mut self, predicate: u16) {
+        let number = 1 + predicate as u8;
+        self.clean_under
+            .iter_mut()
+            .filter(|guard| **guard == number || **guard == number ^ 8)
+            .for_each(|guard| *guard = 0);
+    }
+
+    /// What may hold on one of two ways. Registers without garbage have no guard.
+    fn merged(&self, other: &Self) -> Self {
+        let mut both = self.clone();
+        for (at, other_bits) in other.bits.iter().enumerate() {
+            both.bits[at] |= other_bits;
+            let mut left = both.bits[at];
+            while left != 0 {
+                let register = (64 * at) as u16 + left.trailing_zeros() as u16;
+                left &= left - 1;
+                let [own, others] = [self, other].map(|one| one.clean_under[usize::from(register)]);
+                both.clean_under[usize::from(register)] = match (self.has(register), other.has(register)) {
+                    (true, true) if own != others => 0,
+                    (true, _) => own,
+                    (false, _) => others,
+                };
+            }
+        }
+        both
+    }
 }
 
 /// Bits of a machine word.
@@ -183,7 +239,7 @@ impl MachineCode {
             _ => false,
         };
         let mut reach = Reach::default();
-        let mut before: Vec<Garbage> = vec![[0; Register::COUNT.div_ceil(64)]; self.instructions.len()];
+        let mut before: Vec<Garbage> = vec![Garbage::NONE; self.instructions.len()];
         let in_loop = {
             let mut inside = vec![false; self.instructions.len()];
             self.loops.iter().for_each(|(head, end)| inside[*head..=*end].fill(true));
@@ -193,7 +249,7 @@ impl MachineCode {
             let mut is_settled = true;
             let memory = reach.memory;
             for (at, (one, word)) in self.instructions.iter().zip(words).enumerate() {
-                let mut garbage = before[at];
+                let mut garbage = before[at].clone();
                 let is_source = edited.binary_search(&at).is_ok() || is_stale(at, one);
                 reach.step(one, word, is_source, in_loop[at], &mut garbage);
                 let ends =
@@ -201,7 +257,7 @@ impl MachineCode {
                 let next = Some(at + 1).filter(|next| !ends && *next < before.len());
                 let target = one.target.and_then(|target| self.index(target));
                 for follower in next.into_iter().chain(target) {
-                    let merged: Garbage = std::array::from_fn(|i| before[follower][i] | garbage[i]);
+                    let merged = before[follower].merged(&garbage);
                     if merged != before[follower] {
                         before[follower] = merged;
                         is_settled &= follower > at;
@@ -233,14 +289,23 @@ impl Reach {
     fn step(&mut self, one: &CodeInstruction, word: &[u8; 16], is_source: bool, in_loop: bool, garbage: &mut Garbage) {
         use MemorySpace::{Global, Local, Shared};
         let name = &*one.mnemonic;
-        let read = |range: &std::ops::Range<u16>| range.clone().any(|register| holds(garbage, register));
+        // The number of the predicate from 1 on, and 8 for its negation: the two guards of a predicate differ in that bit.
+        let is_uniform = name.starts_with('U');
+        let guard = if one.guard.is_some() && !is_uniform {
+            (1 + bits(word, 12, 3) as u8) | ((bits(word, 15, 1) as u8) << 3)
+        } else {
+            0
+        };
+        let read = |range: &std::ops::Range<u16>| range.clone().any(|register| garbage.holds(register, guard));
         let mut is_garbage = one.reads.iter().any(read) || one.guard.is_some_and(|guard| read(&guard.range(1)));
         let reads_predicates = matches!(name, "PLOP3" | "VOTE" | "P2R" | "SEL" | "FSEL");
         is_garbage |= reads_predicates && read(&Register::PREDICATES);
         match one.operation {
             Operation::Branch if is_garbage && in_loop => self.risk = EditRisk::Loop,
             Operation::Branch | Operation::Control => return,
-            Operation::Load(_) | Operation::Store(_) | Operation::Atomic(_) | Operation::CompareAndSwap(_) => {
+            Operation::Load(_) | Operation::Store(_) | Operation::Atomic(_) | Operation::CompareAndSwap(_)
+                if !is_uniform =>
+            {
                 // Without a register, or with a uniform one alone, its field says RZ.
                 let length =
                     if matches!(one.operation, Operation::Load(Global) | Operation::Store(Global)) { 2 } else { 1 };
@@ -262,18 +327,54 @@ impl Reach {
             }
             _ => {}
         }
-        let is_garbage = is_garbage || is_source;
+        // Both ways of a float division end with a quotient.
+        let is_garbage = (is_garbage || is_source) && name != "FCHK";
         for register in one.writes.iter().cloned().flatten() {
-            if is_garbage || one.guard.is_none() {
-                put(garbage, register, is_garbage);
+            garbage.put(register, guard, is_garbage);
+        }
+        // The first predicate of a result, and the second one of comparisons and logic; other instructions have other things there.
+        let is_access = matches!(one.operation, Operation::Load(_) | Operation::Store(_));
+        for at in if is_access { 81..82 } else { 81..85 }.step_by(3) {
+            let Some(predicate) = Register::predicate(bits(word, at, 3)).map(|one| one.range(1).start) else {
+                continue;
+            };
+            garbage.forget(predicate - Register::PREDICATES.start);
+            if is_garbage && matches!(name, "ISETP" | "FSETP" | "DSETP" | "HSETP2" | "PLOP3" | "VOTE") {
+                garbage.put(predicate, 0, true);
             }
         }
-        // the second predicate of a comparison, and those of logic and votes
-        if matches!(name, "ISETP" | "FSETP" | "DSETP" | "HSETP2" | "PLOP3" | "VOTE") && is_garbage {
-            for at in [81, 84] {
-                let register = Register::predicate(bits(word, at, 3)).map(|one| one.range(1).start);
-                register.into_iter().for_each(|register| put(garbage, register, true));
-            }
+        if name == "R2P" {
+            (0..7).for_each(|predicate| garbage.forget(predicate));
+            Register::PREDICATES.filter(|_| is_garbage).for_each(|predicate| garbage.put(predicate, 0, true));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn garbage_of_one_guard_is_gone_after_a_write_under_it() {
+        let (mut garbage, guard) = (Garbage::NONE, 1);
+        garbage.put(9, 0, true);
+        garbage.put(9, guard, false);
+        assert!(garbage.holds(9, 0) && garbage.holds(9, guard ^ 8) && !garbage.holds(9, guard));
+        let mut merged = garbage.merged(&Garbage::NONE);
+        assert!(merged.holds(9, 0) && !merged.holds(9, guard), "the other way has none");
+        let mut other = Garbage::NONE;
+        other.put(9, 0, true);
+        assert!(garbage.merged(&other).holds(9, guard) && other.merged(&garbage).holds(9, guard));
+        merged.forget(1);
+        assert!(!merged.holds(9, guard), "another predicate");
+        merged.forget(0);
+        assert!(merged.holds(9, guard), "the predicate has another value");
+        let mut guarded = Garbage::NONE;
+        guarded.put(9, guard, true);
+        assert!(guarded.holds(9, guard) && guarded.holds(9, 0) && !guarded.holds(9, guard ^ 8));
+        guarded.put(9, guard, true);
+        assert!(guarded.holds(9, guard));
+        guarded.put(9, 0, false);
+        assert!(!guarded.holds(9, guard) && !guarded.holds(9, 0));
     }
 }

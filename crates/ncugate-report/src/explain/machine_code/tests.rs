@@ -78,6 +78,19 @@ fn words_and_texts_of_the_disassembler_agree() {
         if loads && (first(&of_word.writes) != first(&of_text.writes)) {
             wrong.push(format!("{printed}: writes {:?} {:?}", of_word.writes, of_text.writes));
         }
+        let constants =
+            matches!(of_text.operation, Operation::Load(MemorySpace::Constant | MemorySpace::IndexedConstant));
+        let is_exact =
+            matches!(of_text.operation, Operation::Conversion(_)) || constants || printed.contains("IMAD.WIDE");
+        let vectors = |ranges: &[std::ops::Range<u16>]| {
+            ranges.iter().cloned().flatten().filter(|register| is_vector(*register)).collect::<BTreeSet<u16>>()
+        };
+        if is_exact && vectors(&of_word.writes) != vectors(&of_text.writes) {
+            wrong.push(format!("{printed}: writes exactly {:?} {:?}", of_word.writes, of_text.writes));
+        }
+        if is_exact && vectors(&of_word.reads) != vectors(&of_text.reads) {
+            wrong.push(format!("{printed}: reads exactly {:?} {:?}", of_word.reads, of_text.reads));
+        }
         let unread = of_text.reads.iter().filter(|read| is_vector(read.start) && !of_word.reads(read.start));
         let unread: Vec<_> = unread.collect();
         let with_registers = loads || matches!(of_text.operation, Operation::Store(_) | Operation::Integer);

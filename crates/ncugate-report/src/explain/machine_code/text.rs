@@ -107,13 +107,29 @@ impl<'t> Parts<'t> {
         let data = bytes.map_or(1, |bytes| bytes.div_ceil(4)).min(4);
         match operation {
             Operation::Float(_, Double) => 2,
+            Operation::Load(MemorySpace::Constant | MemorySpace::IndexedConstant) if operand == 0 && self.has("64") => {
+                2
+            }
             Operation::Load(_) if operand == 0 || self.has("256") => data,
             Operation::Store(_) if operand > 0 => data,
             Operation::Tensor if self.name.ends_with("GMMA") && operand == 0 => 64,
             Operation::Tensor if self.name.ends_with("GMMA") => 1,
             Operation::Tensor => 4,
             Operation::Atomic(_) | Operation::CompareAndSwap(_) if self.has("64") || self.has("F64") => 2,
-            Operation::Conversion(_) if operand == 0 && (self.has("F64") || self.has("S64") || self.has("U64")) => 2,
+            Operation::Conversion(_) => {
+                let formats = self.suffixes.iter().filter(|suffix| matches!(**suffix, "F16" | "F32" | "F64"));
+                let whole = self.has("S64") || self.has("U64");
+                let is_wide = match (self.name, operand) {
+                    ("F2F", 0) => formats.into_iter().next() == Some(&"F64"),
+                    ("F2F", _) => formats.into_iter().next_back() == Some(&"F64"),
+                    ("F2I", 0) | ("I2F", 1..) => whole,
+                    _ => self.has("F64"),
+                };
+                1 + u8::from(is_wide)
+            }
+            Operation::Load(MemorySpace::Constant | MemorySpace::IndexedConstant) if operand == 0 && self.has("64") => {
+                2
+            }
             Operation::SystemRegister if self.name == "CS2R" && !self.has("32") => 2,
             Operation::Integer if self.has("WIDE") && matches!(operand, 0 | 3) => 2,
             _ => 1,

@@ -363,29 +363,38 @@ fn width(word: Word, code: u16, operation: Operation) -> Option<u8> {
 struct Counts {
     d: u8,
     a: u8,
-    bc: u8,
+    b: u8,
+    c: u8,
 }
 
 fn counts(code: u16, word: Word, bytes: Option<u8>) -> Counts {
     let data = bytes.map_or(1, |bytes| bytes.div_ceil(4));
     match code {
         // double precision
-        0x28 | 0x29 | 0x2a | 0x2b | 0x49..=0x4b => Counts { d: 2, a: 2, bc: 2 },
+        0x28 | 0x29 | 0x2a | 0x2b | 0x49..=0x4b => Counts { d: 2, a: 2, b: 2, c: 2 },
         // the product of IMAD.WIDE
-        0x25 => Counts { d: 2, a: 1, bc: 2 },
-        0x05 | 0x110..=0x112 => Counts { d: 2, a: 1, bc: 2 },
-        0x37 | 0x3c | 0x3d | 0x3f => Counts { d: 4, a: 4, bc: 4 },
-        0x1f0 => Counts { d: 64, a: 1, bc: 1 },
-        0x1ee => Counts { d: 4, a: 1, bc: 1 },
+        // (the last source may be elsewhere, and the factor in its place)
+        0x25 => Counts { d: 2, a: 1, b: 1, c: if matches!(word.low(9, 3), 2 | 3 | 7) { 1 } else { 2 } },
+        0x05 => Counts { d: 2, a: 1, b: 1, c: 1 },
+        // constants
+        0x182 => Counts { d: word.width().div_ceil(4), a: 1, b: 1, c: 1 },
+        // conversions: two bits have the logarithm of each format's bytes
+        0x110..=0x113 => {
+            let of = |at| if word.high(at, 2) == 3 { 2 } else { 1 };
+            Counts { d: of(75), a: 1, b: of(84), c: 1 }
+        }
+        0x37 | 0x3c | 0x3d | 0x3f => Counts { d: 4, a: 4, b: 4, c: 4 },
+        0x1f0 => Counts { d: 64, a: 1, b: 1, c: 1 },
+        0x1ee => Counts { d: 4, a: 1, b: 1, c: 1 },
         // addresses of 64 bits
-        0x17e | 0x17f => Counts { d: 4, a: 2, bc: 4 },
-        0x180 | 0x181 | 0x185 | 0x186 => Counts { d: data, a: 2, bc: data },
+        0x17e | 0x17f => Counts { d: 4, a: 2, b: 4, c: 4 },
+        0x180 | 0x181 | 0x185 | 0x186 => Counts { d: data, a: 2, b: data, c: data },
         0x18a | 0x18b | 0x18e | 0x1a2 | 0x1a3 | 0x1a6 | 0x1a8 | 0x1a9 => {
             let data = if word.width() >= 8 { 2 } else { 1 };
-            Counts { d: data, a: 2, bc: data }
+            Counts { d: data, a: 2, b: data, c: data }
         }
-        0x160..=0x170 | 0x198..=0x19e => Counts { d: 4, a: 2, bc: 2 },
-        _ => Counts { d: data, a: 1, bc: data },
+        0x160..=0x170 | 0x198..=0x19e => Counts { d: 4, a: 2, b: 2, c: 2 },
+        _ => Counts { d: data, a: 1, b: data, c: data },
     }
 }
 
@@ -400,8 +409,8 @@ fn registers(word: Word, fields: Fields, form: u16, counts: Counts) -> (Vec<Rang
     let vector = |number: u64, count: u8| Register::vector(number).map(|register| register.range(count));
     let d = || vector(word.low(16, 8), counts.d);
     let a = || vector(word.low(24, 8), counts.a);
-    let b = || vector(word.low(32, 8), counts.bc);
-    let c = || vector(word.high(64, 8), counts.bc);
+    let b = || vector(word.low(32, 8), counts.b);
+    let c = || vector(word.high(64, 8), counts.c);
     let b_of_form = || b().filter(|_| form == 1);
     let predicate = || Register::predicate(word.high(81, 3)).map(|register| register.range(1));
     let guard = guard(word, fields).map(|register| register.range(1));
