@@ -20,7 +20,7 @@ use ncugate_model::{
 use ncugate_phase::config::{Phase, WorkloadReference};
 use ncugate_phase::plan::{KernelLaunch, Plan, Step};
 use ncugate_report::explain::{EditRisk, MachineCode};
-use ptx_edits::{PtxCopy, PtxModule};
+use ptx_edits::{PtxCopy, PtxText};
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 use std::time::{Duration, Instant};
@@ -283,7 +283,7 @@ impl AblatedVariant<'_> {
         let launches = launches.map(|launch| Ok((symbol(image, kernel.symbols.of(&launch.entry))?, launch)));
         let launches = launches.collect::<Result<Vec<_>, ncugate_model::cubin::CubinError>>();
         let launches = launches.map_err(|error| error.to_string())?;
-        Ok(PtxModule { nvcc: &self.tools.nvcc, folder, image, text: &text }.edited(&launches))
+        Ok(PtxText { nvcc: &self.tools.nvcc, folder, image, text: &text }.edited(&launches))
     }
 
     /// Assembles known PTX with this toolkit, and reads every kind of instruction back.

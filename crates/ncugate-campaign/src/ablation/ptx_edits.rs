@@ -27,14 +27,14 @@ pub(super) struct PtxCopy {
 }
 
 /// The PTX of a cubin, and where changes of it are assembled.
-pub(super) struct PtxModule<'a> {
+pub(super) struct PtxText<'a> {
     pub nvcc: &'a Nvcc,
     pub folder: &'a Path,
     pub image: &'a [u8],
     pub text: &'a str,
 }
 
-impl PtxModule<'_> {
+impl PtxText<'_> {
     /// A copy for each change that concerns the launched kernels, by their symbols. There are none unless the PTX as it is gives the machine code of the cubin.
     pub fn edited(&self, launches: &[(String, &KernelLaunch)]) -> Vec<PtxCopy> {
         let edits = ptx_edits(self.text, launches);
@@ -399,8 +399,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let built = |text: &str| nvcc.assemble_text(text, &Arch::of(TRIED), &[], &folder.path().join("build")).unwrap();
         let launches = [("k".to_owned(), &launch(6))];
-        let edited =
-            |image: &[u8], text| PtxModule { nvcc: &nvcc, folder: folder.path(), image, text }.edited(&launches);
+        let edited = |image: &[u8], text| PtxText { nvcc: &nvcc, folder: folder.path(), image, text }.edited(&launches);
         let image = built(DIVISION);
         let copies = edited(&image, DIVISION);
         let [PtxCopy { edit, cubin: Ok(copy) }] = copies.as_slice() else { panic!("{copies:?}") };
