@@ -34,6 +34,7 @@ fn job() -> WorkerJob {
     };
     WorkerJob {
         references: Vec::new(),
+        answers: Vec::new(),
         shared: Vec::new(),
         python: crate::PythonEnvironment::default(),
         device: 0,
