@@ -5,7 +5,7 @@
 use super::hidden_draws::HiddenJob;
 use super::shared_outputs::SharedFile;
 use crate::gpu::VariantExtents;
-use crate::prove::{LentAnswer, ReferenceServer, ReferenceSpec, ShapeSpec};
+use crate::prove::{ReferenceServer, ReferenceSpec, ShapeSpec};
 use crate::python_environment::PythonEnvironment;
 use crate::time::TimingSettings;
 use ncugate_model::expr::Value;
@@ -42,9 +42,6 @@ pub struct WorkerJob {
     /// Interpreters that have imported the reference and the checks of outputs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub references: Vec<ReferenceServer>,
-    /// Answers of the reference to declared inputs, from the trials of the tolerance.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub answers: Vec<LentAnswer>,
     /// Files of expected outputs that other workers of the same stage share.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shared: Vec<SharedFile>,

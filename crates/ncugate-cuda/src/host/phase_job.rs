@@ -7,7 +7,7 @@ use super::evaluate::{
 use super::job::{CaseLaws, CheckCase, FunctionLanguage, JobFunction, JobKernel, JobMode, ProfiledInputs, WorkerJob};
 use super::job_error::JobError;
 use crate::gpu::{BufferSpec, VariantExtents};
-use crate::prove::{ReferenceServer, ReferenceSpec, ShapeSpec, kept, serve};
+use crate::prove::{ReferenceServer, ReferenceSpec, ShapeSpec, serve};
 use crate::python_environment::PythonEnvironment;
 use crate::time::AuditEffort;
 use ncugate_model::{BitwiseComparison, BuiltKernel, EntrySymbols, ShapeName, VariantId};
@@ -150,7 +150,6 @@ impl WorkerJob {
             kernels,
             python: PythonEnvironment::of(&phase.build),
             references: reference_servers(phase),
-            answers: kept(),
             shared: Vec::new(),
         })
     }

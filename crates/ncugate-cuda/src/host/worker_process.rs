@@ -10,7 +10,7 @@ use super::prestarted::{FIRST_DEVICE, Preload};
 use super::python::{PythonFunctions, run_in_python};
 use super::worker::{DeviceLoss, Reporter, WorkError, Worker, chain};
 use crate::gpu::{ActivityTracer, Copier, CudaDevice, query_attributes};
-use crate::prove::{adopt, borrow, reference_time};
+use crate::prove::{adopt, reference_time};
 use ncugate_model::ShapeName;
 use serde::de::DeserializeOwned;
 use std::collections::HashMap;
@@ -164,7 +164,6 @@ fn run_on(
     reporter: &mut Reporter,
 ) -> Result<ControlFlow<DeviceLoss>, WorkError> {
     adopt(&job.references);
-    borrow(&job.answers);
     let has_host_code = job.functions(FunctionLanguage::Cpp).next().is_some();
     let device = if has_host_code { device.on_default_stream() } else { device };
     let device = device.with_functions(Functions::of(&job, functions));

@@ -40,9 +40,7 @@ pub use mutation_test::MutationTest;
 pub use null_answer::{NullOutcome, PlacedNull};
 pub use outputs::{PlacedOutput, compare_outputs};
 pub use poison::{Poison, PoisonKey};
-pub use reference::{
-    Builtin, LentAnswer, ReferenceError, ReferenceServer, adopt, borrow, dismiss, keep_in, kept, npy_bytes, serve,
-};
+pub use reference::{Builtin, ReferenceError, ReferenceServer, adopt, dismiss, npy_bytes, serve};
 pub use reference_time::reference_time;
 pub use replaced_input::ReplacedPart;
 pub use shape::{ShapeCheck, ShapeSpec};

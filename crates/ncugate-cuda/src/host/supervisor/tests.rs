@@ -34,7 +34,6 @@ fn job() -> WorkerJob {
     };
     WorkerJob {
         references: Vec::new(),
-        answers: Vec::new(),
         shared: Vec::new(),
         python: crate::PythonEnvironment::default(),
         device: 0,

@@ -1,6 +1,5 @@
 //! Right answers in float64, from the inputs as rounded to their dtypes.
 
-mod answers;
 mod arithmetic;
 mod builtin;
 mod error;
@@ -12,7 +11,6 @@ mod rows;
 mod sdpa;
 mod server;
 
-pub use answers::{LentAnswer, borrow, keep_in, kept};
 pub use arithmetic::{Exponential, KeySubset, Maximum, Rounding, SoftmaxArithmetic, plain_accumulator};
 pub use builtin::{BoundBuiltin, Builtin};
 pub use error::ReferenceError;

@@ -1,7 +1,6 @@
 //! References computed by a program: a function of a Python file, or a command. Inputs and outputs are NumPy files in
 //! a folder that exists for one call.
 
-use super::answers;
 use super::fit::BufferValues;
 use super::npy::{NpyError, read, write};
 use super::server;
@@ -74,10 +73,6 @@ pub fn outputs(
     seed: u64,
     inputs: &BufferValues,
 ) -> Result<Vec<ExpectedOutput>, ProgramError> {
-    let key = answers::key(program, (python, params), shape, seed, inputs);
-    if let Some(outputs) = key.as_ref().and_then(|key| answers::answer(key, shape)) {
-        return Ok(outputs);
-    }
     let folder = CallFolder::make().map_err(|(folder, source)| ProgramError::Write { folder, source })?;
     let failed = |source| ProgramError::Write { folder: folder.0.clone(), source };
     folder.fill(shape, (seed, params), inputs).map_err(failed)?;
@@ -87,9 +82,7 @@ pub fn outputs(
         let values = read(&folder.array("outputs", spec), spec.dtype, &spec.compared_extents())?;
         Ok(ExpectedOutput { buffer, values })
     };
-    let outputs = outputs.map(read).collect::<Result<Vec<_>, ProgramError>>()?;
-    key.into_iter().for_each(|key| answers::keep(key, &outputs));
-    Ok(outputs)
+    outputs.map(read).collect()
 }
 
 /// The verdict of a function of Python on each set of outputs: what is wrong with it, or an empty text. `inputs` has the values
@@ -269,26 +262,6 @@ mod tests {
             &[vec![1.0, -0.5, 1e300], Vec::new()],
         );
         assert_eq!(found.unwrap(), [ExpectedOutput { buffer: 1, values: vec![1.0, -0.5, 1e300] }]);
-    }
-
-    /// A worker has the same hash for the same call, and finds the file below `/proc`.
-    #[test]
-    fn a_kept_answer_is_not_computed_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let calls = folder.path().join("calls");
-        let script = format!("echo >> {}; cp \"$0/inputs/x.npy\" \"$0/outputs/y.npy\"", calls.display());
-        let copy = program(ProgramKind::Command { argv: ["sh", "-c", &script].map(str::to_owned).to_vec() });
-        let of = |seed, x: f64| {
-            let python = PythonEnvironment::default();
-            outputs(&copy, (&python, &[]), &doubled(), seed, &[vec![x, 2.0, 3.0], Vec::new()]).unwrap()
-        };
-        let called = || std::fs::read_to_string(&calls).unwrap().len();
-        let first = answers::keep_in(|| of(0, 1.0));
-        assert_eq!((of(0, 1.0), called()), (first, 1));
-        assert_eq!((of(0, -1.0)[0].values[0], called()), (-1.0, 2), "other inputs");
-        of(1, 1.0);
-        of(1, 1.0);
-        assert_eq!(called(), 4, "another seed, after the trials");
     }
 
     #[test]
