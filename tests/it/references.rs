@@ -132,11 +132,11 @@ fn a_confirmation_calls_the_reference_once_for_all_its_processes() {
     }
 }
 
-/// Calls for different inputs run together, none is repeated, and fewer hidden inputs are a note.
+/// Calls for different inputs run together, and fewer hidden inputs are a note.
 #[test]
 fn a_slow_reference_is_called_in_parallel_and_for_fewer_hidden_inputs() {
-    let text = "import time, zlib\n\n\ndef copy(x):\n    began = time.time()\n    time.sleep(0.4)\n    \
-                with open('calls', 'a') as out:\n        out.write(f'{began} {time.time()} {zlib.crc32(x.tobytes())}\\n')\n    return {'y': x}\n\n\n\
+    let text = "import os, time\n\n\ndef copy(x):\n    began = time.time()\n    time.sleep(0.4)\n    \
+                with open('calls', 'a') as out:\n        out.write(f'{began} {time.time()}\\n')\n    return {'y': x}\n\n\n\
                 def same(outputs, expected):\n    return ''\n";
     let Some((place, variables)) = machine_of(&["copy_honest"], "rounds = 6", text) else { return };
     let finished = Finished::of(place.ncugate(&RUN).envs(variables).timeout(Duration::from_secs(100)));
@@ -145,11 +145,10 @@ fn a_slow_reference_is_called_in_parallel_and_for_fewer_hidden_inputs() {
     assert!(printed.contains("the reference is slow: 2 instead of 5 hidden inputs at shape 'only'"), "{printed}");
     let calls = fs::read_to_string(place.path().join("calls")).unwrap();
     let number = |text: &str| text.parse::<f64>().unwrap();
-    let calls: Vec<Vec<f64>> = calls.lines().map(|line| line.split(' ').map(number).collect()).collect();
-    let inputs: BTreeSet<u32> = calls.iter().map(|call| call[2] as u32).collect();
-    assert_eq!(inputs.len(), calls.len(), "answers of the trials of the tolerance are handed on: {calls:?}");
-    let together = |at: f64| calls.iter().filter(|call| (call[0]..call[1]).contains(&at)).count();
-    let most = calls.iter().map(|call| together(call[0])).max();
+    let calls: Vec<(f64, f64)> =
+        calls.lines().filter_map(|line| line.split_once(' ')).map(|(from, to)| (number(from), number(to))).collect();
+    let together = |at: f64| calls.iter().filter(|(from, to)| (*from..*to).contains(&at)).count();
+    let most = calls.iter().map(|(from, _)| together(*from)).max();
     assert!(most >= Some(3), "{calls:?}");
 }
 
