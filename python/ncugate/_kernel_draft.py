@@ -31,7 +31,7 @@ TORCH.update({f"{sign}int{bits}": f"{sign[:1] or 'i'}{bits}" for sign in ("", "u
 TORCH.update({"bool": "bool", "boolean": "bool", "b1": "bool", "f8": "f64", "f4": "f32", "f2": "f16"})
 TORCH.update({f"{letter}{size}": f"{letter}{8 * size}" for letter in "iu" for size in (1, 2, 4, 8)})
 REAL = r"eps|scale|alpha|beta|gamma|prob|lr|decay|factor|softcap|temperature|smooth|momentum|^[ap]$"
-WHOLE = r"indices|index|idx|seqlens|offsets|table|labels|target|mask|ids$"
+WHOLE = r"indices|index|idx|seqlens?|offsets|table|labels|target|mask|ids$"
 NO_EXTENT = r"seed|axis|mode|flag|causal|offset|iter|step|index|idx|repeat|^is_|^has_|^use_"
 FLAG = r"(?i)^(is|has|use|do|with|return|store|save|add)_|causal|reverse|^(even|trans)_"
 TILE = r"(?i)block|tile|^B[A-Z]$|^(num_)?(threads|warps)"
@@ -64,7 +64,11 @@ class KernelDraft:
         # ncugate passes the stream.
         self.runtime = [name for name, note in notes.items() if name not in self.constants and "Stream" not in note and name != "stream"]
         self.types = self.signature()
-        is_tensor = {name for name in self.runtime if re.search(r"Tensor|Pointer|ptr", notes[name]) or self.types.get(name, ("", 0))[1]}
+        is_tensor = {
+            name
+            for name in self.runtime
+            if re.search(r"Tensor|Pointer|ptr", notes[name]) or self.types.get(name, ("", 0))[1] or re.search(r"(?i)(_|^)ptr$", name)
+        }
         self.pointers = [name for name in self.runtime if name in self.uses or name in is_tensor]
         self.scalars = [name for name in self.runtime if name not in self.pointers]
         self.strides = [name for name in self.scalars if re.search(r"(?i)stride|^ld[a-z]$", name)]
@@ -76,6 +80,7 @@ class KernelDraft:
         self.fixed: Dict[str, str] = {}
         # Buffers whose extents are guessed from the name of a stride.
         self.guessed: Set[str] = set()
+        self.tuned = list(dict.fromkeys(key for config in self.source.configurations(self.name) or [] for key in config))
         self.absent = [name for name in self.runtime if self.is_absent(name)]
         self.whole: Dict[str, str] = {}
         self.place()
@@ -144,7 +149,7 @@ class KernelDraft:
                 continue
             named = launch.lookup(given.id, launch.line) if isinstance(given, ast.Name) else None
             extent = launch.extent(named[1] if named else given)
-            is_own = isinstance(given, ast.Name) and named is None and name in self.scalars
+            is_own = isinstance(given, ast.Name) and name in self.scalars and (named is None or self.is_unknown(given))
             if extent or is_own:
                 launch.names.setdefault(ast.unparse(given), self.named.get(name, name))
                 if extent and extent[1] is None and name in self.scalars:
@@ -153,10 +158,12 @@ class KernelDraft:
             if name in self.constants and isinstance(given, ast.Name):
                 launch.names.setdefault(given.id, name)
         self.shapes = {name: self.shape(name) for name in self.pointers}
+        self.shapes.update(self.noted_shapes())
         known = list({tuple(one): one for one in self.shapes.values() if one}.values())
+        extents = [name for name in self.scalars if self.kind(name) == "extent"]
         for name in self.pointers:
-            # The only shape of the launch is that of every buffer.
-            if not self.shapes[name] and len(known) == 1 and not self.types.get(name, ("", 0))[1]:
+            # The only shape of the launch is that of every buffer, unless it is that of a result for each row.
+            if not self.shapes[name] and len(known) == 1 and (len(known[0]) > 1 or len(extents) < 2) and not self.types.get(name, ("", 0))[1]:
                 self.shapes[name] = known[0]
                 self.guessed.add(name)
         self.grid = self.extents(0)
@@ -172,9 +179,43 @@ class KernelDraft:
         others = [name for name in self.runtime if self.named[name] in self.dimensions and self.named[name] not in used]
         self.named.update({name: f"{self.named[name]}_" for name in others})
         # Extents that are compiled in are numbers in the phase.
-        fixed = [name for name in self.constants if name in in_shapes]
+        compiled = [name for name in self.constants if name in in_shapes]
+        # Constexprs of Triton follow the shape.
+        fixed = [] if self.follows_shape else compiled
+        self.dimensions += [name for name in compiled if name not in fixed]
         base, self.tails = SIZES.get(len(self.dimensions) + len(fixed), MANY)
         self.sizes, self.fixed = {name: base for name in self.dimensions}, {name: str(base) for name in fixed}
+
+    @property
+    def follows_shape(self) -> bool:
+        """Whether a constexpr can be an expression over dimensions."""
+        return self.language in ("Triton", "Gluon")
+
+    def is_unknown(self, given: ast.AST) -> bool:
+        """Whether a size of the launch is no expression over others."""
+        try:
+            self.launch.expression(given, self.launch.line)
+            return False
+        except UnknownValue:
+            return True
+
+    def noted_shapes(self) -> Dict[str, List[str]]:
+        """Extents that only the comments of parameters give."""
+        noted = {name: words for name, words in self.source.noted_extents(self.name).items() if name in self.pointers}
+        sizes = [*map(self.named.get, self.scalars), *self.constants, *self.launch.dimensions]
+        of = {str(own).lower(): own for own in sizes}
+        for name, words in noted.items():
+            known, given = self.shapes.get(name) or [], self.launch.arguments.get(name)
+            of.update({word.lower(): own for word, own in zip(words, known) if len(words) == len(known)})
+            axes = self.launch.unpacked(given.id) if isinstance(given, ast.Name) else {}
+            of.update({words[at].lower(): self.launch.names.get(own) or own for at, own in axes.items() if -len(words) <= at < len(words)})
+        found = {}
+        for name, words in noted.items():
+            if not self.shapes.get(name):
+                # A name of the comment alone is a dimension.
+                found[name] = [word if word.isdigit() else of.get(word.lower()) or self.launch.dimension(self.plain(word)) for word in words]
+                self.guessed.add(name)
+        return found
 
     def number(self, text: str) -> str:
         """An extent with the sizes that are compiled in."""
@@ -306,6 +347,24 @@ class KernelDraft:
         """The number that a dimension or a size that is compiled in has."""
         return self.sizes.get(extent) or (int(self.fixed[extent]) if extent in self.fixed else None)
 
+    def following(self, name: str) -> Optional[str]:
+        """The expression over dimensions that a constexpr of Triton is; none if it is none, or if the grid needs its value."""
+        given, heuristic = self.launch.arguments.get(name), self.heuristics.get(name)
+        in_grid = name in re.findall(r"[A-Za-z_]\w*", " ".join(self.grid))
+        if not self.follows_shape or in_grid and name not in self.dimensions or name in self.tuned:
+            return None
+        if name in self.dimensions:
+            return name
+        found = self.launch.lookup(given.id, self.launch.line) if isinstance(given, ast.Name) else None
+        node, line = (found[1], found[0]) if found else (given, self.launch.line)
+        body = heuristic.body if isinstance(heuristic, ast.Lambda) else None
+        try:
+            text = self.launch.expression(body if body is not None else node, line)
+        except UnknownValue:
+            return None
+        words = set(re.findall(r"[A-Za-z_]\w*", text)) - {"ceil", "log2", "min", "max"}
+        return text if words and words <= set(self.dimensions) else None
+
     def constant(self, name: str) -> Tuple[List[Any], str]:
         """Values of a constexpr, and a mark: empty if the source gives them."""
         if name in self.fixed:
@@ -343,14 +402,13 @@ class KernelDraft:
 
     def sweep(self) -> str:
         """Constexprs, options of the compiler, and the configurations of an autotuner, which are no product in general."""
-        configs, is_triton = self.source.configurations(self.name), self.language in ("Triton", "Gluon")
-        tuned = list(dict.fromkeys(key for config in configs or [] for key in config))
+        configs, tuned = self.source.configurations(self.name), self.tuned
         # Defaults of Triton.
         rows = [{"num_warps": 4, "num_stages": 3, **config} for config in configs or []]
         rows = [{key: "None" if row[key] is None else row[key] for key in tuned} for row in rows if set(tuned) <= set(row)]
         lines = []
         for name in self.constants:
-            if name not in tuned:
+            if name not in tuned and not self.following(name):
                 values, mark = self.constant(name)
                 lines.append(f"{name} = {quoted(values)} # {mark}\n")
         lines += [f"{name} = [1] # a contiguous axis, as Triton's launcher specialises it\n" for name in self.fixed_strides()]
@@ -359,7 +417,7 @@ class KernelDraft:
             lines.append("THREADS = [128, 256] # CHECK: usual values\n")
         if configs is None:
             lines.append("# FILL: values of `@triton.autotune`, which the file computes\n")
-        if is_triton and "num_warps" not in [*tuned, *self.constants]:
+        if self.follows_shape and "num_warps" not in [*tuned, *self.constants]:
             given = self.literal(self.launch.arguments.get("num_warps"))
             mark = "as the source passes it" if type(given) is int else "usual values"
             lines.append(f"num_warps = {[given] if type(given) is int else [4, 8]} # CHECK: {mark}\n")
@@ -371,8 +429,13 @@ class KernelDraft:
             lines.append("# The configurations of `@triton.autotune`.\nwhere = \"\"\"\n" + "\n or ".join(conditions) + "\n\"\"\"\n")
         return "\n[sweep]\n" + "".join(lines) if lines else ""
 
+    def constexpr_lines(self) -> str:
+        follow = {name: self.following(name) for name in self.constants}
+        lines = "".join(f"{name} = {quoted(text)}\n" for name, text in follow.items() if text)
+        return f"# CHECK: constexprs that follow the shape.\n[kernel.constexprs]\n{lines}" if lines else ""
+
     def fixed_strides(self) -> List[str]:
-        return [name for name in self.strides if self.language in ("Triton", "Gluon") and self.stride(name) == "1"]
+        return [name for name in self.strides if self.follows_shape and self.stride(name) == "1"]
 
     def buffer_lines(self) -> Tuple[List[str], List[Tuple[str, List[str], str]]]:
         lines, buffers = [], []
@@ -480,7 +543,7 @@ class KernelDraft:
             + ('\n[bench]\nshapes = ["large"]\n\n[profile]\nshapes = ["large"]\n' if has_tails else "")
             + "\n# CHECK: extents in elements, outermost first, types, and roles: input, output, or inout for both.\n[workload.buffers]\n"
             + "".join(lines)
-            + f"\n[kernel]\npython = {python}\n{self.launch_lines()}args = [\n{arguments}]\n{self.sweep()}"
+            + f"\n[kernel]\npython = {python}\n{self.launch_lines()}args = [\n{arguments}]\n{self.constexpr_lines()}{self.sweep()}"
             "\n# This gate needs no timing. Measure first, then add a limit for the latency,\n"
             '# require = "latency_p50 <= 100 us", or a comparison with a [[baseline]], "speedup() >= 1.1".\n'
             '[[gate]]\nname = "no spills"\nrequire = "spills == 0"\non = "each"\n'

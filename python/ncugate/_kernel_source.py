@@ -57,6 +57,7 @@ class PythonSource:
             self.tree = ast.parse(text)
         except (SyntaxError, ValueError) as error:
             raise ProblemError(f"{file}: {error}") from error
+        self.lines = text.splitlines()
         self.functions: Dict[str, Function] = {}
         self.imports: Dict[str, str] = {}
         self.assigned: Dict[str, List[ast.expr]] = {}
@@ -175,6 +176,12 @@ class PythonSource:
                     return None
         return []
 
+    def noted_extents(self, name: str) -> Dict[str, List[str]]:
+        """Extents in the comments of a kernel's parameters: `x_ptr,  # [batch, dim]`, `# shape (batch, dim)`."""
+        form = r"[^#]*#.*?(?:\[|shape\s*\()\s*(\w+(?:\s*,\s*\w+)*),?\s*[\])]"
+        found = {one.arg: re.match(form, self.lines[one.lineno - 1]) for one in parameters(self.functions[name])}
+        return {name: re.findall(r"\w+", extents[1]) for name, extents in found.items() if extents}
+
     def heuristics(self, name: str) -> Dict[str, ast.expr]:
         """The parameters that `@triton.heuristics` computes."""
         found: Dict[str, ast.expr] = {}
@@ -206,6 +213,8 @@ class PythonSource:
                 return None if node.id in numbers and node.id in names else sources.get(node.id)
             if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
                 return source(node.left) or source(node.right)
+            if isinstance(node, ast.IfExp):
+                return source(node.body) or source(node.orelse)
             if isinstance(node, ast.Subscript):
                 return source(node.value)
             if isinstance(node, ast.Call) and not re.match(r"load|atomic|arange|program_id|sum|max|dot|zeros|full|make_(?!block_ptr|tensor)|\w+_like", called(node)):
@@ -392,7 +401,10 @@ class KernelLaunch:
                 return self.expression(of[1].elts[key], of[0])
         if isinstance(node, ast.Call):
             word = called(node).replace("_", "").lower()
-            given = [self.expression(one, line) for one in node.args] if word in ("cdiv", "ceildiv", "divup", "min", "max", "int") else []
+            translated = ("cdiv", "ceildiv", "divup", "min", "max", "int", "nextpowerof2")
+            given = [self.expression(one, line) for one in node.args] if word in translated else []
+            if word == "nextpowerof2" and given:
+                return f"2 ** ceil(log2({given[0]}))"
             if word in ("min", "max"):
                 return f"{word}({', '.join(given)})"
             if len(given) == 2:
@@ -425,11 +437,13 @@ class KernelLaunch:
             return [self.expression(one, line) for one in node.elts]
         return [self.expression(node, line)]
 
-    def shape(self, tensor: ast.AST, line: int) -> Optional[List[str]]:
-        """Extents of a tensor of the launch: where it is made, where its shape is unpacked, or where it is asserted."""
-        name = tensor.id if isinstance(tensor, ast.Name) else None
-        found = self.lookup(name, line) if name else None
-        made, line = (found[1], found[0]) if found else (None if name else tensor, line)
+    def shape(self, tensor: ast.AST, line: int, owner: Optional[str] = None) -> Optional[List[str]]:
+        """Extents of a tensor of the launch: where it is made, where its shape is unpacked, or where it is asserted. `owner` is
+        the variable that the value of an expression is assigned to."""
+        name = tensor.id if isinstance(tensor, ast.Name) else owner
+        is_named = isinstance(tensor, ast.Name)
+        found = self.lookup(name, line) if name and is_named else None
+        made, line = (found[1], found[0]) if found else (None if is_named else tensor, line)
         word, given = called(made) if made is not None else "", getattr(made, "args", [])
         if isinstance(made, ast.Name):
             return self.shape(made, line)
@@ -441,11 +455,17 @@ class KernelLaunch:
             texts = [after.get(at) or after.get(at - len(texts)) or one or self.unpacked(name).get(at) or (f"{name}_{at}" if len(texts) > 1 else None) for at, one in enumerate(texts)]
             if all(texts):
                 return [self.names.get(one) or one if one.isdigit() or "(" in one or " " in one else self.dimension(self.names.get(one, one)) for one in texts if one]
-        elif re.fullmatch(r"\w+_like|to_device", word) and given:
-            return self.shape(given[0], line)
-        elif re.fullmatch(r"contiguous|clone|to|cuda|detach", word):
-            return self.shape(made.func.value, line)  # type: ignore[union-attr]
-        axes = self.unpacked(name)
+        else:
+            same = given[0] if re.fullmatch(r"\w+_like|to_device", word) and given else None
+            if re.fullmatch(r"contiguous|clone|to|cuda|detach", word):
+                same = made.func.value  # type: ignore[union-attr]
+            known = self.shape(same, line, name) if same is not None else None
+            if known:
+                return known
+        # `y = torch.empty_like(x)`: the extents of `y` are those of `x`.
+        made_of = [(own, getattr(value, "args", [])[:1]) for own, values in self.scope.items() for _, value in values if re.fullmatch(r"\w+_like", called(value))]
+        alike = [own for own, given in made_of if any(isinstance(one, ast.Name) and one.id == name for one in given)]
+        axes = next(filter(None, map(self.unpacked, [name, *alike])), {})
         for node in ast.walk(self.function or self.source.tree):
             if isinstance(node, ast.Compare) and ast.unparse(node.left) == f"{name}.shape" and isinstance(node.ops[0], ast.Eq):
                 right = node.comparators[0]

@@ -149,6 +149,41 @@ def add(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, stream: cuda.CUstream
 '''
 
 
+JOINED = (
+    HEAD
+    + '''
+@triton.jit
+def joined(
+    out,  # [tokens, heads, dim] the weighted mean
+    out_weight,  # [tokens, heads]
+    left,  # shape (tokens, heads, dim)
+    left_weight,  # [tokens, heads]
+    bias_ptr,  # (optional) one for each column
+    rows,
+    DIM: tl.constexpr,
+    WIDE: tl.constexpr,
+    HAS_BIAS: tl.constexpr,
+    KEEPS: tl.constexpr,
+):
+    at = tl.program_id(0) * tl.num_programs(1) + tl.program_id(1)
+    columns = tl.arange(0, WIDE)
+    target = out + at * DIM if KEEPS else left + at * DIM
+    bias = tl.load(bias_ptr + columns) if HAS_BIAS else 0.0
+    weight = tl.load(left_weight + at)
+    tl.store(out_weight + at, weight)
+    tl.store(target + columns, tl.load(left + at * DIM + columns, mask=columns < DIM) * weight + bias, mask=columns < DIM)
+
+def join(left, left_weight, normalized_shape, out=None):
+    tokens, heads = left_weight.shape
+    left = left.view(tokens, heads, -1).contiguous()
+    dim = left.shape[-1]
+    out = torch.empty_like(left)
+    count = math.prod(normalized_shape)
+    joined[(tokens, heads)](out, torch.empty_like(left_weight), left, left_weight, None, count, dim, triton.next_power_of_2(dim), False, True)
+'''
+)
+
+
 def draft(tmp_path, text, name=None):
     """The phase and the reference that are printed for a file."""
     file = tmp_path / "kernels.py"
@@ -186,10 +221,11 @@ def test_a_product_has_its_strides_grid_and_configurations(tmp_path):
 
 def test_constexprs_of_a_shape_heuristics_and_absent_pointers(tmp_path):
     text, phase, _ = draft(tmp_path, NORM)
-    size = phase["sweep"]["D"][0]
+    assert phase["kernel"]["constexprs"] == {"D": "D", "BD": "2 ** ceil(log2(D))"}, "one phase has many sizes"
+    assert phase["workload"]["shapes"]["large"] == {"T": 1024, "D": 1024}
     assert shapes(phase) == {
-        "x": (["T", str(size)], "input"),
-        "y": (["T", str(size)], "output"),
+        "x": (["T", "D"], "input"),
+        "y": (["T", "D"], "output"),
         "rstd": (["T"], "output"),
         "lengths": (["T"], "output"),
     }
@@ -198,11 +234,25 @@ def test_constexprs_of_a_shape_heuristics_and_absent_pointers(tmp_path):
     assert args == ["x", "y", "rstd", "nullptr", "lengths", "eps", {"value": "FILL_seed", "type": "i32"}, "T"]
     assert phase["workload"]["scalars"]["eps"]["value"] == 1e-6
     assert phase["sweep"] == {
-        **{"D": [size], "BD": [size], "HAS_BIAS": [False], "KIND": ["FILL_KIND"], "BT": [8, 16], "num_warps": [1, 2, 4]},
+        **{"HAS_BIAS": [False], "KIND": ["FILL_KIND"], "BT": [8, 16], "num_warps": [1, 2, 4]},
     }
     for mark in ("KIND", "seed"):
         assert any(f"FILL_{mark}" in line and "# FILL:" in line for line in text.splitlines()), mark
     assert any("HAS_BIAS = [false] # CHECK: `@triton.heuristics`" in line for line in text.splitlines())
+
+
+def test_comments_conditional_pointers_and_padded_sizes_are_read(tmp_path):
+    text, phase, _ = draft(tmp_path, JOINED)
+    found = shapes(phase)
+    assert found["out"] == (["tokens", "heads", "DIM"], "output") and found["left"][0] == ["tokens", "heads", "DIM"]
+    assert found["out_weight"] == (["tokens", "heads"], "output") and found["left_weight"] == (["tokens", "heads"], "input")
+    assert "bias_ptr" in found, "a name that ends in `_ptr` is no size"
+    assert phase["kernel"]["constexprs"] == {"DIM": "DIM", "WIDE": "2 ** ceil(log2(DIM))"}
+    assert phase["kernel"]["grid"] == ["tokens", "heads"] and "rows" in phase["kernel"]["args"]
+    made_elsewhere = JOINED.replace("torch.empty_like(left_weight)", "made(left)").replace("left_weight.shape", "sizes(left)")
+    text, phase, _ = draft(tmp_path, made_elsewhere)
+    assert shapes(phase)["out_weight"][0] == shapes(phase)["left"][0][:2], "only its comment gives it"
+    assert any("out_weight =" in line and "# CHECK: extents, a guess" in line for line in text.splitlines())
 
 
 def test_device_functions_constants_and_flat_sizes_are_followed(tmp_path):

@@ -11,7 +11,9 @@ use crate::cli::{MeasurementSource, OutputFormat, RunArgs};
 use crate::console::{Output, warn};
 use crate::exit::Outcome;
 use crate::invocation::Invocation;
-use ncugate_campaign::{self as campaign, BaseCheckout, CampaignError, Progress, Tools, difference, with_base};
+use ncugate_campaign::{
+    self as campaign, BaseCheckout, CampaignError, Progress, Tools, difference, prove_files, with_base,
+};
 use ncugate_judge::PhaseRun;
 use ncugate_judge::frame::required_metrics;
 use ncugate_judge::reference_runs::ReferenceRuns;
@@ -198,6 +200,9 @@ fn one(config: &Path, args: &RunArgs, invocation: &Invocation, out: &mut Output)
                 return Ok(PhaseEnd::Unchanged);
             }
         }
+    }
+    if tools.is_ok() {
+        prove_files(&own, &unroll(&own)?)?;
     }
     let ended = match tools {
         Err(why @ (CampaignError::NoSuchGpu { .. } | CampaignError::UnlikeGpus { .. })) => Err(why.into()),

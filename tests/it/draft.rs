@@ -158,8 +158,8 @@ fn block_bytes_and_an_absent_output_are_marked_and_invalid_toml_is_not_written()
     assert!(text.contains("# CHECK: minimum bytes that a launch moves"), "{text}");
     assert!(text.contains("bytes = \"2 * M * K + 2 * K * N + 2 * M * N\""), "{text}");
 
-    // No visible store through a pointer.
-    place.write("hidden.cu", "__global__ void hidden(const float *x, float *y, int n) { asm(\"st\" :: \"l\"(y)); }\n");
+    // No visible store, through any of the pointers that permit one.
+    place.write("hidden.cu", "__global__ void hidden(float *x, float *y, int n) { asm(\"st\" :: \"l\"(y)); }\n");
     assert_eq!(init("hidden.cu", "hidden.toml").status, Some(0));
     assert!(read("hidden.toml").contains("# FILL: no output was found"), "{}", read("hidden.toml"));
     let reference = read("hidden_reference.py");
@@ -385,6 +385,18 @@ fn a_launch_in_the_source_gives_grid_and_block_or_they_are_left_open() {
     let checks = text.lines().filter(|line| line.contains("CHECK:")).count();
     let left = format!("1 line with FILL and {checks} lines with CHECK are left in `gemm.toml`");
     assert!(refused.stderr.contains(&left), "{left}: {refused:?}");
+}
+
+/// A functor and a list of tensors are drafted as f32 otherwise, and a counter's first value is a grid of no blocks.
+#[test]
+fn arguments_of_any_type_and_grids_that_the_host_counts_are_left_open() {
+    let place = Place::new();
+    let source = "template <typename L, typename F>\n__global__ void apply(long long n, const int *flags, float *out, L list, F f) { f(n, flags, out, list); }\n\
+                  template <typename F> void all(F f, Tensors list, cudaStream_t stream) {\n  int blocks = 0;\n  while (more(list)) blocks++;\n  \
+                  apply<<<blocks, 512, 0, stream>>>(list.n, list.flags, list.out, list, f);\n}\n";
+    let text = text_of(&place, source, "apply");
+    assert_holds(&text, &["\"FILL_list\", # FILL:", "\"FILL_f\", # FILL:", "grid = [\"FILL_grid\"]", "block = [512]"]);
+    assert!(text.lines().any(|line| line.starts_with("out = ") && line.contains("role = \"output\"")), "{text}");
 }
 
 #[test]

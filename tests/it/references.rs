@@ -151,3 +151,16 @@ fn a_slow_reference_is_called_in_parallel_and_for_fewer_hidden_inputs() {
     let most = calls.iter().map(|(from, _)| together(*from)).max();
     assert!(most >= Some(3), "{calls:?}");
 }
+
+/// `run` says it as `check` does, and not after an interpreter has started.
+#[test]
+fn a_reference_in_an_absent_file_is_named_before_anything_is_measured() {
+    let Some((place, variables)) = machine_of(&["copy_honest"], "rounds = 6", "def copy(x):\n    return x\n") else {
+        return;
+    };
+    fs::remove_file(place.path().join("ref.py")).unwrap();
+    let finished = Finished::of(place.ncugate(&RUN).envs(variables).timeout(Duration::from_secs(100)));
+    assert_eq!(finished.status, Some(2), "{finished:?}");
+    assert!(finished.stderr.contains("`ref.py`, which does not exist"), "{finished:?}");
+    assert!(finished.stderr.contains("relative paths start at the project's root"), "{finished:?}");
+}

@@ -48,6 +48,17 @@ def loaded(path):
     return found
 
 
+def named(value):
+    """The object that the text `FILE.py:NAME` names, such as a layout, a type or a device function; another value is itself."""
+    path, _, name = value.rpartition(":") if isinstance(value, str) else ("", "", "")
+    if not path.endswith(".py") or not name.isidentifier():
+        return value
+    found = loaded(path)
+    if not hasattr(found, name):
+        raise AttributeError(f"{path} has no `{name}`")
+    return getattr(found, name)
+
+
 def forget(path):
     """Lets the next import of a file start again if the last one failed."""
     path = os.path.abspath(path)

@@ -6,7 +6,7 @@ use super::budget::{SharedArray, shared_arrays};
 use super::build_work::{BuildWork, PlannedHost, UnitWork, Units, sorted};
 use super::cache::{Artifact, Cache, CacheError, CacheInputs, CompilerOutput, MAX_CODE, MAX_SOURCE, prerequisites};
 use super::error::BuildError;
-use super::launch_check::Launchable;
+use super::launch_check::{Launchable, SourceFacts};
 use super::message::{budget_line, message, relative, too_much_shared, unlinked, unreadable};
 use super::nvcc::{CompileUnit, Nvcc};
 use super::package_headers::PackageHeaders;
@@ -15,7 +15,7 @@ use super::{compiler_environment, duplicates, host_unit, launch_check, ptxas};
 use crate::python_environment::PythonEnvironment;
 use indexmap::{IndexMap, IndexSet};
 use ncugate_model::cubin::variables;
-use ncugate_model::cubin::{CubinError, DeviceCode, Entry, device_code, symbol};
+use ncugate_model::cubin::{CubinError, DeviceCode, Entry, ParameterField, device_code, parameter_fields, symbol};
 use ncugate_model::digest::Digest;
 use ncugate_model::disk::open;
 use ncugate_model::occupancy::Chip;
@@ -664,6 +664,10 @@ impl<'a> Builder<'a> {
         let chip = Chip::of(self.arch.capability());
         let arrays =
             |entry: &Entry| unit.map_or_else(Vec::new, |unit| self.arrays(unit, &entry.symbol).unwrap_or_default());
+        let fields = |entry: &Entry, at: usize| {
+            unit.map_or_else(Vec::new, |unit| self.fields(unit, &entry.symbol, at).unwrap_or_default())
+        };
+        let facts = SourceFacts { arrays: &arrays, fields: &fields };
         let launch = artifact.launch.as_ref().map(|launch| fitted(launch, kernel, &entries));
         let programs: Vec<ShapeProgram> =
             kernel.programs.iter().map(|program| program.compiled_as(launch.as_ref())).collect();
@@ -671,7 +675,7 @@ impl<'a> Builder<'a> {
             Ok(variables) => variables,
             Err(e) => return Ok(BuildOutcome::Failed { message: format!("{}: {e}", kernel.source.display()) }),
         };
-        let left_out = match launch_check::launchable(chip.as_ref(), &entries, &programs, &variables, &arrays) {
+        let left_out = match launch_check::launchable(chip.as_ref(), &entries, &programs, &variables, &facts) {
             Launchable::Nowhere(reasons) => {
                 return Ok(BuildOutcome::Refused { reasons, resources: Some(resources) });
             }
@@ -786,6 +790,25 @@ impl<'a> Builder<'a> {
         let _ = fs::remove_file(&ptx);
         Ok(match (printed, text) {
             (Ok(_), Ok(text)) => shared_arrays(&text, entry),
+            _ => Vec::new(),
+        })
+    }
+
+    /// The fields of a parameter of an entry, from a build for debuggers; none if there is none, or if it may tell of files
+    /// outside the project.
+    fn fields(&self, unit: &CompileUnit, entry: &str, parameter: usize) -> Result<Vec<ParameterField>, BuildError> {
+        if unit.code != CodeForm::Cuda || self.include_scope == IncludeScope::Project {
+            return Ok(Vec::new());
+        }
+        let mut unit = unit.clone();
+        unit.flags.retain(|flag| flag != "-lineinfo" && flag != "--generate-line-info");
+        unit.flags.push("-G".to_owned());
+        let (cubin, file) = (self.cache.temporary(), self.cache.translation_unit(&unit)?);
+        let printed = self.run(&mut self.nvcc()?.to_cubin(&unit, &file, self.arch, &cubin, Path::new("/dev/null")))?;
+        let code = fs::read(&cubin);
+        let _ = fs::remove_file(&cubin);
+        Ok(match (printed, code) {
+            (Ok(_), Ok(code)) => parameter_fields(&code, entry, parameter).unwrap_or_default(),
             _ => Vec::new(),
         })
     }

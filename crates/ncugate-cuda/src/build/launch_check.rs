@@ -2,11 +2,11 @@
 
 use super::budget::SharedArray;
 use ncugate_model::LaunchMode;
-use ncugate_model::cubin::Entry;
-use ncugate_model::cubin::{ModuleVariable, variable};
+use ncugate_model::cubin::{Entry, ModuleVariable, ParameterField, variable};
 use ncugate_model::occupancy::{Chip, REGISTERS_PER_SM, WARP};
 use ncugate_model::{ComputeCapability, LeftOutShape, MAX_BLOCK, MAX_BLOCK_THREADS, MAX_GRID};
 use ncugate_phase::plan::{Arg, KernelLaunch, ShapeProgram, SymbolFill};
+use std::ops::Range;
 
 /// Bytes of a `CUtensorMap`.
 const TENSOR_MAP: u32 = 128;
@@ -26,22 +26,29 @@ pub enum Launchable {
     But(Vec<LeftOutShape>),
 }
 
+/// What the compiler knows about an entry beyond its cubin. It is asked only for the reason of a refusal.
+pub struct SourceFacts<'a> {
+    /// The static shared arrays of an entry.
+    pub arrays: &'a dyn Fn(&Entry) -> Vec<SharedArray>,
+    /// The fields of a parameter of an entry, by its index; empty if they are unknown.
+    pub fields: &'a dyn Fn(&Entry, usize) -> Vec<ParameterField>,
+}
+
 /// The shapes at which programs can be launched. If a program has several launches, each reason names its launch.
 ///
-/// `variables` are the cubin's module variables. `arrays` returns an entry's static arrays; it is called only if shared memory
-/// is the reason.
+/// `variables` are the cubin's module variables.
 pub fn launchable(
     chip: Option<&Chip>,
     entries: &[(&str, Entry)],
     programs: &[ShapeProgram],
     variables: &[ModuleVariable],
-    arrays: &dyn Fn(&Entry) -> Vec<SharedArray>,
+    facts: &SourceFacts<'_>,
 ) -> Launchable {
     let of = |program: &ShapeProgram| LeftOutShape {
         shape: program.shape.clone(),
         reasons: match &program.left_out {
             Some(reason) => vec![reason.clone()],
-            None => of_program(chip, entries, program, variables, arrays),
+            None => of_program(chip, entries, program, variables, facts),
         },
     };
     let mut out: Vec<LeftOutShape> = programs.iter().map(of).collect();
@@ -74,13 +81,13 @@ fn of_program(
     entries: &[(&str, Entry)],
     program: &ShapeProgram,
     variables: &[ModuleVariable],
-    arrays: &dyn Fn(&Entry) -> Vec<SharedArray>,
+    facts: &SourceFacts<'_>,
 ) -> Vec<String> {
     let mut found: Vec<String> = program.symbols.iter().filter_map(|fill| symbol(variables, fill)).collect();
     let several = program.launches().count() > 1;
     for (at, launch) in program.launches().enumerate() {
         let which = if several { format!("launch {} (`{}`): ", at + 1, launch.entry) } else { String::new() };
-        found.extend(of_launch(chip, entries, launch, arrays).into_iter().map(|reason| format!("{which}{reason}")));
+        found.extend(of_launch(chip, entries, launch, facts).into_iter().map(|reason| format!("{which}{reason}")));
     }
     found
 }
@@ -105,13 +112,14 @@ fn of_launch(
     chip: Option<&Chip>,
     entries: &[(&str, Entry)],
     launch: &KernelLaunch,
-    arrays: &dyn Fn(&Entry) -> Vec<SharedArray>,
+    facts: &SourceFacts<'_>,
 ) -> Vec<String> {
     let Some((_, entry)) = entries.iter().find(|(name, _)| *name == launch.entry) else {
         return vec![format!("no kernel `{}` in the cubin", launch.entry)];
     };
-    let memory = chip.and_then(|chip| shared_memory(chip, entry, launch, &|| arrays(entry)));
-    let each = [dimensions(launch), bounds(entry, launch), registers(entry, launch), arguments(entry, launch), memory];
+    let memory = chip.and_then(|chip| shared_memory(chip, entry, launch, &|| (facts.arrays)(entry)));
+    let taken = arguments(entry, launch, facts.fields);
+    let each = [dimensions(launch), bounds(entry, launch), registers(entry, launch), taken, memory];
     each.into_iter().flatten().collect()
 }
 
@@ -196,19 +204,53 @@ fn registers(entry: &Entry, launch: &KernelLaunch) -> Option<String> {
     })
 }
 
-/// The fields of a struct, with their offsets in bytes.
-fn offsets(fields: &[Arg]) -> Vec<String> {
-    let mut end = 0;
-    let offset = |field: &Arg| {
-        let (size, alignment) = field.layout();
-        let start = usize::next_multiple_of(end, alignment);
-        end = start + size;
-        format!("{} at {start}", field.described())
+/// The fields of an argument, those of structs in it included: bytes in the argument, and words.
+fn places(arg: &Arg, start: usize) -> Vec<(Range<u64>, String)> {
+    let Arg::Struct { fields, .. } = arg else {
+        return vec![(start as u64..(start + arg.layout().0) as u64, arg.described())];
     };
-    fields.iter().map(offset).collect()
+    let mut end = start;
+    let place = |field: &Arg| {
+        let (size, alignment) = field.layout();
+        let from = end.next_multiple_of(alignment);
+        end = from + size;
+        places(field, from)
+    };
+    fields.iter().flat_map(place).collect()
 }
 
-fn arguments(entry: &Entry, launch: &KernelLaunch) -> Option<String> {
+/// The first field that an argument has at another place than the compiler.
+fn differing_field(arg: &Arg, compiled: &[ParameterField]) -> Option<String> {
+    let own = places(arg, 0);
+    let is_alike = |field: &&ParameterField| {
+        let within = own.iter().filter(|(place, _)| place.start < field.place.end && field.place.start < place.end);
+        let ends = within.clone().next().zip(within.last()).map(|((first, _), (last, _))| first.start..last.end);
+        ends.as_ref() == Some(&field.place)
+    };
+    let hint = |name: &str, place: &Range<u64>, there: &str| {
+        format!(
+            "; hint: the first field that differs is `{name}` at bytes {} to {}, where the phase has {there}",
+            place.start, place.end
+        )
+    };
+    if let Some(field) = compiled.iter().find(|field| !is_alike(field)) {
+        let there = own.iter().find(|(place, _)| place.end > field.place.start);
+        let there = there.map_or_else(
+            || "no field".to_owned(),
+            |(place, words)| format!("{words} at bytes {} to {}", place.start, place.end),
+        );
+        return Some(hint(&field.name, &field.place, &there));
+    }
+    let (last, more) = (compiled.last()?, own.last()?);
+    let is_longer = more.0.end > last.place.end;
+    is_longer.then(|| format!("; hint: `{}` is the last field, and the phase has {} after it", last.name, more.1))
+}
+
+fn arguments(
+    entry: &Entry,
+    launch: &KernelLaunch,
+    fields: &dyn Fn(&Entry, usize) -> Vec<ParameterField>,
+) -> Option<String> {
     let sizes = &entry.parameters;
     if sizes.len() != launch.args.len() {
         let trailing =
@@ -229,10 +271,14 @@ fn arguments(entry: &Entry, launch: &KernelLaunch) -> Option<String> {
             "; hint: a `CUtensorMap` has 128 bytes; declare one in `kernel.tensor_maps`".into()
         }
         (Arg::TensorMap(_), 8) => "; hint: for a `const CUtensorMap*`, write `{ pointers = [\"NAME\"] }`".into(),
-        (Arg::Struct { fields, .. }, _) => format!(
-            "; hint: its fields are {}; compare with `offsetof` in C++, where an empty base or member has a byte",
-            offsets(fields).join(", ")
-        ),
+        (own @ Arg::Struct { .. }, _) => differing_field(own, &fields(entry, wrong)).unwrap_or_else(|| {
+            let fields: Vec<_> =
+                places(own, 0).iter().map(|(place, words)| format!("{words} at {}", place.start)).collect();
+            format!(
+                "; hint: its fields are {}; compare with `offsetof` in C++, where an empty base or member has a byte",
+                fields.join(", ")
+            )
+        }),
         _ => String::new(),
     };
     Some(format!("argument {} ({name}) has {given} bytes, but the kernel takes {taken}{hint}", wrong + 1))

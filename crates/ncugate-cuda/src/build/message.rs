@@ -10,6 +10,14 @@ use std::path::{Path, PathBuf};
 /// Maximum stored length of a compiler's message, in bytes.
 const MESSAGE: usize = 8192;
 
+/// Macros of `torch.utils.cpp_extension`, without which operators of c10's types and CUDA's are ambiguous.
+const TORCH_MACROS: [&str; 4] = [
+    "__CUDA_NO_HALF_OPERATORS__",
+    "__CUDA_NO_HALF_CONVERSIONS__",
+    "__CUDA_NO_BFLOAT16_CONVERSIONS__",
+    "__CUDA_NO_HALF2_OPERATORS__",
+];
+
 /// A compiler's output, or its exit if it printed nothing.
 pub(super) fn message(printed: &str, ending: ProcessExit) -> String {
     let mut text = relative(&errors_first(&folded(&ptxas::without_reports(printed))));
@@ -23,6 +31,10 @@ pub(super) fn message(printed: &str, ending: ProcessExit) -> String {
         let cut = (0..=MESSAGE).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
         text.truncate(cut);
         text.push_str("\n... (cut)");
+    }
+    if printed.contains("more than one operator") && printed.contains("operand types are: c10::") {
+        let macros = TORCH_MACROS.map(|name| format!("`-D{name}`")).join(", ");
+        text.push_str(&format!("\nhint: PyTorch compiles its extensions with {macros}; add them to `flags`"));
     }
     // Such a source declares the types that nvcc includes by itself.
     if printed.lines().any(|line| line.contains("has already been defined (") && line.contains("vector_types.h)")) {
@@ -61,7 +73,10 @@ fn folded(printed: &str) -> String {
         kept.push("hint: make `source` a list, and add the file that defines it".to_owned());
     }
     kept.extend(absent_header(printed).map(|header| {
-        format!("hint: add the folder of `{header}` to `flags` as `-I FOLDER`, relative to the root of the project")
+        format!(
+            "hint: add the folder of `{header}` to `flags` as `-I FOLDER`, relative to the root of the project, or the Python \
+             package that has it to `[build] include`"
+        )
     }));
     kept.join("\n")
 }
@@ -247,7 +262,7 @@ mod tests {
             "In file included from /c/instances/ab.cu:1:\nk.cuh:7:10: fatal error: x.h: No such file or directory";
         assert_eq!(
             message(generated, ProcessExit::NonZero(1)),
-            "k.cuh:7:10: fatal error: x.h: No such file or directory\nhint: add the folder of `x.h` to `flags` as `-I FOLDER`, relative to the root of the project"
+            "k.cuh:7:10: fatal error: x.h: No such file or directory\nhint: add the folder of `x.h` to `flags` as `-I FOLDER`, relative to the root of the project, or the Python package that has it to `[build] include`"
         );
     }
 
@@ -257,6 +272,14 @@ mod tests {
         let said = message(&error.repeat(100), ProcessExit::NonZero(2));
         assert!(said.ends_with("hint: a source for NVRTC does not compile with nvcc; name the cubin that its framework makes: `cubin` under [kernel]"), "{said}");
         assert!(!message(&error.replace("vector_types.h", "own.h"), ProcessExit::NonZero(2)).contains("NVRTC"));
+    }
+
+    #[test]
+    fn ambiguous_operators_of_an_extension_of_pytorch_have_a_hint_after_all_errors() {
+        let error = "r.cuh(79): error: more than one operator \"<\" matches these operands:\n  operand types are: c10::Half < c10::Half\n";
+        let said = message(&error.repeat(200), ProcessExit::NonZero(2));
+        assert!(said.contains("`-D__CUDA_NO_HALF_OPERATORS__`, ") && said.ends_with("; add them to `flags`"), "{said}");
+        assert!(!message(&error.replace("c10::", "own::"), ProcessExit::NonZero(2)).contains("hint"));
     }
 
     #[test]

@@ -415,8 +415,41 @@ fn tensor_maps_can_be_in_structs_and_behind_pointers() {
     assert!(matches!(on("tiled_struct", vec![fields("it")]), BuildOutcome::Built { .. }));
     let short = refusal(on("tiled_struct", vec![fields("t")]));
     assert!(short.starts_with("argument 2 (struct of 1 fields) has 128 bytes"), "{short}");
-    assert!(short.contains("; hint: its fields are tensor map `x_tile` at 0; compare with `offsetof`"), "{short}");
+    let differs = "; hint: the first field that differs is `n` at bytes 0 to 4, where the phase has tensor map `x_tile` at bytes 0 to 128";
+    assert!(short.ends_with(differs), "{short}");
     assert!(matches!(on("tiled_pointer", vec![Arg::Pointers(args("tt"))]), BuildOutcome::Built { .. }));
+}
+
+#[test]
+fn the_field_of_a_struct_that_differs_is_named() {
+    at_root();
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let on = |fields: Vec<Arg>| {
+        let mut kernel = kernel(data("parameter_fields.cu"), "viewed<float>", "p");
+        launch(&mut kernel).args.push(Arg::Struct { align: None, fields });
+        one(&nvcc, folder.path(), "sm_90", kernel)
+    };
+    let (f64s, truth) = (|n| vec![Arg::Scalar(ScalarValue::F64(1.0)); n], || Arg::Scalar(ScalarValue::Bool(true)));
+    let range = Arg::Struct { align: None, fields: f64s(2) };
+    assert!(matches!(on([args("piii"), vec![range, truth()]].concat()), BuildOutcome::Built { .. }));
+    for (fields, differs) in [
+        (
+            [args("pii"), f64s(2)].concat(),
+            "`sizes` at bytes 8 to 20, where the phase has scalar 1 of type i32 at bytes 8 to 12",
+        ),
+        ([args("piiii"), f64s(1)].concat(), "`range.high` at bytes 32 to 40, where the phase has no field"),
+        ([args("piii"), f64s(2)].concat(), "`whole` at bytes 40 to 41, where the phase has no field"),
+    ] {
+        let reason = refusal(on(fields));
+        assert!(reason.contains(" bytes, but the kernel takes 48; hint: the first field that differs is "), "{reason}");
+        assert!(reason.contains(differs), "{reason}");
+    }
+    let more = refusal(on([args("piii"), f64s(2), vec![truth()], f64s(1)].concat()));
+    assert!(
+        more.ends_with("; hint: `whole` is the last field, and the phase has scalar 1 of type f64 after it"),
+        "{more}"
+    );
 }
 
 /// Nothing is compiled, so the reason is not the compiler's message about missing instructions. The other variants continue.

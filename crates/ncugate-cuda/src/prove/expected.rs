@@ -95,7 +95,7 @@ pub enum ExpectedOutputError {
     Uncovered { buffer: String },
     /// The tolerance cannot distinguish the right answer from the content before a launch.
     #[error(
-        "the tolerance accepts the content of `{buffer}` from before the launch, so a kernel that does nothing would pass; lower the tolerance, or choose inputs that change `{buffer}` more"
+        "the tolerance accepts the content of `{buffer}` from before the launch, so a kernel that does nothing would pass; lower the tolerance, choose inputs that change `{buffer}` more, or, if a correct launch leaves it as it is, declare it with `role = \"scratch\"`"
     )]
     Unmoved { buffer: String },
     /// The tolerance accepts a null answer.

@@ -7,12 +7,14 @@ mod fatbin;
 mod feature;
 mod lines;
 mod nvinfo;
+mod parameter_field;
 mod variable;
 
 pub use entry::{Entry, Traffic, parameters, symbol, symbol_among};
 pub use fatbin::{DeviceCode, FatbinError, device_code, is_binary};
 pub use feature::CodeFeature;
 pub use lines::{CodePlace, LineTable};
+pub use parameter_field::{ParameterField, parameter_fields};
 pub use variable::{ModuleVariable, variable, variables};
 
 use object::elf::FileHeader64;

@@ -22,7 +22,10 @@ pub fn read_texts(path: &Path) -> io::Result<Vec<String>> {
     let include = pattern(r#"(?m)^\s*#\s*include\s*["<]([^">]+)[">]"#);
     let included = |of: &Path, text: &str| {
         let folder = of.parent().unwrap_or(Path::new(""));
-        include.captures_iter(text).map(|found| folder.join(&found[1])).collect::<Vec<_>>()
+        // A build often searches the folder above: `#include "math/types.h"` in a file of `math`.
+        let place =
+            |name: &str| folder.ancestors().take(SEARCHED).map(|one| one.join(name)).find(|file| file.is_file());
+        include.captures_iter(text).filter_map(|found| place(&found[1])).collect::<Vec<_>>()
     };
     let mut texts = vec![read(path)?];
     let (mut waiting, mut met) = (included(path, &texts[0]), BTreeSet::new());
@@ -38,6 +41,9 @@ pub fn read_texts(path: &Path) -> io::Result<Vec<String>> {
     }
     Ok(texts)
 }
+
+/// Number of folders in which included files are searched: that of the file, and those above it.
+const SEARCHED: usize = 4;
 
 /// The tokens of a kernel's file and of the files that it includes.
 #[derive(Debug, Default)]
@@ -199,6 +205,16 @@ mod tests {
         let source = "// __global__\n#include <x>\n/* a\n b */ int f('\"', \"__global__ // \\\" x\") /* open";
         let texts = [source.to_owned()];
         assert_eq!(CudaCode::of(&texts).tokens, ["int", "f", "(", "'\"'", ",", "\"__global__ // \\\" x\"", ")"]);
+    }
+
+    #[test]
+    fn an_included_file_is_found_from_the_folders_above_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let (inner, kernel) = (folder.path().join("math"), folder.path().join("math/k.cu"));
+        std::fs::create_dir(&inner).unwrap();
+        std::fs::write(&kernel, "#include \"math/types.h\"\n#include <absent.h>\n").unwrap();
+        std::fs::write(inner.join("types.h"), "struct Size { int rows; };").unwrap();
+        assert_eq!(read_texts(&kernel).unwrap()[1..], ["struct Size { int rows; };"]);
     }
 
     #[test]

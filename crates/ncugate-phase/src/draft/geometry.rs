@@ -16,7 +16,9 @@ pub struct Geometry {
 pub fn geometry(kernel: &mut KernelSource<'_>) -> Geometry {
     let launched = |place: usize| {
         let site = kernel.launch.as_ref().filter(|_| !kernel.is_cooperative())?;
-        kernel.language(Vec::new()).extents(site.configuration.get(place)?)
+        let extents = kernel.language(Vec::new()).extents(site.configuration.get(place)?)?;
+        // The first value of a variable that the host counts up.
+        (!extents.iter().any(|extent| extent == "0")).then_some(extents)
     };
     let (block, block_comment) = match launched(1) {
         Some(block) => {

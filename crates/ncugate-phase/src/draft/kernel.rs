@@ -130,7 +130,10 @@ impl<'s> KernelSource<'s> {
         let place = self.signature.template.iter().position(|known| known.name == parameter.of);
         let of = self.code.element(place.map_or(&parameter.of, |place| &template[place]));
         let used = self.usage.pointers.get(&parameter.name).copied();
+        // A struct, a functor or a number: nothing tells.
+        let is_any = place.is_some_and(|place| self.guessed.contains(&self.signature.template[place].name));
         let kind = match (of, parameter.pointers) {
+            (_, 0) if is_any && !self.has_pointer_of(&parameter.of) => ArgumentKind::Unknown,
             (Some(of), 1) => ArgumentKind::Buffer(of, used.unwrap_or(PointerUse::Read)),
             (Some(ElementType { dtype, lanes: 1 }), 0) => match dtype {
                 Dtype::Fp8E4m3 | Dtype::Fp8E5m2 => ArgumentKind::Unknown,
@@ -141,6 +144,11 @@ impl<'s> KernelSource<'s> {
             _ => ArgumentKind::Unknown,
         };
         KernelArgument { name: plain(&parameter.name), of: parameter.of.clone(), kind }
+    }
+
+    /// Whether elements of a buffer have this type.
+    fn has_pointer_of(&self, of: &str) -> bool {
+        self.signature.parameters.iter().any(|parameter| parameter.pointers > 0 && parameter.of == of)
     }
 
     /// The phase's names of everything that the kernel or its launch is computed from.

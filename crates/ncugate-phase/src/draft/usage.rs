@@ -95,7 +95,13 @@ fn pointer_uses(body: &[&str], kernel: &KernelSignature<'_>) -> BTreeMap<String,
             _ => PointerUse::Changed,
         }
     };
-    kernel.parameters.iter().filter(|p| p.pointers > 0).map(|p| (p.name.clone(), of(p))).collect()
+    let pointers = || kernel.parameters.iter().filter(|p| p.pointers > 0);
+    let mut uses: BTreeMap<String, PointerUse> = pointers().map(|p| (p.name.clone(), of(p))).collect();
+    // Device functions may store, and only some pointers permit it.
+    if uses.values().all(|used| *used == PointerUse::Read) && pointers().any(|p| p.is_const) {
+        uses.extend(pointers().filter(|p| !p.is_const).map(|p| (p.name.clone(), PointerUse::Written)));
+    }
+    uses
 }
 
 /// Names that point into buffers, and the statements that declare them: `float4 *v = reinterpret_cast<float4 *>(&x[i]);`.
@@ -130,6 +136,15 @@ mod tests {
         let texts = [source.to_owned()];
         let code = CudaCode::of(&texts);
         read(&Usage::of(&code, &kernels(&code).remove(0)))
+    }
+
+    /// Launchers and templates often leave stores to device functions.
+    #[test]
+    fn pointers_that_permit_stores_are_outputs_if_no_store_is_seen() {
+        let uses = |source| of(source, |usage| usage.pointers.values().copied().collect::<Vec<_>>());
+        use PointerUse::{Read, Written};
+        assert_eq!(uses("__global__ void f(const float *a, float *b) { write(b, a[0]); }"), [Read, Written]);
+        assert_eq!(uses("__global__ void f(float *a, float *b) { write(b, a[0]); }"), [Read, Read], "either may be it");
     }
 
     #[test]

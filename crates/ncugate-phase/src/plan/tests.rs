@@ -55,6 +55,15 @@ fn a_candidate_has_flags_defines_and_a_launch_at_every_shape() {
     assert_eq!(mission.args, [buffers.as_slice(), &scalars].concat());
 }
 
+/// nvcc's message about it, "At end of source: expected a >", names no key.
+#[test]
+fn a_quotient_of_expressions_in_an_entry_is_refused() {
+    let text = |sign: &str| format!("entry = \"sdpa_scalar<64 {sign} {{{{ THREADS }}}}>\"");
+    let error = unroll(&edited("entry = \"sdpa_scalar\"", &text("//"))).unwrap_err().to_string();
+    assert!(error.contains("`//` begins a comment of C++") && error.contains("`/` divides whole numbers"), "{error}");
+    plan(&edited("entry = \"sdpa_scalar\"", &text("/")));
+}
+
 #[test]
 fn a_condition_prunes_and_leaves_the_other_ids_as_they_are() {
     let all = plan(&phase_d());

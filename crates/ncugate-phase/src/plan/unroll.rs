@@ -464,7 +464,15 @@ impl Unroller<'_> {
     /// The entry of a step that is a launch.
     fn entry(&mut self, step: &StepTemplate, keys: &StepKeys<'_>, scope: &Names, id: &VariantId) -> Option<String> {
         match &step.action {
-            StepAction::Launch(launch) => self.text(&launch.entry, &keys.key("entry"), scope, id),
+            StepAction::Launch(launch) => {
+                let entry = self.text(&launch.entry, &keys.key("entry"), scope, id)?;
+                if entry.contains("//") {
+                    let message = format!("is `{entry}`, where `//` begins a comment of C++");
+                    let help = "template arguments are C++, where `/` divides whole numbers";
+                    self.faults.add(&keys.key("entry"), message, help, &format!("variant {id}"));
+                }
+                Some(entry)
+            }
             StepAction::Memset { .. } | StepAction::Memcpy { .. } | StepAction::Loop(_) => None,
         }
     }

@@ -20,7 +20,7 @@ import traceback
 import ncugate_cute
 import ncugate_numba
 import ncugate_triton
-from ncugate_import import forget, loaded, place, unloaded
+from ncugate_import import forget, loaded, named, place, unloaded
 from ncugate_sources import sources, watch
 
 COMPILERS = (ncugate_triton, ncugate_numba, ncugate_cute)
@@ -154,7 +154,7 @@ def imported(unit, values):
     thing = getattr(found, name, None)
     if thing is None:
         raise AttributeError(f"{path} has no `{name}`")
-    constants = {key: value for key, value in unit["constants"] if key not in values}
+    constants = {key: named(value) for key, value in unit["constants"] if key not in values}
     compiler = next((compiler for compiler in COMPILERS if compiler.takes(thing)), None)
     if compiler is None and (inspect.isfunction(thing) or inspect.isclass(thing)):
         try:

@@ -430,6 +430,23 @@ fn code(record: &BuildRecord) -> &str {
 }
 
 #[test]
+fn a_constexpr_can_be_an_object_of_a_file() {
+    let Some(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    let kernel = "import triton\nimport triton.language as tl\n\n@triton.jit\ndef k(x, y, R, C, A: tl.constexpr):\n    \
+                  tl.store(y, tl.load(x).to(A).to(tl.float32))\n";
+    fs::write(file("kernel.py"), kernel).unwrap();
+    fs::write(file("kinds.py"), "import triton.language as tl\nHALF = tl.float16\n").unwrap();
+    let kinds = file("kinds.py").display().to_string();
+    let sweep = format!("[sweep]\nA = [\"{kinds}:HALF\", \"{kinds}:ABSENT\"]");
+    let both = read(&phase(&format!("python = \"{}:k\"", file("kernel.py").display()), &sweep));
+    let (records, _) = build(&both, &python, folder.path()).unwrap();
+    assert!(matches!(records[0].outcome, BuildOutcome::Built { .. }), "{records:?}");
+    assert!(message(&records[1]).contains("kinds.py has no `ABSENT`"), "{records:?}");
+}
+
+#[test]
 fn a_constexpr_that_is_none_compiles_the_branch_for_none() {
     let Some(python) = python() else { return };
     let branch = "    if A is not None:\n        v = v * A\n";
