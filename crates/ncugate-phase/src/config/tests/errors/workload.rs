@@ -201,7 +201,7 @@ fn a_wrong_workload_does_not_hide_other_errors() {
     4 | [workload]
       | ^^^^^^^^^^
       |
-      = help: How far an output may be from the reference; every bound given must hold.
+      = help: How far an output may be from the reference; every bound given must hold. `derived`: a bound for each case ([correctness](correctness.md#which-tolerance)).
 
     error: `kernel.source` is missing
       --> phase.toml:15:1
