@@ -131,6 +131,14 @@ fn prove_tolerance(
         let text = format!("the tolerance was not tested on wrong answers here, but `run` tests it: {reason}");
         note(found, out, "note: ", text)?;
     }
+    match trials.derived_bound() {
+        Some(text) => note(found, out, "", text)?,
+        None if phase.workload.has_derived_bound() => {
+            let text = "no shape is small enough to derive its tolerance here; `run` derives it".to_owned();
+            note(found, out, "note: ", text)?;
+        }
+        None => {}
+    }
     for sentence in trials.unread {
         note(found, out, "", format!("weakened checks: {sentence}"))?;
     }

@@ -377,3 +377,51 @@ fn the_reference_is_perturbed_only_where_the_host_computes_it() {
     assert_eq!(refused.status, Some(2), "{refused:?}");
     assert!(refused.stderr.contains("`ill_conditioned` needs a reference that the host computes"), "{refused:?}");
 }
+
+#[test]
+fn a_derived_tolerance_is_printed_by_check_and_told_on_the_page_and_rejects_what_is_wrong() {
+    let derived = (TOLERANCE, "tolerance = \"derived\"");
+    let (run, checked, place) = run_and_checked(&[derived]);
+    assert_eq!((run.status, checked.status), (Some(0), Some(0)), "{run:?} {checked:?}");
+    let said = "derived tolerance of output `y` at shape `only`: equality, because the output is not rounded";
+    assert!(checked.stdout.contains(said), "{checked:?}");
+    let page = "Tolerances are derived for each set of inputs";
+    let joined = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(joined(&run.stdout).contains(page), "{run:?}");
+    let mut reports = std::fs::read_dir(place.path().join("reports/copy")).unwrap().map(|entry| entry.unwrap().path());
+    let markdown = std::fs::read_to_string(reports.find(|path| path.is_dir()).unwrap().join("report.md")).unwrap();
+    assert!(markdown.contains(page), "{markdown}");
+
+    let (place, variables) = machine_that_counts(&["copy_honest", "copy_wrong"], "rounds = 6");
+    let phase = std::fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    place.write("phase.toml", &phase.replace(derived.0, derived.1));
+    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+    let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+    assert!(joined(&finished.stdout).contains("times the allowed derived bound"), "{finished:?}");
+}
+
+#[test]
+fn a_derived_tolerance_resolves_an_output_that_is_nearly_constant() {
+    let place = Place::new();
+    let text = include_str!("../data/copy.toml")
+        .replace(REFERENCE, "reference = \"softmax\"")
+        .replace(SHAPES, "only = { R = 16, S = 2048 }")
+        .replace(
+            "shape = [\"S\"], init = \"normal\"",
+            "shape = [\"R\", \"S\"], init = { normal = { mean = 0, std = 1e-3 } }",
+        )
+        .replace("shape = [\"S\"]", "shape = [\"R\", \"S\"]")
+        .replace("\"f16\"", "\"f32\"");
+    let checked = |tolerance: &str| {
+        let sweep = "[sweep]\nTHREADS = [128]\n[[gate]]\nname = \"spills\"\nrequire = \"spills == 0\"\n";
+        place.write("phase.toml", &(text.replace(TOLERANCE, tolerance) + sweep));
+        place.run(&["check", "phase.toml", "--no-build"])
+    };
+    let wide = checked("tolerance = { rel_l2 = 2e-3 }");
+    assert_eq!(wide.status, Some(2), "{wide:?}");
+    let words = wide.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("it accepts the mean everywhere") && words.contains("at most `rel_l2 = "), "{words}");
+    let derived = checked("tolerance = \"derived\"");
+    assert_eq!(derived.status, Some(0), "{derived:?}");
+    assert!(derived.stdout.contains("derived tolerance of output `y` at shape `only`: "), "{derived:?}");
+}

@@ -13,7 +13,7 @@ use crate::frame::required_metrics::timed_shapes;
 use crate::store::inputs::own_tools;
 use jiff::civil::Date;
 use ncugate_model::number::{counted, short};
-use ncugate_model::{Law, Level, NanRule, OnInconclusive, Role, Scope, ShapeName, Verdict, glob};
+use ncugate_model::{BoundUnit, Law, Level, NanRule, OnInconclusive, Role, Scope, ShapeName, Verdict, glob};
 use ncugate_phase::config::{
     BASE, BoundOf, Gate, Init, Laws, OwnBound, Phase, RowOrder, Shape, Suppression, Workload, WorkloadReference,
 };
@@ -146,7 +146,11 @@ pub fn weakened_checks(phase: &Phase, plan: &Plan) -> Option<String> {
         BoundOf::Shape(shape) => format!("shape {shape}"),
     };
     let general = workload.tolerance.allclose.unwrap_or_default();
-    let is_looser = |bound: &&OwnBound| bound.atol > general.atol || bound.rtol > general.rtol;
+    let is_looser = |bound: &&OwnBound| match (bound.unit, general.unit) {
+        (BoundUnit::Derived, _) => false,
+        (BoundUnit::One, BoundUnit::Derived) => bound.atol > 0.0 || bound.rtol > 0.0,
+        (BoundUnit::One, BoundUnit::One) => bound.atol > general.atol || bound.rtol > general.rtol,
+    };
     let own = distinct(workload.own_bounds.iter().filter(is_looser).map(whose).collect());
     let alone = workload.checks.iter().filter(|check| !check.outputs.is_empty());
     let alone =

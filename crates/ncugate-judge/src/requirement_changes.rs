@@ -5,7 +5,7 @@ use super::tiers::counting;
 use jiff::civil::Date;
 use ncugate_model::expr::{Comparison, Reference, Requirement};
 use ncugate_model::number::{counted, short};
-use ncugate_model::{Level, NanRule, OnInconclusive, Scope, Tolerance};
+use ncugate_model::{BoundUnit, Level, NanRule, OnInconclusive, Scope, Tolerance};
 use ncugate_phase::config::{Base, BaseKernels, Gate, OnStageFailure, Phase, UntestedTolerance, Waiver, Workload};
 
 /// The effect of a change.
@@ -330,6 +330,16 @@ impl Changes {
             };
             self.add(format!("tolerance `{key}` is {} instead of {}", shown(is), shown(was)), effect);
         }
+        let unit = |tolerance: &Tolerance| tolerance.allclose.unwrap_or_default().unit;
+        match (unit(old), unit(new)) {
+            (BoundUnit::One, BoundUnit::Derived) => {
+                self.add("the tolerance is derived".to_owned(), ChangeEffect::Unknown)
+            }
+            (BoundUnit::Derived, BoundUnit::One) => {
+                self.add("the tolerance is not derived".to_owned(), ChangeEffect::Unknown);
+            }
+            _ => {}
+        }
         match (old.nan, new.nan) {
             (NanRule::Refused, NanRule::Allowed) => self.add("answers may be NaN".to_owned(), ChangeEffect::Weaker),
             (NanRule::Allowed, NanRule::Refused) => self.add("no answer may be NaN".to_owned(), ChangeEffect::Stricter),
@@ -339,13 +349,22 @@ impl Changes {
             self.add("tolerance `ill_conditioned` has another value".to_owned(), ChangeEffect::Unknown);
         }
         for bound in &now.own_bounds {
-            let own = before.own_bounds.iter().find(|other| other.of == bound.of).map(|was| (was.atol, was.rtol));
-            let was = own.or(old.allclose.map(|general| (general.atol, general.rtol)));
-            if was != Some((bound.atol, bound.rtol)) {
-                let is_tighter = was.is_none_or(|(atol, rtol)| bound.atol <= atol && bound.rtol <= rtol);
-                let effect = if is_tighter { ChangeEffect::Stricter } else { ChangeEffect::Weaker };
-                let text = |(atol, rtol): (f64, f64)| format!("{} + {} x", short(atol), short(rtol));
-                let (is, was) = (text((bound.atol, bound.rtol)), was.map_or_else(|| "no bound".to_owned(), text));
+            let own = before.own_bounds.iter().find(|other| other.of == bound.of);
+            let own = own.map(|was| (was.atol, was.rtol, was.unit));
+            let was = own.or(old.allclose.map(|general| (general.atol, general.rtol, general.unit)));
+            if was != Some((bound.atol, bound.rtol, bound.unit)) {
+                let is_tighter = was.is_none_or(|(atol, rtol, _)| bound.atol <= atol && bound.rtol <= rtol);
+                let effect = match was {
+                    Some((.., unit)) if unit != bound.unit => ChangeEffect::Unknown,
+                    _ if is_tighter => ChangeEffect::Stricter,
+                    _ => ChangeEffect::Weaker,
+                };
+                let text = |(atol, rtol, unit): (f64, f64, BoundUnit)| match unit {
+                    BoundUnit::One => format!("{} + {} x", short(atol), short(rtol)),
+                    BoundUnit::Derived => "derived".to_owned(),
+                };
+                let is = text((bound.atol, bound.rtol, bound.unit));
+                let was = was.map_or_else(|| "no bound".to_owned(), text);
                 self.add(format!("the tolerance of {} is {is} instead of {was}", bound.of), effect);
             }
         }
@@ -381,7 +400,7 @@ impl Changes {
 
 /// The bounds of a tolerance by key.
 fn bounds(tolerance: &Tolerance) -> [(&'static str, Option<f64>); 6] {
-    let allclose = tolerance.allclose;
+    let allclose = tolerance.allclose.filter(|bound| bound.unit == BoundUnit::One);
     [
         ("max_abs", tolerance.max_abs),
         ("rel_l2", tolerance.rel_l2),

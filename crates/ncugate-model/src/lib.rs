@@ -93,6 +93,7 @@ pub use scope::{Level, OnInconclusive, Scope};
 pub use search_record::{ProposedPoint, SearchEnd, SearchRecord, SearchStart, TriedOutcome, TriedPoint};
 pub use texture::{TextureAddress, TextureFilter, TextureRead, TextureSampling};
 pub use tolerance::{
-    AllClose, ConditioningRule, Difference, Differences, NanRule, ReferenceShift, Tolerance, Violation, WorstElement,
+    AllClose, BoundUnit, ConditioningRule, Difference, Differences, NanRule, ReferenceShift, Tolerance, Violation,
+    WorstElement,
 };
 pub use verdict::Verdict;

@@ -40,6 +40,25 @@ pub struct AllClose {
     /// other bounds are not comparable.
     #[serde(default, skip_serializing_if = "is_none")]
     pub own: u64,
+    #[serde(default, skip_serializing_if = "BoundUnit::is_default")]
+    pub unit: BoundUnit,
+}
+
+/// The unit of `atol` and `rtol`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BoundUnit {
+    /// One: both are numbers of the phase.
+    #[default]
+    One,
+    /// The bound that is derived from the inputs of each case.
+    Derived,
+}
+
+impl BoundUnit {
+    const fn is_default(&self) -> bool {
+        matches!(self, Self::One)
+    }
 }
 
 fn is_zero(share: &f64) -> bool {
@@ -51,22 +70,34 @@ const fn is_none(hash: &u64) -> bool {
 }
 
 impl AllClose {
+    /// The bound that is derived from the inputs of each case.
+    pub const DERIVED: Self = Self { atol: 1.0, rtol: 1.0, mismatches: 0.0, own: 0, unit: BoundUnit::Derived };
+
     /// The bound multiplied by a factor, rounded down.
     #[must_use]
     pub fn lowered(self, factor: f64) -> Self {
-        let Self { atol, rtol, mismatches, own } = self;
         let lower = |bound: f64| rounded_down(bound * factor);
-        Self { atol: lower(atol), rtol: lower(rtol), mismatches: lower(mismatches), own }
+        let Self { atol, rtol, mismatches, .. } = self;
+        Self { atol: lower(atol), rtol: lower(rtol), mismatches: lower(mismatches), ..self }
     }
 
     /// Whether a measurement for one bound is valid for the other: the shares can differ.
     fn is_measured_as(&self, other: Self) -> bool {
-        self.atol == other.atol && self.rtol == other.rtol && self.own == other.own
+        Self { mismatches: 0.0, ..*self } == Self { mismatches: 0.0, ..other }
     }
 
     /// Permitted difference of an element; `scale` is the factor by which the answers of its case are larger than usual.
     pub fn allowed(&self, expected: f64, scale: f64) -> f64 {
         self.atol * scale + self.rtol * expected.abs()
+    }
+}
+
+impl fmt::Display for AllClose {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.unit {
+            BoundUnit::One => write!(f, "atol {:e} + rtol {:e} x |expected|", self.atol, self.rtol),
+            BoundUnit::Derived => f.write_str("derived bound"),
+        }
     }
 }
 
@@ -263,7 +294,7 @@ pub enum Violation {
     #[error("{difference} {value:.3e} exceeds the tolerance {bound:e}")]
     Exceeds { difference: Difference, value: f64, bound: f64 },
     /// The difference of an element exceeds `atol + rtol |expected|`.
-    #[error("the error of an element is {ratio:.3e} times the allowed atol {:e} + rtol {:e} x |expected|", bound.atol, bound.rtol)]
+    #[error("the error of an element is {ratio:.3e} times the allowed {bound}")]
     Apart {
         /// Its difference over its permitted difference.
         ratio: f64,
@@ -271,8 +302,8 @@ pub enum Violation {
     },
     /// Too many elements exceed `atol + rtol |expected|`.
     #[error(
-        "{:.3} % of the elements exceed atol {:e} + rtol {:e} x |expected|; at most {} % are allowed",
-        100.0 * share, bound.atol, bound.rtol, 100.0 * bound.mismatches
+        "{:.3} % of the elements exceed {bound}; at most {} % are allowed",
+        100.0 * share, 100.0 * bound.mismatches
     )]
     TooMany { share: f64, bound: AllClose },
     /// The bounded difference was not measured, or was measured for another bound.
@@ -482,6 +513,22 @@ mod tests {
         assert_eq!(words(looser, measured(0.5)), unmeasured, "nor does one of another bound");
         assert_eq!(words(tolerance, measured(f64::NAN)).len(), 1);
         assert!(!Tolerance { allclose: Some(AllClose { atol: -1.0, ..AllClose::default() }), ..tolerance }.is_usable());
+    }
+
+    #[test]
+    fn a_derived_bound_needs_a_ratio_that_was_measured_in_units_of_it() {
+        let tolerance = Tolerance { allclose: Some(AllClose::DERIVED), ..Tolerance::default() };
+        let measured = |bound, ratio| {
+            words(tolerance, Differences { allclose: Some(WorstElement { bound, ratio, mismatches: None }), ..NEAR })
+        };
+        assert!(tolerance.is_usable() && measured(AllClose::DERIVED, 1.0).is_empty());
+        assert_eq!(
+            measured(AllClose::DERIVED, 1.5),
+            ["the error of an element is 1.500e0 times the allowed derived bound"]
+        );
+        let same_numbers = AllClose { unit: BoundUnit::One, ..AllClose::DERIVED };
+        assert_eq!(measured(same_numbers, 0.5).len(), 1, "a measurement for another bound proves nothing");
+        assert_eq!(measured(AllClose::DERIVED, f64::NAN).len(), 1);
     }
 
     #[test]

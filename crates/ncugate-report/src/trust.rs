@@ -106,7 +106,10 @@ impl<'a> Audits<'a> {
 pub fn trust(inputs: &ReportInputs<'_>) -> Trust {
     let cheats = cheats(inputs);
     let found = [said(&cheats), passed_over(inputs), self_reported(inputs)];
-    let lines = found.into_iter().chain([conditional(inputs), verified(inputs), witnessed(inputs)]);
+    let derived = inputs.phase.workload.has_derived_bound();
+    let derived =
+        derived.then(|| "Tolerances are derived for each set of inputs (`tolerance = \"derived\"`).".to_owned());
+    let lines = found.into_iter().chain([conditional(inputs), derived, verified(inputs), witnessed(inputs)]);
     let lines = lines.flatten().chain(sanitized(inputs)).chain(timed_clocks::cautions(inputs)).chain(captured(inputs));
     let lines = lines.map(CleanText::from).collect();
     Trust { cheats, lines }

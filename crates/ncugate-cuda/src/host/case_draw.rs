@@ -1,8 +1,8 @@
 //! A draw of a case with its expected output, for comparison with launches.
 
 use crate::prove::{
-    CaseDraw, CaseInputs, ExpectedOutput, ExpectedOutputError, LowerTolerance, NullOutcome, PlacedNull, ReferenceSpec,
-    ShapeSpec, first_head_on_host, held_by_outputs, other_answers, plain_on_host,
+    CaseDraw, CaseInputs, DerivedBound, ExpectedOutput, ExpectedOutputError, LowerTolerance, NullOutcome, PlacedNull,
+    ReferenceSpec, ShapeSpec, first_head_on_host, held_by_outputs, other_answers, plain_on_host,
 };
 use ncugate_model::{Defect, Law, Tolerance};
 use ncugate_phase::config::Init;
@@ -24,9 +24,10 @@ pub(super) fn comparable(
     let plain = plain.transpose()?.flatten();
     let others = other_answers(reference, shape, seed, &inputs.values)?.into_iter();
     let others = others.map(|expected| held_by_outputs(expected, shape, tolerance.nan)).collect::<Result<_, _>>()?;
+    let derived = DerivedBound::of((reference, tolerance), shape, law, (&inputs.values, &expected))?;
     // A launch needs only the bytes of its inputs; the values of all laws together would take most of the memory.
     let inputs = CaseInputs { bytes: inputs.bytes, values: Vec::new() };
-    let draw = CaseDraw::new(law, inputs, expected, usual).with_others(shape, others);
+    let draw = CaseDraw::new(law, inputs, expected, usual).with_others(shape, others).with_derived(derived);
     let draw = match plain {
         Some(plain) => draw.with_plain(shape, &plain),
         None => draw,
@@ -155,7 +156,8 @@ impl TriedDraw<'_> {
                 |draw: &CaseDraw, other| draw.said_to(*null, other, shape, tolerance) == NullOutcome::Rejected;
             rejects(draw, other) || draws.iter().any(|further| rejects(further, &draw.expected))
         };
-        let lower = LowerTolerance::largest((shape, tolerance), output, |shape, tolerance| {
+        let allclose = draw.yardstick(shape, *at, tolerance).allclose;
+        let lower = LowerTolerance::largest((shape, tolerance), allclose, |shape, tolerance| {
             accepted.iter().all(|null| is_rejected(null, shape, tolerance))
         });
         let buffer = shape.buffers[output].name.clone();

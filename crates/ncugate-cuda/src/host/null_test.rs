@@ -182,7 +182,8 @@ mod tests {
         phase.workload.tolerance = ncugate_model::Tolerance { allclose: Some(all), ..Default::default() };
         assert_eq!(null_test(&phase, std::slice::from_ref(&large)).unwrap(), NullTest::Held);
         let of = BoundOf::Shape(large.clone());
-        phase.workload.own_bounds = vec![ncugate_phase::config::OwnBound { of, atol: 1e9, rtol: 0.0 }];
+        let unit = ncugate_model::BoundUnit::One;
+        phase.workload.own_bounds = vec![ncugate_phase::config::OwnBound { of, atol: 1e9, rtol: 0.0, unit }];
         let error = null_test(&phase, &[]).unwrap_err().to_string();
         assert!(error.contains(&format!("at shape `{large}` it accepts zeros")), "{error}");
     }

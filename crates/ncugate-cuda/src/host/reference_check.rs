@@ -6,11 +6,11 @@ use super::hidden_draws::MOST_CALLS;
 use super::job_error::JobError;
 use super::null_test::{MOST_WORK, NullTestError, work};
 use crate::prove::{
-    Builtin, CaseDraw, CaseInputs, ExpectedOutputError, ReferenceSpec, ShapeSpec, expected_on_host, held_by_outputs,
-    magnitudes, perturbed,
+    Builtin, CaseDraw, CaseInputs, DerivedBound, ExpectedOutputError, ReferenceSpec, ShapeSpec, expected_on_host,
+    held_by_outputs, magnitudes, perturbed,
 };
 use crate::python_environment::PythonEnvironment;
-use ncugate_model::{ConditioningRule, Law};
+use ncugate_model::{ConditioningRule, Law, ShapeName};
 use ncugate_phase::config::{Phase, WorkloadReference};
 use ncugate_phase::plan::{Plan, reference_answers};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
@@ -19,14 +19,37 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 const MOST_ELEMENTS: usize = 1 << 24;
 
 /// The trials of a phase's tolerance on wrong answers.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ToleranceTrials {
     /// Wrong answers that it rejected.
     pub rejected: u32,
     /// Whether they include those of the smallest shape, so that no null test is needed.
     pub is_smallest_tried: bool,
+    /// The derived bounds at the tried shapes.
+    derived: Vec<OutputBound>,
     /// A sentence for each input that a kernel need not read completely.
     pub unread: Vec<String>,
+}
+
+/// The derived bound of the output at a shape.
+#[derive(Debug, Clone, PartialEq)]
+struct OutputBound {
+    shape: ShapeName,
+    output: String,
+    bound: DerivedBound,
+}
+
+impl ToleranceTrials {
+    /// The derived bound where it is widest and why, and where it is narrowest.
+    pub fn derived_bound(&self) -> Option<String> {
+        let size = |one: &&OutputBound, two: &&OutputBound| one.bound.absolute.total_cmp(&two.bound.absolute);
+        let OutputBound { shape, output, bound } = self.derived.iter().max_by(size)?;
+        let narrowest = self.derived.iter().min_by(size).filter(|other| other.bound.absolute < bound.absolute);
+        let least = narrowest.map_or_else(String::new, |OutputBound { shape, bound, .. }| {
+            format!("; {:.1e} + {:.1e} x |expected| at shape `{shape}`", bound.absolute, bound.relative)
+        });
+        Some(format!("derived tolerance of output `{output}` at shape `{shape}`: {bound}{least}"))
+    }
 }
 
 /// Fits a built-in reference to every shape, reads every file, and calls a program. Tries the tolerance on wrong answers at
@@ -140,9 +163,16 @@ fn tried_at_all(
         trials.is_smallest_tried |= together.iter().any(|spec| Some(&spec.name) == smallest);
         let tried: Vec<_> =
             together.par_iter().map(|spec| tried(phase, reference, spec, Some(&spec.name) == fewest)).collect();
-        trials.rejected += tried.iter().flatten().map(|(rejected, _)| rejected).sum::<u32>();
-        trials.unread.extend(tried.iter().flatten().flat_map(|(_, unread)| unread.iter().cloned()));
-        for error in tried.into_iter().filter_map(Result::err) {
+        for tried in tried {
+            let error = match tried {
+                Ok(at_shape) => {
+                    trials.rejected += at_shape.rejected;
+                    trials.unread.extend(at_shape.unread);
+                    trials.derived.extend(at_shape.derived);
+                    continue;
+                }
+                Err(error) => error,
+            };
             let NullTestError::Reference { source: ExpectedOutputError::ProvesNothing { lower, .. }, .. } = &error
             else {
                 return Err(error);
@@ -174,14 +204,14 @@ fn in_parallel<'s>(specs: &[&'s ShapeSpec]) -> Vec<Vec<&'s ShapeSpec>> {
     groups
 }
 
-/// Tries the tolerance on wrong answers to the declared inputs of the first seed. Returns how many it rejected and, at the
-/// shape with the fewest elements, a sentence for each input that a kernel need not read completely.
+/// Tries the tolerance on wrong answers to the declared inputs of the first seed; only the shape with the fewest elements has
+/// sentences on inputs that a kernel need not read completely.
 fn tried(
     phase: &Phase,
     reference: &ReferenceSpec,
     spec: &ShapeSpec,
     is_fewest: bool,
-) -> Result<(u32, Vec<String>), NullTestError> {
+) -> Result<ToleranceTrials, NullTestError> {
     let known = phase.workload.seeds.as_slice();
     let seed = known.first().copied().unwrap_or(0);
     let failed = |source| NullTestError::Reference { shape: spec.name.clone(), source };
@@ -191,7 +221,13 @@ fn tried(
     let answer =
         |seed, inputs: &CaseInputs| Ok(expected_on_host(reference, spec, seed, &inputs.values)?.unwrap_or_default());
     let unread = if is_fewest { tried.unread_inputs(answer).map_err(failed)? } else { Vec::new() };
-    Ok((rejected, unread))
+    let outputs = draw.expected.iter().zip(draw.derived());
+    let derived = outputs.map(|(output, bound)| OutputBound {
+        shape: spec.name.clone(),
+        output: spec.buffers[output.buffer].name.clone(),
+        bound,
+    });
+    Ok(ToleranceTrials { rejected, derived: derived.collect(), unread, ..ToleranceTrials::default() })
 }
 
 /// The expected output for the declared inputs of a seed.

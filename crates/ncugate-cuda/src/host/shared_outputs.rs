@@ -8,7 +8,9 @@
 
 use super::hidden_draws::HiddenCases;
 use super::job::{JobMode, WorkerJob};
-use crate::prove::{CaseDraw, CaseInputs, ExpectedOutput, ReferenceSpec, ShapeSpec, held_by_outputs, magnitudes};
+use crate::prove::{
+    CaseDraw, CaseInputs, DerivedBound, ExpectedOutput, ReferenceSpec, ShapeSpec, held_by_outputs, magnitudes,
+};
 use crate::time::{HiddenCase, LEAST_CONTENTS};
 use ncugate_model::{Law, ShapeName, Tolerance};
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
@@ -49,6 +51,8 @@ struct SharedCase {
     seed: u64,
     /// Bits of the error of a plain evaluation.
     plain_error: Option<u64>,
+    #[serde(default)]
+    derived: Option<DerivedBound>,
     /// Buffer and number of elements of each output, for each answer of the reference.
     answers: Vec<Vec<(usize, usize)>>,
 }
@@ -143,6 +147,7 @@ impl SharedFile {
         let listed = cases.iter().map(|case| SharedCase {
             seed: case.seed,
             plain_error: case.draw.plain_error().map(f64::to_bits),
+            derived: case.draw.derived(),
             answers: case
                 .draw
                 .answers()
@@ -213,6 +218,7 @@ fn case(
     let (inputs, usual) = (CaseInputs { values: Vec::new(), ..inputs }, magnitudes(&expected));
     let draw = CaseDraw::new(Law::Declared, inputs, expected, &usual)
         .with_others(shape, answers.collect())
+        .with_derived(listed.derived)
         .with_plain_error(listed.plain_error.map(f64::from_bits));
     if draw.unmoved(shape, tolerance).is_some() {
         return None;

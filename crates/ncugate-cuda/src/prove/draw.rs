@@ -1,5 +1,6 @@
 //! The inputs of a correctness case under one law, with the expected answer and the scales for comparing with it.
 
+use super::conditioning::DerivedBound;
 use super::expected::ExpectedOutput;
 use super::inputs::CaseInputs;
 use super::partial;
@@ -9,8 +10,9 @@ use crate::gpu::VariantExtents;
 use ncugate_array::compare::{DifferenceTally, ErrorScale, unwritten};
 use ncugate_array::dense::FiniteValues;
 use ncugate_array::element;
-use ncugate_model::Dtype;
-use ncugate_model::{CheckOutcome, Defect, Differences, Law, ReferenceShift, Tolerance, WrongElement};
+use ncugate_model::{
+    AllClose, BoundUnit, CheckOutcome, Defect, Differences, Dtype, Law, ReferenceShift, Tolerance, WrongElement,
+};
 use std::sync::OnceLock;
 
 /// Factor between the largest value of an output's type and the outputs that a law of the default may cause.
@@ -35,6 +37,8 @@ pub struct CaseDraw {
     others: Vec<Self>,
     /// Error of a plain evaluation, relative to the scale; `None` if no bound uses it.
     plain_error: Option<f64>,
+    /// The derived bound of the output, if one is derived.
+    derived: Option<DerivedBound>,
     /// How far one rounding of the inputs moves the expected outputs, if that counts.
     moved: Option<ReferenceShift>,
     /// The poison for timed launches, drawn on first use.
@@ -65,8 +69,8 @@ impl CaseDraw {
         let largest = magnitudes(&expected);
         let scales = largest.iter().enumerate().map(scale).collect();
         let (poison, poisons) = (OnceLock::new(), OnceLock::new());
-        let (others, plain_error, moved) = (Vec::new(), None, None);
-        Self { law, inputs, expected, largest, scales, others, plain_error, moved, poison, poisons }
+        let (others, plain_error, derived, moved) = (Vec::new(), None, None, None);
+        Self { law, inputs, expected, largest, scales, others, plain_error, derived, moved, poison, poisons }
     }
 
     /// The same with the further answers of a reference that takes parameters of variants.
@@ -97,6 +101,17 @@ impl CaseDraw {
     #[must_use]
     pub fn with_plain_error(self, plain_error: Option<f64>) -> Self {
         Self { plain_error, ..self }
+    }
+
+    /// The derived bound of the output, if one is derived.
+    pub const fn derived(&self) -> Option<DerivedBound> {
+        self.derived
+    }
+
+    /// The same with a known derived bound of the output.
+    #[must_use]
+    pub fn with_derived(self, derived: Option<DerivedBound>) -> Self {
+        Self { derived, ..self }
     }
 
     /// The draw with the answer of a variant.
@@ -162,8 +177,17 @@ impl CaseDraw {
 
     /// The error scale of the output at that index.
     pub fn yardstick(&self, shape: &ShapeSpec, output: usize, tolerance: &Tolerance) -> ErrorScale {
-        let allclose = shape.allclose(self.expected[output].buffer, tolerance);
-        ErrorScale { scale: self.scales[output], allclose }
+        let scale = self.scales[output];
+        let allclose = shape.allclose(self.expected[output].buffer, tolerance).map(|bound| match bound.unit {
+            BoundUnit::One => bound,
+            BoundUnit::Derived => {
+                // Without a derived bound, nothing but equality is right.
+                let own = self.derived.map_or((0.0, 0.0), |own| (own.absolute, own.relative));
+                let (atol, rtol) = (bound.atol * own.0 / scale, bound.rtol * own.1);
+                AllClose { atol, rtol, unit: BoundUnit::One, ..bound }
+            }
+        });
+        ErrorScale { scale, allclose }
     }
 
     /// Compares values, as their dtype holds them, with the expected ones; for answers without a launch.

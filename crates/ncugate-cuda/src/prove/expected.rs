@@ -114,6 +114,16 @@ pub enum ExpectedOutputError {
         "the answer does not depend on input `{buffer}`: the tolerance accepts the expected outputs for another draw of it, so a kernel that never reads it would pass; lower the tolerance, or choose an `init` with which `{buffer}` matters more"
     )]
     Unread { buffer: String },
+    /// No bound follows from the reference, the inputs and the types.
+    #[error(
+        "no tolerance can be derived for output `{buffer}`: {reason}; try `{{ atol = {atol:e} }}`, or choose other inputs"
+    )]
+    Underivable {
+        buffer: String,
+        reason: String,
+        /// A part of the spread of the output.
+        atol: f64,
+    },
     /// A function that judges outputs refuses the expected ones.
     #[error("`{check}` refuses the expected outputs: {reason}")]
     Unaccepted { check: String, reason: String },
@@ -141,6 +151,7 @@ impl ExpectedOutputError {
                 | Self::ProvesNothing { .. }
                 | Self::Unread { .. }
                 | Self::MostlyNonfinite { .. }
+                | Self::Underivable { .. }
                 | Self::Unaccepted { .. }
         )
     }

@@ -1,7 +1,7 @@
 //! The largest tolerance that rejects wrong answers which the phase's tolerance accepts.
 
 use super::shape::ShapeSpec;
-use ncugate_model::Tolerance;
+use ncugate_model::{AllClose, Tolerance};
 
 /// Smallest factor that is tried.
 const LEAST: f64 = 1e-18;
@@ -18,11 +18,11 @@ pub struct LowerTolerance {
 }
 
 impl LowerTolerance {
-    /// The largest tolerance with which `rejects` holds, rounded down; `None` if no tried one does. The bounds are those of
-    /// the output with the index `buffer`.
+    /// The largest tolerance with which `rejects` holds, rounded down; `None` if no tried one does. Elements of the output are
+    /// bounded by `allclose`.
     pub fn largest(
         (shape, tolerance): (&ShapeSpec, &Tolerance),
-        buffer: usize,
+        allclose: Option<AllClose>,
         rejects: impl Fn(&ShapeSpec, &Tolerance) -> bool,
     ) -> Option<Self> {
         let mut lowered = shape.clone();
@@ -45,7 +45,7 @@ impl LowerTolerance {
             }
         }
         let factor = 10_f64.powf(small);
-        let of_output = Tolerance { allclose: shape.allclose(buffer, tolerance), ..*tolerance };
+        let of_output = Tolerance { allclose, ..*tolerance };
         Some(Self { factor, bounds: of_output.lowered(factor).bounds() })
     }
 
@@ -64,14 +64,13 @@ impl LowerTolerance {
 mod tests {
     use super::*;
     use crate::prove::fixtures::shape;
-    use ncugate_model::AllClose;
 
     #[test]
     fn the_largest_tolerance_is_below_the_limit_and_near_it_and_an_output_has_its_own_bounds() {
         let mut spec = shape(Vec::new());
         let tolerance = Tolerance { max_abs: Some(0.1), ..Tolerance::default() };
         let largest = |spec: &ShapeSpec, rejects: &dyn Fn(&ShapeSpec, &Tolerance) -> bool| {
-            LowerTolerance::largest((spec, &tolerance), 0, rejects).map(|lower| lower.bounds)
+            LowerTolerance::largest((spec, &tolerance), spec.allclose(0, &tolerance), rejects).map(|lower| lower.bounds)
         };
         let found = largest(&spec, &|_, tolerance| tolerance.max_abs.unwrap() < 3.4e-4);
         assert_eq!(found.unwrap(), "max_abs = 3.3e-4");

@@ -27,7 +27,7 @@ mod shape;
 mod structured;
 
 pub use check_buffers::{CheckBuffers, ComparedOutput};
-pub use conditioning::perturbed;
+pub use conditioning::{DerivedBound, perturbed};
 pub use draw::{CaseDraw, case_outcome, magnitudes};
 pub use expected::{
     ExpectedOutput, ExpectedOutputError, ReferenceSpec, expected_on_host, first_head_on_host, held_by_outputs,

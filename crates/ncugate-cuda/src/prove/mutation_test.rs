@@ -1,5 +1,6 @@
 //! The mutation test of a tolerance: its outcomes for the mutants of a built-in reference, at one shape.
 
+use super::conditioning::DerivedBound;
 use super::draw::{CaseDraw, case_outcome, magnitudes};
 use super::expected::{
     ExpectedOutput, ExpectedOutputError, ReferenceSpec, expected_on_host, held_by_outputs, plain_on_host,
@@ -46,7 +47,9 @@ impl<'a> MutationTest<'a> {
             let (inputs, expected) = answered(*law, seed)?;
             let other = answered(*law, seed.wrapping_add(1))?.1.pop().map_or_else(Vec::new, |output| output.values);
             let plain = tolerance.times_error.map(|_| plain_on_host(reference, shape, &inputs.values));
-            let draw = CaseDraw::new(*law, inputs, expected, &usual);
+            let proof = (reference, tolerance);
+            let derived = DerivedBound::of(proof, shape, *law, (&inputs.values, &expected))?;
+            let draw = CaseDraw::new(*law, inputs, expected, &usual).with_derived(derived);
             Ok(match plain.transpose()?.flatten() {
                 Some(plain) => (draw.with_plain(shape, &plain), other),
                 None => (draw, other),
@@ -69,7 +72,11 @@ impl<'a> MutationTest<'a> {
         let rejects = |shape: &ShapeSpec, tolerance: &Tolerance| self.accepted_by(shape, tolerance).is_empty();
         let lower = match accepted.is_empty() {
             true => None,
-            false => LowerTolerance::largest((self.shape, self.tolerance), self.builtin.output(), rejects),
+            false => LowerTolerance::largest(
+                (self.shape, self.tolerance),
+                self.draws.first().and_then(|(draw, _)| draw.yardstick(self.shape, 0, self.tolerance).allclose),
+                rejects,
+            ),
         };
         (accepted, lower)
     }

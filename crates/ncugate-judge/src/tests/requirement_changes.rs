@@ -96,6 +96,10 @@ fn waivers_fallbacks_tolerances_and_seeds_count() {
     assert_eq!(with(fallback), ("the fallback `REGCAP=96,*` is new".to_owned(), Weaker));
     let (tolerance, effect) = one("max_abs = 2e-3", "max_abs = 2e-2");
     assert_eq!((tolerance.as_str(), effect), ("tolerance `max_abs` is 0.02 instead of 0.002", Weaker));
+    let derived = changed("tolerance = { max_abs = 2e-3 }", "tolerance = \"derived\"");
+    let texts: Vec<_> = derived.iter().map(|(text, effect)| (text.as_str(), *effect)).collect();
+    let written = ("tolerance `max_abs` is no bound instead of 0.002", Weaker);
+    assert_eq!(texts, [written, ("the tolerance is derived", Unknown)], "no number of one is compared with the other");
     assert_eq!(one("max_abs = 2e-3", "max_abs = 1e-3").1, Stricter);
     assert_eq!(one("seeds = [0, 1, 2]", "seeds = [0]"), ("1 seed instead of 3".to_owned(), Weaker));
 }

@@ -1,6 +1,6 @@
 //! Element bounds of single outputs and shapes.
 
-use ncugate_model::{AllClose, ShapeName};
+use ncugate_model::{AllClose, BoundUnit, ShapeName};
 use serde::Serialize;
 use std::fmt;
 
@@ -12,6 +12,12 @@ pub struct OwnBound {
     pub atol: f64,
     /// Permitted difference relative to the expected value.
     pub rtol: f64,
+    #[serde(skip_serializing_if = "is_default")]
+    pub unit: BoundUnit,
+}
+
+fn is_default(unit: &BoundUnit) -> bool {
+    *unit == BoundUnit::default()
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -38,6 +44,6 @@ impl OwnBound {
         let of_output = |bound: &&Self| matches!(&bound.of, BoundOf::Output(name) if name == buffer);
         let of_shape = |bound: &&Self| matches!(&bound.of, BoundOf::Shape(name) if name == shape);
         let own = own.iter().find(of_output).or_else(|| own.iter().find(of_shape))?;
-        Some(AllClose { atol: own.atol, rtol: own.rtol, ..all? })
+        Some(AllClose { atol: own.atol, rtol: own.rtol, unit: own.unit, ..all? })
     }
 }

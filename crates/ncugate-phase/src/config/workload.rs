@@ -3,8 +3,7 @@
 use super::init::{Amount, Init};
 use super::own_bound::OwnBound;
 use ncugate_model::expr::{Expr, ExprError, Names, Value};
-use ncugate_model::{Dtype, Role};
-use ncugate_model::{Law, ShapeName, Tolerance};
+use ncugate_model::{BoundUnit, Dtype, Law, Role, ShapeName, Tolerance};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -373,6 +372,12 @@ impl Workload {
     /// Whether it is the workload of launches of ncu reports.
     pub fn is_of_reports(&self) -> bool {
         self.reference == WorkloadReference::Absent
+    }
+
+    /// Whether a bound of an output is derived for each set of inputs.
+    pub fn has_derived_bound(&self) -> bool {
+        let own = self.own_bounds.iter().map(|bound| bound.unit);
+        self.tolerance.allclose.iter().map(|bound| bound.unit).chain(own).any(|unit| unit == BoundUnit::Derived)
     }
 
     /// The parameters of variants on which its expected outputs depend.

@@ -7,7 +7,7 @@ use crate::host::job::CheckCase;
 use crate::host::phase_job::cases;
 use ncugate_model::number::text;
 use ncugate_model::{
-    CheckOutcome, CheckRecord, Differences, LatencyOutcome, LatencyRecord, ShapeName, Tolerance, VariantId,
+    BoundUnit, CheckOutcome, CheckRecord, Differences, LatencyOutcome, LatencyRecord, ShapeName, Tolerance, VariantId,
     WorstElement, unsound_samples,
 };
 use ncugate_phase::config::Phase;
@@ -151,11 +151,13 @@ impl<'a> ExpectedRecords<'a> {
             rel_l2: check.rel_l2,
             nonfinite: check.nonfinite,
             compared: check.compared,
-            allclose: self.tolerance.allclose.zip(check.allclose).map(|(bound, ratio)| WorstElement {
-                bound,
-                ratio,
-                mismatches: None,
-            }),
+            // A program does not know the derived bound.
+            allclose: self
+                .tolerance
+                .allclose
+                .filter(|bound| bound.unit == BoundUnit::One)
+                .zip(check.allclose)
+                .map(|(bound, ratio)| WorstElement { bound, ratio, mismatches: None }),
             ..Differences::default()
         };
         CheckOutcome::of(differences, Vec::new(), &self.tolerance)

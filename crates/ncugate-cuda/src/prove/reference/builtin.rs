@@ -128,6 +128,11 @@ impl Builtin {
     /// The names that a phase can use.
     pub const NAMES: [&str; 5] = BUILT_IN;
 
+    /// Whether its outputs are elements of its inputs.
+    pub const fn is_selection(&self) -> bool {
+        matches!(self, Self::Copy | Self::Reduce { op: ReduceOp::Max | ReduceOp::Min })
+    }
+
     pub fn parse(name: &str, options: &[(String, String)]) -> Result<Self, ReferenceError> {
         let mut builtin = match name {
             "sdpa" => Self::Sdpa { causal: BuiltinOption::Fixed(false) },

@@ -4,7 +4,7 @@ use super::init::{INIT, INIT_WORDS};
 use super::{EXPRS, KeyKind, NAMES, Spec, TEXTS, key, words};
 use crate::config::builtin::BUILTIN_NAMES;
 use crate::config::{Reduction, RowOrder, ScalarType, UntestedTolerance};
-use ncugate_model::{ConditioningRule, Dtype, Law, Role};
+use ncugate_model::{BoundUnit, ConditioningRule, Dtype, Law, Role};
 
 /// Types of elements: the type of a number, and the last axis that the type adds to the shape.
 pub const DTYPES: [(&str, (Dtype, Option<&str>)); Dtype::ALL.len() + 1] = {
@@ -17,6 +17,9 @@ pub const DTYPES: [(&str, (Dtype, Option<&str>)); Dtype::ALL.len() + 1] = {
     }
     types
 };
+
+/// The tolerance that is derived for each case.
+pub const DERIVED: [(&str, BoundUnit); 1] = [("derived", BoundUnit::Derived)];
 
 pub const LAWS: [(&str, Law); Law::ALL.len()] = {
     let mut laws = [("", Law::Declared); Law::ALL.len()];
@@ -44,8 +47,9 @@ keys! {
         "Source of the expected outputs. Built-ins are evaluated in float64 on the host.",
     ).required();
     tolerance = key(
-        KeyKind::Table(&TOLERANCE.spec),
-        "How far an output may be from the reference; every bound given must hold.",
+        KeyKind::Either(&[DERIVED_WORD, KeyKind::Table(&TOLERANCE.spec)]),
+        "How far an output may be from the reference; every bound given must hold. `derived`: a bound for each case \
+         ([correctness](correctness.md#which-tolerance)).",
     ).required();
     scalars = key(KeyKind::Table(&SCALARS), "Scalar arguments and options of the reference.").default("{}");
     shapes = key(KeyKind::Table(&SHAPES), "Problem sizes by name.").required();
@@ -97,13 +101,15 @@ keys! {
     timeout_s = key(KeyKind::Whole(1), "Time limit of one call of `python` or `command`, in seconds.").default("60");
 }
 
+const DERIVED_WORD: KeyKind = KeyKind::OneOf(&words(&DERIVED));
+
 /// `outputs` and `shapes` of a tolerance.
 pub static OWN_TOLERANCES: Spec = Spec {
     title: "tolerance.outputs, tolerance.shapes",
-    doc: "`name = { atol = 1e-5, rtol = 1e-6 }`. An output's bound overrides a shape's, and a shape's overrides the general \
+    doc: "`name = { atol = 1e-5, rtol = 1e-6 }`, or `name = \"derived\"`. An output's bound overrides a shape's, and a shape's overrides the general \
           one.",
     keys: &[],
-    free: Some(KeyKind::Table(&OWN_TOLERANCE.spec)),
+    free: Some(KeyKind::Either(&[DERIVED_WORD, KeyKind::Table(&OWN_TOLERANCE.spec)])),
 };
 
 keys! {

@@ -2,10 +2,10 @@
 
 use super::names::{is_glob, matching, suggest};
 use super::reference;
-use crate::config::keys::{Key, OWN_TOLERANCE, TOLERANCE};
+use crate::config::keys::{DERIVED, Key, OWN_TOLERANCE, TOLERANCE};
 use crate::config::reader::{Item, PlacedValue, Table};
 use crate::config::{BoundOf, Buffer, OutputCheck, OwnBound, ReferenceProgram, Shape, UntestedTolerance};
-use ncugate_model::{AllClose, ConditioningRule, NanRule, ShapeName, Tolerance};
+use ncugate_model::{AllClose, BoundUnit, ConditioningRule, NanRule, ShapeName, Tolerance};
 use sha2::{Digest, Sha256};
 
 /// Time limit of one call of a check, in seconds.
@@ -26,6 +26,11 @@ pub struct ReadTolerance {
 
 /// Reads `tolerance`.
 pub fn tolerance(item: &Item<'_>, buffers: &[Buffer], shapes: &[Shape]) -> Option<ReadTolerance> {
+    if !item.is_table() {
+        item.one_of(&DERIVED)?;
+        let tolerance = Tolerance { allclose: Some(AllClose::DERIVED), ..Tolerance::default() };
+        return Some(ReadTolerance { tolerance, ..ReadTolerance::default() });
+    }
     let table = item.table()?;
     let bound = |key| table.read(key, bound);
     let (atol, rtol) = (bound(&TOLERANCE.atol), bound(&TOLERANCE.rtol));
@@ -46,6 +51,7 @@ pub fn tolerance(item: &Item<'_>, buffers: &[Buffer], shapes: &[Shape]) -> Optio
         rtol: rtol.unwrap_or(0.0),
         mismatches,
         own: hash(&own),
+        ..AllClose::default()
     });
     let allow_nan = table.read(&TOLERANCE.allow_nan, Item::boolean);
     let nan = if allow_nan == Some(true) { NanRule::Allowed } else { NanRule::Refused };
@@ -113,12 +119,15 @@ impl OwnTolerances {
     ) {
         let Some(own) = table.read(key, Item::table) else { return };
         for (name, item) in own.free() {
-            let Some(table) = item.table() else { continue };
-            let check = table.given(&OWN_TOLERANCE.check);
+            let table = if item.is_table() { item.table() } else { None };
+            if table.is_none() && item.one_of(&DERIVED).is_none() {
+                continue;
+            }
+            let check = table.as_ref().and_then(|table| table.given(&OWN_TOLERANCE.check));
             let globbed = *key == TOLERANCE.shapes && is_glob(&name.value);
             let names = if globbed { matching(&item, &name.value, known) } else { vec![name.value.as_str()] };
             let Some(first) = names.first() else { continue };
-            let bound = own_bound((&name, first), (&item, &table), (known, what), of);
+            let bound = own_bound((&name, first), (&item, table.as_ref()), (known, what), of);
             match (check, bound) {
                 (None, None) => {}
                 (None, Some(bound)) => {
@@ -148,10 +157,10 @@ impl OwnTolerances {
     }
 }
 
-/// The bound of `name`, which is written under the key `written`.
+/// The bound of `name`, which is written under the key `written`; derived without a table.
 fn own_bound(
     (written, name): (&PlacedValue<String>, &str),
-    (item, table): (&Item<'_>, &Table<'_>),
+    (item, table): (&Item<'_>, Option<&Table<'_>>),
     (known, what): (&[&str], &str),
     of: &dyn Fn(&str) -> BoundOf,
 ) -> Option<OwnBound> {
@@ -160,12 +169,16 @@ fn own_bound(
         item.report(format!("`{}` is not {what}", written.place.key), Some(help));
         return None;
     }
+    let Some(table) = table else {
+        let AllClose { atol, rtol, unit, .. } = AllClose::DERIVED;
+        return Some(OwnBound { of: of(name), atol, rtol, unit });
+    };
     let has_bound = table.has(&OWN_TOLERANCE.atol) || table.has(&OWN_TOLERANCE.rtol);
     if has_bound == table.has(&OWN_TOLERANCE.check) {
         item.expected("`atol`, `rtol` or both, or `check` alone", Some("{ atol = 0 } requires equality".to_owned()));
     }
     let (atol, rtol) = (table.read(&OWN_TOLERANCE.atol, bound), table.read(&OWN_TOLERANCE.rtol, bound));
-    Some(OwnBound { of: of(name), atol: atol?, rtol: rtol? })
+    Some(OwnBound { of: of(name), atol: atol?, rtol: rtol?, unit: BoundUnit::One })
 }
 
 fn bound(item: &Item<'_>) -> Option<f64> {
@@ -182,7 +195,7 @@ fn exact_integers(own: &[OwnBound], buffers: &[&Buffer], shapes: &[Shape]) -> Ve
     }
     let integers = compared().filter(|buffer| !is_float(buffer)).map(|buffer| BoundOf::Output(buffer.name.clone()));
     let unsaid = integers.filter(|of| !own.iter().any(|bound| bound.of == *of));
-    unsaid.map(|of| OwnBound { of, atol: 0.0, rtol: 0.0 }).collect()
+    unsaid.map(|of| OwnBound { of, atol: 0.0, rtol: 0.0, unit: BoundUnit::One }).collect()
 }
 
 /// A hash that identifies these bounds; 0 if there are none.
@@ -190,8 +203,13 @@ fn hash(own: &[OwnBound]) -> u64 {
     if own.is_empty() {
         return 0;
     }
-    let text: Vec<String> =
-        own.iter().map(|bound| format!("{:?} {:e} {:e}\n", bound.of, bound.atol, bound.rtol)).collect();
+    let text: Vec<String> = own
+        .iter()
+        .map(|OwnBound { of, atol, rtol, unit }| match unit {
+            BoundUnit::One => format!("{of:?} {atol:e} {rtol:e}\n"),
+            BoundUnit::Derived => format!("{of:?} derived\n"),
+        })
+        .collect();
     let digest = Sha256::digest(text.concat());
     digest.first_chunk().map_or(1, |bytes| u64::from_le_bytes(*bytes).max(1))
 }

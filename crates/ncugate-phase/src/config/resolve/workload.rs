@@ -10,10 +10,11 @@ use super::{reference, tolerance};
 use crate::config::keys::{BUFFER, DTYPES, SCALAR, WORKLOAD};
 use crate::config::reader::{Item, PlacedValue, Table};
 use crate::config::{
-    Buffer, BufferType, Laws, Reduction, RowOrder, SMS, Scalar, ScalarType, Shape, Slice, Workload, WorkloadReference,
+    Buffer, BufferType, Laws, OwnBound, Reduction, RowOrder, SMS, Scalar, ScalarType, Shape, Slice, Workload,
+    WorkloadReference,
 };
 use ncugate_model::expr::{Expr, ExprError};
-use ncugate_model::{ConditioningRule, Dtype, Role, ShapeName};
+use ncugate_model::{BoundUnit, ConditioningRule, Dtype, Role, ShapeName};
 use std::collections::HashSet;
 
 /// Reads the workload; `params` are all parameters of variants.
@@ -62,7 +63,7 @@ pub fn workload(table: &Table<'_>, params: &[String]) -> Workload {
     let given = table.get(&WORKLOAD.laws).map(|item| Laws::Given(reference::laws(&item, given_reference.as_ref())));
     let laws = given.unwrap_or_else(|| Laws::Suited(reference::suited_laws(&reference, &buffers)));
     let tolerance::ReadTolerance { tolerance, own_bounds, checks, untested } = tolerance.unwrap_or_default();
-    Workload {
+    let workload = Workload {
         seeds,
         laws,
         reference,
@@ -75,6 +76,41 @@ pub fn workload(table: &Table<'_>, params: &[String]) -> Workload {
         buffers,
         flops,
         bytes,
+    };
+    refuse_underivable(table, &workload);
+    workload
+}
+
+/// Reports a derived bound without a built-in reference, which alone has a plain evaluation, or of an output whose type is so coarse
+/// that a derived bound would accept wrong results that written ones reject.
+fn refuse_underivable(table: &Table<'_>, workload: &Workload) {
+    if !workload.has_derived_bound() {
+        return;
+    }
+    if !matches!(workload.reference, WorkloadReference::Builtin { .. }) {
+        let message = "a derived tolerance needs a plain evaluation, which only built-in references have";
+        table.report(message, Some("use `max_abs`, `rel_l2`, or `atol` and `rtol`".to_owned()));
+    }
+    let general = workload.tolerance.allclose;
+    for buffer in workload.buffers.iter().filter(|buffer| buffer.role.is_compared()) {
+        let coarse = workload.shapes.iter().find_map(|shape| {
+            let own = OwnBound::of(&workload.own_bounds, general, &buffer.name, &shape.name);
+            let rtol = match buffer.dtype.at(shape) {
+                Ok(Dtype::Bf16) => "8e-3",
+                Ok(Dtype::Fp8E4m3) => "0.13",
+                Ok(Dtype::Fp8E5m2) => "0.25",
+                _ => return None,
+            };
+            own.or(general).filter(|bound| bound.unit == BoundUnit::Derived).map(|_| (shape, rtol))
+        });
+        if let Some((shape, rtol)) = coarse {
+            let message = format!(
+                "no tolerance is derived for output `{}` at shape `{}`, whose type is coarser than f16",
+                buffer.name, shape.name
+            );
+            let help = format!("write `rtol = {rtol}`, a unit in the last place, and an `atol` for small elements");
+            table.report(message, Some(help));
+        }
     }
 }
 

@@ -201,7 +201,7 @@ fn a_wrong_workload_does_not_hide_other_errors() {
     4 | [workload]
       | ^^^^^^^^^^
       |
-      = help: How far an output may be from the reference; every bound given must hold.
+      = help: How far an output may be from the reference; every bound given must hold. `derived`: a bound for each case ([correctness](correctness.md#which-tolerance)).
 
     error: `kernel.source` is missing
       --> phase.toml:15:1
@@ -249,5 +249,23 @@ fn what_is_compared_has_to_be_a_part_of_a_compared_buffer() {
     ] {
         let errors = shown(&[("tolerance = { max_abs = 0 }", tolerance)]);
         assert!(errors.contains(said), "{tolerance}: {errors}");
+    }
+}
+
+#[test]
+fn a_derived_tolerance_needs_a_built_in_reference_and_an_output_no_coarser_than_f16() {
+    let written = "tolerance = { max_abs = 0 }";
+    let of_output = "tolerance = { atol = 1, outputs = { y = \"derived\" } }";
+    for derived in ["tolerance = \"derived\"", of_output] {
+        assert_eq!(shown(&[(written, derived)]), "no error");
+        let errors = shown(&[(written, derived), ("reference = \"copy\"", "reference = { python = \"r.py:copy\" }")]);
+        assert!(errors.contains("a derived tolerance needs a plain evaluation"), "{errors}");
+        let errors = shown(&[(written, derived), ("y = { dtype = \"f32\"", "y = { dtype = \"bf16\"")]);
+        assert!(errors.contains("no tolerance is derived for output `y` at shape `"), "{errors}");
+        assert!(errors.contains("write `rtol = 8e-3`"), "{errors}");
+    }
+    for unknown in ["tolerance = \"automatic\"", "tolerance = { atol = 1, outputs = { y = \"automatic\" } }"] {
+        let errors = shown(&[(written, unknown)]);
+        assert!(errors.contains("`\"automatic\"`") && errors.contains("\"derived\""), "{errors}");
     }
 }
