@@ -5,7 +5,7 @@ use super::growth::{DeclaredWork, ShapeGrowth};
 use ncugate_model::ComputeCapability;
 use ncugate_model::metric::{Catalogue, MetricSource, SIGNALS, id, signal_counter};
 use ncugate_model::number;
-use ncugate_model::occupancy::{Chip, Demand, Limiter, Occupancy, theoretical};
+use ncugate_model::occupancy::{Chip, Demand, Limiter, Occupancy, SCHEDULERS, WARP, theoretical};
 use ncugate_phase::config::rule::{HEADROOM, RuleScope, SHARE, fact_named};
 
 /// Why loads take long if the grid is small.
@@ -151,6 +151,7 @@ impl CaseFacts<'_> {
             "load_advice" => Some(self.load_advice().to_owned()),
             "short_waits" => Some(self.short_waits()),
             "blocks" => Some(number::counted(self.count("grid_blocks")?, "block")),
+            "warps" => Some(format!("{} warps", number::plain(self.warps()?))),
             "resident_blocks" => Some(number::counted(self.count("blocks_per_sm")?, "block")),
             "idle_sms" => {
                 let idle = self.count("sms")?.checked_sub(self.count("grid_blocks")?)?;
@@ -356,6 +357,11 @@ impl CaseFacts<'_> {
         (100.0 - known.fold(0.0, f64::max)).max(0.0)
     }
 
+    /// Warps of the grid.
+    fn warps(&self) -> Option<f64> {
+        Some(self.number("grid_blocks")? * (self.number("block_threads")? / f64::from(WARP)).ceil())
+    }
+
     fn busiest(&self) -> Option<(f64, &'static str)> {
         let known = UNITS.into_iter().filter_map(|(name, unit)| Some((self.number(name)?, unit)));
         known.reduce(|most, next| if next.0 > most.0 { next } else { most })
@@ -386,6 +392,7 @@ impl CaseFacts<'_> {
             "sms" => sms(),
             "cc" => self.chip.capability.map(|cc| f64::from(cc.major) + f64::from(cc.minor) / 10.0),
             "idle_sms_pct" => Some(100.0 * (1.0 - self.number("grid_blocks")? / sms()?).max(0.0)),
+            "idle_schedulers_pct" => Some(100.0 * (1.0 - self.warps()? / (SCHEDULERS * sms()?)).max(0.0)),
             "idle_lanes_pct" => {
                 let threads = self.number("block_threads").filter(|threads| *threads >= 1.0)?;
                 Some(100.0 * (1.0 - threads / (32.0 * (threads / 32.0).ceil())))

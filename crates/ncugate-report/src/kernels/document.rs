@@ -122,7 +122,16 @@ fn sentence(report: &ProfiledReport, total: Option<f64>) -> String {
     let many = number::counted(kernels.len(), "kernel");
     let Some(total) = total else {
         let verb = if kernels.len() == 1 { "has" } else { "have" };
-        return format!("{many} {verb} no time: durations were not collected for every launch.");
+        return match report.timed() {
+            (0, _) => format!("{many} {verb} no time: durations were not collected."),
+            (timed, us) => {
+                let time = number::in_sentence(us, "us");
+                format!(
+                    "{many}: {time} under ncu in {timed} of {} launches; the others have no duration.",
+                    report.launches
+                )
+            }
+        };
     };
     let first = report.groups.first().filter(|_| report.groups.len() > 1);
     let most = first.and_then(|group| Some((group, group.total(&id::DURATION)?)));
