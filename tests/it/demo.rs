@@ -8,7 +8,10 @@ fn demo_renders_a_passing_recording_and_states_that_nothing_is_measured() {
     let finished = place.run(&["demo"]);
     assert_eq!(finished.status, Some(0), "{finished:?}");
     let first = finished.stdout.lines().next().unwrap();
-    assert!(first.starts_with("nothing is measured here: this is a recording of the phase sdpa_fast_causal"), "{first}");
+    assert!(
+        first.starts_with("nothing is measured here: this is a recording of the phase sdpa_fast_causal"),
+        "{first}"
+    );
     assert!(finished.stdout.contains("recorded on NVIDIA H200") && finished.stdout.contains("\nPASS "), "{finished:?}");
     let page = std::fs::read_to_string(place.path().join("ncugate-demo/report/report.html")).unwrap();
     assert!(page.contains("sdpa_fast against PyTorch"));

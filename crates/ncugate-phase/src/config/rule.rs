@@ -298,6 +298,7 @@ pub const FACT_TEXTS: [&str; 10] = [
     "short_waits",
     "blocks",
     "resident_blocks",
+    "warps",
     "idle_sms",
 ];
 

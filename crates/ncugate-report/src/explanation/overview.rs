@@ -123,13 +123,8 @@ fn cause(row: &FindingRow, share: Option<f64>) -> String {
 fn outcome(explanation: &Explanation) -> String {
     match (explanation.outcome, &explanation.not_asked) {
         (DiagnosisOutcome::NotJudged, Some(lacks)) => {
-            let first = if explanation.is_mostly_asked() {
-                "No cause found, but some rules were not evaluated"
-            } else {
-                "Not judged"
-            };
-            let busiest = explanation.busiest.as_ref().map_or_else(String::new, |unit| format!(". {unit}"));
-            format!("{first}: {} of {} rules lack counters{busiest}", lacks.rules, lacks.of)
+            let said = lacks.outcome(explanation.is_mostly_asked());
+            explanation.busiest.as_ref().map_or_else(|| said.clone(), |unit| format!("{said} {unit}"))
         }
         _ => explanation.says.to_string(),
     }

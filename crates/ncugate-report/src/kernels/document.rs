@@ -75,8 +75,12 @@ fn lead(group: &LaunchGroup, kernels: usize) -> Vec<DocumentBlock> {
     let own = causes(group).next();
     let of_ncu = quoted(diagnosed).into_iter().next().filter(|_| own.is_none());
     let mut blocks = Vec::new();
-    if own.is_none() && !outcome.sentence.is_empty() {
-        blocks.push(DocumentBlock::Text(outcome.sentence.to_string()));
+    if own.is_none() {
+        let lacks = outcome.not_asked.as_ref().filter(|_| diagnosed.duration.is_some());
+        let said = lacks
+            .map_or_else(|| outcome.sentence.to_string(), |lacks| lacks.outcome(diagnosed.unasked.is_mostly_asked()));
+        let said: Vec<String> = diagnosed.busiest.clone().into_iter().chain([said]).collect();
+        blocks.push(DocumentBlock::Text(said.join(" ")));
     }
     if let Some(cause) = own.as_ref().or(of_ncu.as_ref()) {
         let place = if kernels > 1 { " in the longest kernel" } else { "" };
