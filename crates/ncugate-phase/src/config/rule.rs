@@ -288,7 +288,7 @@ pub const FACTS: &[RuleFact] = &[
 ];
 
 /// Texts that a rule's sentence can insert in braces, in addition to numbers.
-pub const FACT_TEXTS: [&str; 10] = [
+pub const FACT_TEXTS: [&str; 11] = [
     "grown_dimension",
     "grown_from",
     "limiter",
