@@ -145,7 +145,7 @@ fn objective(row: Option<&ObjectiveRow>) -> TableCell {
 
 /// A row for the latest run of each phase.
 fn states(latest: &[PhaseState<'_>]) -> Option<DocumentBlock> {
-    let heads = ["phase", "verdict", "reason", "in use", "objective", "measured"];
+    let heads = ["phase", "verdict", "in use", "objective", "measured", "reason"];
     let mut table = DocumentTable::new("State of each phase", heads.map(Column::text).to_vec());
     for PhaseState { run, title, headline, in_use, used, objective: row, page } in latest {
         let note = row.map_or("", |objective| objective.note.as_str());
@@ -154,14 +154,16 @@ fn states(latest: &[PhaseState<'_>]) -> Option<DocumentBlock> {
             Some(selected) if in_use.variant.is_none() && !note.is_empty() => format!("{selected}: {note}"),
             _ => note.to_owned(),
         };
+        // the list has a line for a phase that passes
+        let open = if headline.conclusion == Conclusion::Pass { "" } else { headline.reason.as_str() };
         let measured = [Some(run.machine()), run.commit()].into_iter().flatten().map(|part| part.to_string());
         let cells = vec![
             TableCell { link: page.clone(), ..TableCell::new(title.as_str()) },
-            verdict(run, headline),
-            TableCell::new(headline.reason.as_str()).note(headline.tier.as_deref().unwrap_or_default()),
+            TableCell { why: headline.reason.to_string(), ..verdict(run, headline) },
             used.clone(),
             objective(*row).note(note),
             TableCell::new(run.date()).note(measured.collect::<Vec<_>>().join(", ")),
+            TableCell::new(open).note(headline.tier.as_deref().unwrap_or_default()),
         ];
         table.rows.push(TableRow { cells, range: run.manifest.phase.clone(), ..TableRow::default() });
     }
