@@ -46,11 +46,13 @@ pub fn begun(event: &WorkerEvent, rounds: u32) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ncugate_model::{ShapeName, VariantId};
 
     #[test]
     fn a_round_counts_from_one_and_names_variant_and_shape() {
         let task = WorkerTask::Sample { round: 11 };
-        let event = WorkerEvent::Started { variant: "K_TILE=64".into(), shape: "large".into(), task };
+        let (variant, shape) = (VariantId("K_TILE=64".into()), ShapeName("large".into()));
+        let event = WorkerEvent::Started { variant, shape, task };
         assert_eq!(begun(&event, 60).unwrap(), "round 12 of 60: K_TILE=64 at 'large'");
         assert_eq!(begun(&WorkerEvent::Proven, 60), None);
     }
