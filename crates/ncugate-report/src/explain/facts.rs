@@ -80,6 +80,8 @@ const MOST_REGISTERS: f64 = 255.0;
 const BEYOND_L2: f64 = 128e6;
 /// L2's sectors in percent of its peak rate. Its utilisation as a whole can be that of another part, such as the one for atomics.
 const L2_SECTOR_RATE: &str = "lts__t_sectors.avg.pct_of_peak_sustained_elapsed";
+/// Percent of the peak of the busiest unit below which ncu's rule SpeedOfLight speaks of latency.
+const LATENCY_BOUND: f64 = 60.0;
 /// Times that packed half precision on the FMA pipe is at most as fast as single precision.
 const PACKED_HALF: f64 = 4.0;
 /// Times that 8-bit operands are at most as fast as 16-bit ones on the tensor pipe.
@@ -367,7 +369,8 @@ impl CaseFacts<'_> {
         known.reduce(|most, next| if next.0 > most.0 { next } else { most })
     }
 
-    /// `The busiest counted unit is the tensor pipe, 85.2 % of its peak.` If the tensor pipe was not counted, the declared
+    /// `The busiest counted unit is the tensor pipe, 85.2 % of its peak.` Throughputs that are maxima over all units tell
+    /// that warps wait. If the tensor pipe was not counted, the declared
     /// operations may say more.
     pub fn busiest_words(&self) -> Option<String> {
         let is_counted = ["tensor_busy", "tensor_pct"].iter().any(|name| self.number(name).is_some());
@@ -375,11 +378,13 @@ impl CaseFacts<'_> {
         let rate = rate.map(|rate| {
             format!("The declared operations run at {} of the tensor pipe's FP16 peak.", number::share(rate))
         });
+        let is_slack = |name| self.number(name).is_some_and(|percent| percent < LATENCY_BOUND);
         let counted = self.busiest().map(|(percent, unit)| {
-            let percent = number::share(percent);
+            let waits = percent < LATENCY_BOUND && [&*id::SM_PCT, &*id::MEMORY_PCT].into_iter().all(is_slack);
+            let (percent, waits) = (number::share(percent), if waits { ": warps mostly wait" } else { "" });
             match rate {
                 Some(_) => format!("Of the counted units, {unit} is the busiest, {percent}."),
-                None => format!("The busiest counted unit is {unit}, {percent} of its peak."),
+                None => format!("The busiest counted unit is {unit}, {percent} of its peak{waits}."),
             }
         });
         let words: Vec<String> = rate.into_iter().chain(counted).collect();
@@ -724,6 +729,17 @@ mod tests {
         assert_eq!(of(20.0, 25.0), Some(50.0));
         assert_eq!(of(80.0, 25.0).map(f64::round), Some(20.0));
         assert_eq!(of(20.0, 50.0), Some(0.0));
+    }
+
+    #[test]
+    fn warps_wait_if_no_unit_is_busy_and_all_were_counted() {
+        let of = |values: &[(&str, f64)]| facts(values, |case| case.busiest_words()).unwrap();
+        let waits = of(&[("sm_pct", 23.3), ("memory_pct", 22.0)]);
+        assert_eq!(waits, "The busiest counted unit is the SM, 23.3 % of its peak: warps mostly wait.");
+        assert!(
+            !of(&[("sm_pct", 23.3)]).contains("wait")
+                && !of(&[("sm_pct", 23.3), ("memory_pct", 80.0)]).contains("wait")
+        );
     }
 
     #[test]

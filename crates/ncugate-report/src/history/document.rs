@@ -171,22 +171,20 @@ fn states(latest: &[PhaseState<'_>]) -> Option<DocumentBlock> {
 }
 
 fn listing(runs: &[&HistoryEntry], phases: &[&PhaseHistory]) -> DocumentTable {
-    let heads =
-        ["run", "started (UTC)", "phase", "verdict", "gates that do not pass", "objective", "use", "commit", "machine"];
+    let heads = ["run", "started (UTC)", "phase", "verdict", "gates that do not pass", "objective", "use", "commit"];
     let mut table = DocumentTable::new("Runs", heads.map(Column::text).to_vec());
     for run in runs {
         let open = run.summary.gates.iter().filter(|gate| gate.verdict != Verdict::Pass);
         let folder = run.folder.display().to_string();
         let cells = vec![
             TableCell { link: run.page.clone(), why: folder, ..TableCell::new(run.manifest.run.as_str()) },
-            TableCell::new(run.date()),
+            TableCell::new(run.date()).note(run.machine().as_str()),
             TableCell::new(run.manifest.phase.as_str()),
             verdict(run, &run.summary.headline),
             TableCell::new(open.map(|gate| gate.title.as_str()).collect::<Vec<_>>().join(", ")),
             objective(run.summary.objective.as_ref()),
             used(&run.summary.in_use),
             TableCell::of(run.commit().as_deref().unwrap_or_default(), CellTone::Code),
-            TableCell::new(run.machine().as_str()),
         ];
         table.rows.push(TableRow { cells, range: run.manifest.phase.clone(), ..TableRow::default() });
     }
