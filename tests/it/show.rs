@@ -757,7 +757,7 @@ fn a_launch_without_a_duration_hides_no_other_time() {
     let failed = kernel("trace").text(7, "trace").inside(10, message().int(1, 0)).inside(11, message().int(1, 0));
     let names = message().text(1, "gpu__time_duration.sum");
     let path = place.path().join("failed.ncu-rep");
-    std::fs::write(&path, file(7, &[(message().int(2, 1).inside(4, names), vec![timed, failed])])).unwrap();
+    std::fs::write(&path, file(7, &[(message().int(2, 2).inside(4, names), vec![timed, failed])])).unwrap();
     let report = path.to_str().unwrap();
     let list = text(&[report]);
     assert!(list.contains("4x1x1") && !list.contains("0x0x0"), "{list}");
