@@ -763,7 +763,7 @@ fn a_launch_without_a_duration_hides_no_other_time() {
     assert!(list.contains("4x1x1") && !list.contains("0x0x0"), "{list}");
     let explained = ncugate("explain", &[report]).output().unwrap();
     let said = String::from_utf8_lossy(&explained.stdout);
-    assert!(said.contains("2 launches of 2 kernels, 6.00 ms under ncu in the 1 with a duration"), "{said}");
+    assert!(said.contains("2 launches of 2 kernels, 6,000 µs under ncu in the 1 with a duration"), "{said}");
     let page = place.path().join("page.html");
     assert!(ncugate("page", &[report, "-o", page.to_str().unwrap()]).output().unwrap().status.success());
     let page = std::fs::read_to_string(page).unwrap();

@@ -138,7 +138,7 @@ fn clean(unasked: &UnaskedRules) -> String {
 }
 
 impl RuleCoverage {
-    /// What is said in one sentence of a launch without a cause.
+    /// The outcome of a launch without a cause in one sentence.
     pub fn outcome(&self, is_mostly_asked: bool) -> String {
         let first = if is_mostly_asked { "No cause found, but some rules were not evaluated" } else { "Not judged" };
         format!("{first}: {} of {} rules lack counters.", self.rules, self.of)
