@@ -69,10 +69,10 @@ impl Timeline {
         for metric in launch.metrics() {
             let metric = metric?;
             let name = plain(metric.name);
-            if name == ACTIVE || SHOWN.iter().any(|(shown, _)| *shown == name) {
-                if let Some(series) = launch.series(&metric)? {
-                    sampled.entry(name.to_owned()).or_insert(series);
-                }
+            if (name == ACTIVE || SHOWN.iter().any(|(shown, _)| *shown == name))
+                && let Some(series) = launch.series(&metric)?
+            {
+                sampled.entry(name.to_owned()).or_insert(series);
             }
         }
         Ok(Self::of_series(interval, &sampled))
