@@ -6,7 +6,7 @@ use std::process::Command;
 use std::{env, fs, io};
 
 /// The recording of `ncugate demo`.
-const DEMO: &str = "profiles/sdpa_fast/h200";
+const DEMO: &str = "profiles/sdpa_fast_causal/h200";
 
 fn main() -> io::Result<()> {
     println!("cargo::rustc-env=NCUGATE_VERSION={}", version());

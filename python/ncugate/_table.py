@@ -328,7 +328,8 @@ def read_report(path: PathLike, metrics: Metrics = (), *, wide: bool = False, un
 
     `metrics` are names (`achieved_occupancy`), names of ncu, or globs; the default is every metric. With `wide`, a row is a
     launch: columns for grid, block and NVTX ranges, and one a metric, by default also those of ncugate (`duration`); with
-    `units="columns"` its columns end with their unit (`duration_ns`).
+    `units="columns"` its columns end with their unit (`duration_ns`). A series of PM sampling that `metrics` names has a row a sample
+    behind the launch's, with its time from the start of the launch in `time_ns`.
     Raises NcugateError if the file is not a report or is damaged.
     """
     options = [*metric_options(metrics), *(["--wide"] if wide else [])]

@@ -14,7 +14,7 @@ use std::io::Write;
 /// Writes the recording and its report, prints first that nothing is measured here, and returns the recording's verdict.
 pub fn demo(args: &DemoArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let profiles = args.output.join("profiles");
-    let recording = profiles.join("sdpa_fast").join("h200");
+    let recording = profiles.join("sdpa_fast_causal").join("h200");
     write_embedded(&recording)?;
     let run = PhaseRun::load(&recording)?;
     let is_text = args.saying.format == OutputFormat::Text;

@@ -24,6 +24,9 @@ pub enum Verbosity {
 /// Interval of progress lines without a terminal.
 const EVERY: Duration = Duration::from_secs(10);
 
+/// Interval at which the bar's seconds move.
+const TICK: Duration = Duration::from_millis(500);
+
 /// Minimum duration of a stage that gets a line.
 const LONG: Duration = Duration::from_secs(1);
 
@@ -83,15 +86,19 @@ impl Terminal {
         }
     }
 
-    /// Counts a step; without a bar, prints a line at intervals.
-    fn count(&self) {
+    /// Counts steps, and shows the task; without a bar, prints a line at intervals.
+    fn advance(&self, steps: usize, task: &str) {
+        self.with(|bar| {
+            bar.set_message(one_line(task));
+            bar.inc(steps as u64);
+        });
         let mut stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(stage) = stage.as_mut() else { return };
-        stage.done += 1;
+        stage.done += steps;
         if !self.has_bar && self.volume == Verbosity::Usual && stage.done < stage.steps && stage.said.elapsed() >= EVERY
         {
             stage.said = Instant::now();
-            self.say(&stage.line("after"));
+            self.say(&format!("{} ({})", stage.line("after"), one_line(task)));
         }
     }
 
@@ -113,26 +120,28 @@ impl Progress for Terminal {
         self.with(|bar| {
             bar.finish_and_clear();
             *bar = ProgressBar::new(steps as u64);
-            if let Ok(style) = ProgressStyle::with_template("{prefix:>16} [{bar:30}] {pos}/{len} {elapsed} {wide_msg}")
-            {
+            if let Ok(style) = ProgressStyle::with_template("{prefix} [{bar:12}] {pos}/{len} {elapsed} {wide_msg}") {
                 bar.set_style(style.progress_chars("=> "));
             }
             bar.set_prefix(one_line(name));
+            if self.has_bar {
+                bar.enable_steady_tick(TICK);
+            }
         });
     }
 
     fn step(&self, variant: &str) {
         self.detail(&format!("  {variant}"));
-        self.count();
-        self.with(|bar| {
-            bar.set_message(one_line(variant));
-            bar.inc(1);
-        });
+        self.advance(1, variant);
     }
 
     fn note(&self, text: &str) {
         self.detail(&format!("  {text}"));
-        self.with(|bar| bar.set_message(one_line(text)));
+        self.advance(0, text);
+    }
+
+    fn task(&self, text: &str) {
+        self.advance(0, text);
     }
 
     /// Prints a line above the bar, terminal or not.
@@ -145,5 +154,24 @@ impl Progress for Terminal {
                 warn(line);
             });
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_within_a_step_are_shown_and_count_nothing() {
+        let terminal = Terminal::new(Verbosity::Usual);
+        terminal.stage("check and time", 2);
+        terminal.step("good");
+        terminal.task("round 12 of 60: good at 'large'");
+        terminal.with(|bar| {
+            assert_eq!((bar.message().as_str(), bar.position()), ("round 12 of 60: good at 'large'", 1));
+        });
+        terminal.stage.lock().unwrap().as_mut().unwrap().said -= EVERY;
+        terminal.task("round 13 of 60: good at 'large'");
+        assert!(terminal.stage.lock().unwrap().as_ref().unwrap().said.elapsed() < EVERY, "no line was printed");
     }
 }

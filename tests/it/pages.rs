@@ -371,7 +371,7 @@ fn a_run_of_several_variants_names_them_and_says_where() {
     let finished = place.run(&["history"]);
     assert_eq!(finished.status, Some(0), "{}", finished.stderr);
     let page = read(&place.path().join("reports/index.html"));
-    assert_eq!(page.matches("short_d64, short_d128, d128, d64").count(), 1, "of its run");
+    assert_eq!(page.matches("short_d64, short_d128, d128, d64").count(), 2, "of its run and of its phase");
     assert!(page.contains("short_d64 at prompt_128_d64, "), "their shapes are there");
 }
 

@@ -117,6 +117,25 @@ fn metrics_have_the_names_of_the_catalogue() {
     assert!(String::from_utf8_lossy(&unknown.stderr).contains("did you mean `achieved_occupancy`?"));
 }
 
+/// The samples of a series are rows behind the launch's, and their sum is the value of the whole launch.
+#[test]
+fn a_series_that_is_named_is_exported_over_time() {
+    let (full1, active) = (path("full1.ncu-rep.zst"), "TPC.TriageCompute.sm__cycles_active.avg");
+    let csv = String::from_utf8(output("export", &[&full1, "--metric", "*sm__cycles_active.avg"])).unwrap();
+    let mut lines = csv.lines();
+    assert_eq!(lines.next().unwrap(), "report,launch,kernel,metric,unit,value,time_ns");
+    let rows: Vec<Vec<&str>> = lines.filter(|line| line.contains(active)).map(|l| l.split(',').collect()).collect();
+    let value = |row: &[&str]| row[5].parse::<f64>().unwrap();
+    assert_eq!((rows[0][6], rows[1][6], rows.len()), ("", "-161952", 543));
+    let sum: f64 = rows[1..].iter().map(|row| value(row)).sum();
+    assert!((sum / value(&rows[0]) - 1.0).abs() < 1e-9, "{sum} {}", rows[0][5]);
+    let json = output("export", &[&full1, "--metric", active, "--to", "json"]);
+    let json: Value = serde_json::from_slice(&json).unwrap();
+    assert_eq!((&json[0]["time_ns"], &json[1]["time_ns"]), (&Value::Null, &Value::from(-161_952)));
+    let other = String::from_utf8(output("export", &[&full1, "--metric", "duration"])).unwrap();
+    assert!(other.starts_with("report,launch,kernel,metric,unit,value\n"), "{other}");
+}
+
 #[test]
 fn conditions_choose_launches_and_metrics() {
     let g12 = path("g12.ncu-rep.zst");
@@ -723,4 +742,30 @@ fn csv_is_explained_compared_judged_and_a_page_like_a_report() {
         let why = "a summary over 12 launches: it has no single launch; run with `--page raw --csv`";
         assert!(refused.status == Some(3) && refused.stderr.contains(why), "{command}: {refused:?}");
     }
+}
+
+/// ncu could not profile the second launch: it has neither a grid nor metrics.
+#[test]
+fn a_launch_without_a_duration_hides_no_other_time() {
+    let place = Place::new();
+    let kernel = |name: &str| message().int(1, 655).int(2, 15).int(3, 1).int(4, 1).text(5, name).text(6, name);
+    let timed = kernel("scale")
+        .text(7, "scale")
+        .inside(10, message().int(1, 4).int(2, 1).int(3, 1))
+        .inside(11, message().int(1, 128).int(2, 1).int(3, 1))
+        .inside(13, metric(0, Some(message().double(3, 6_000_000.0))));
+    let failed = kernel("trace").text(7, "trace").inside(10, message().int(1, 0)).inside(11, message().int(1, 0));
+    let names = message().text(1, "gpu__time_duration.sum");
+    let path = place.path().join("failed.ncu-rep");
+    std::fs::write(&path, file(7, &[(message().int(2, 2).inside(4, names), vec![timed, failed])])).unwrap();
+    let report = path.to_str().unwrap();
+    let list = text(&[report]);
+    assert!(list.contains("4x1x1") && !list.contains("0x0x0"), "{list}");
+    let explained = ncugate("explain", &[report]).output().unwrap();
+    let said = String::from_utf8_lossy(&explained.stdout);
+    assert!(said.contains("2 launches of 2 kernels, 6,000 µs under ncu in the 1 with a duration"), "{said}");
+    let page = place.path().join("page.html");
+    assert!(ncugate("page", &[report, "-o", page.to_str().unwrap()]).output().unwrap().status.success());
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("under ncu in 1 of 2 launches; the others have no duration"));
 }

@@ -96,7 +96,7 @@ fn the_comparison_of_an_unused_variant_names_it() {
     place.run_at_root(&["history", "configs/inversion.toml", "--summary", file.to_str().unwrap()]);
     let summary = fs::read_to_string(file).unwrap();
     let row = summary.lines().find(|line| line.contains("| nothing")).unwrap();
-    assert!(row.contains("| debug_build: ") && row.contains("slower than good"), "{row}");
+    assert!(row.contains("(debug_build: ") && row.contains("slower than good"), "{row}");
     let page = fs::read_to_string(place.path().join("reports/index.html")).unwrap();
     assert!(page.contains("<bdi>debug_build: "), "{page}");
 }

@@ -110,8 +110,8 @@ impl Head {
             n if n == layout.mangled => self.mangled = field.span()?,
             n if n == layout.function => self.function = field.span()?,
             n if n == layout.demangled => self.demangled = field.span()?,
-            n if n == layout.grid => self.grid = Some(dimensions(field)?),
-            n if n == layout.block => self.block = Some(dimensions(field)?),
+            n if n == layout.grid => self.grid = dimensions(field)?,
+            n if n == layout.block => self.block = dimensions(field)?,
             n if n == layout.created => self.created = Some(field.integer()?).filter(|&seconds| seconds > 0),
             n if n == layout.nvtx => self.nvtx = field.span()?,
             n if n == layout.context => self.context = Some(field.integer32()?),
@@ -127,8 +127,8 @@ impl Head {
     }
 }
 
-/// Three dimensions; an omitted one is 0, as in protobuf.
-fn dimensions(field: &Field<'_>) -> Result<[u32; 3], ReportError> {
+/// Three dimensions; an omitted one is 0, as in protobuf, and a launch that ncu could not profile has no other.
+fn dimensions(field: &Field<'_>) -> Result<Option<[u32; 3]>, ReportError> {
     let mut out = [0; 3];
     for axis in field.message("Dimensions")?.fields() {
         let axis = axis?;
@@ -137,7 +137,7 @@ fn dimensions(field: &Field<'_>) -> Result<[u32; 3], ReportError> {
             *slot = axis.integer32()?;
         }
     }
-    Ok(out)
+    Ok(Some(out).filter(|out| out.iter().any(|extent| *extent > 0)))
 }
 
 fn clocks(field: &Field<'_>) -> Result<ClockStatus, ReportError> {

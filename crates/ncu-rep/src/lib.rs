@@ -75,6 +75,7 @@ mod redact;
 mod report;
 mod rule;
 mod schema;
+mod series;
 mod session;
 mod source;
 mod unit;
@@ -97,6 +98,7 @@ pub use rule::{
     EstimatedSpeedup, FocusMetric, FocusSeverity, RuleItem, RuleMessage, RuleMessageKind, RuleResult, RuleTable,
     SpeedupScope, TableColumn,
 };
+pub use series::MetricSeries;
 pub use session::{Device, Session, SystemInfo, ToolVersion};
 pub use source::{SourceFile, SourceModule};
 pub use unit::unit_of;

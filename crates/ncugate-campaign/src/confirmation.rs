@@ -8,7 +8,7 @@
 use super::cubins::cubins;
 use super::error::CampaignError;
 use super::prestart::PrestartedProcesses;
-use super::progress::Progress;
+use super::progress::{Progress, begun};
 use super::targets::command_folder;
 use ncugate_cuda::host::external;
 use ncugate_cuda::host::{JobPurpose, SharedOutputs, SinkError, WorkerCommand, WorkerEvent, WorkerJob, measure};
@@ -138,7 +138,7 @@ impl Confirmation<'_> {
             shared.lend(&mut job);
         }
         let (worker, first) = (self.worker, self.early.worker(&job));
-        let mut keep = |event| self.keep(batch.cases, event, new);
+        let mut keep = |event| self.keep(batch, event, new);
         CampaignError::unless_complete(measure(job, worker, first, batch.phase.bench.timeout, batch.folder, &mut keep)?)
     }
 
@@ -155,17 +155,20 @@ impl Confirmation<'_> {
         phase.workload.shapes.retain(|shape| phase.bench.shapes.contains(&shape.name));
         let folder = command_folder(batch.folder, variant)?;
         let waiting = self.early.command(&folder);
-        let mut keep = |event| self.keep(cases, event, new);
+        let mut keep = |event| self.keep(batch, event, new);
         external::measure(&phase, variant, command, &folder, waiting, &mut keep)?;
         Ok(())
     }
 
-    fn keep(&mut self, cases: &TimedCases, event: WorkerEvent, new: &mut Batches) -> Result<(), SinkError> {
+    fn keep(&mut self, batch: &Batch<'_>, event: WorkerEvent, new: &mut Batches) -> Result<(), SinkError> {
+        if let Some(task) = begun(&event, batch.phase.bench.rounds) {
+            self.progress.task(&task);
+        }
         match event {
             WorkerEvent::Checked(record) => self.writer.check(&record)?,
             WorkerEvent::Timed(LatencyRecord { variant, shape, outcome }) => {
                 let case = (variant, shape);
-                if cases.contains(&case) {
+                if batch.cases.contains(&case) {
                     self.progress.step(&case.0.0);
                     new.entry(case).or_default().push(outcome);
                 }

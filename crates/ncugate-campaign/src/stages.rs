@@ -5,7 +5,7 @@ use super::error::CampaignError;
 use super::gpu_turn::GpuTurn;
 use super::prestart::PrestartedProcesses;
 use super::profile;
-use super::progress::Progress;
+use super::progress::{Progress, begun};
 use super::reference_cubin::reference_cubin;
 use super::sanitizer::SanitizerJob;
 use super::targets::{self, command_folder};
@@ -327,6 +327,9 @@ impl Campaign<'_> {
     }
 
     fn keep(&mut self, event: WorkerEvent, totals: &mut BenchTotals) -> Result<(), SinkError> {
+        if let Some(task) = begun(&event, self.phase.bench.rounds) {
+            self.progress.task(&task);
+        }
         match event {
             WorkerEvent::Checked(record) => {
                 if !record.outcome.is_correct(&self.phase.workload.tolerance) {

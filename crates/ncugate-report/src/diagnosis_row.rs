@@ -138,6 +138,12 @@ fn clean(unasked: &UnaskedRules) -> String {
 }
 
 impl RuleCoverage {
+    /// The outcome of a launch without a cause in one sentence.
+    pub fn outcome(&self, is_mostly_asked: bool) -> String {
+        let first = if is_mostly_asked { "No cause found, but some rules were not evaluated" } else { "Not judged" };
+        format!("{first}: {} of {} rules lack counters.", self.rules, self.of)
+    }
+
     fn new(unasked: &UnaskedRules, collection: &Collection) -> Self {
         let counters: Vec<CleanText> = unasked.counters.iter().map(CleanText::from).collect();
         let metrics: Vec<CleanText> = unasked.metrics.iter().map(CleanText::from).collect();

@@ -222,8 +222,12 @@ pub fn estimates(
     rules.into_iter().take(RULES).map(finding).collect()
 }
 
+/// A first sentence of ncu that its estimate is not about.
+const NOT_LIMITED: &str = "This kernel's theoretical occupancy is not impacted by any block limit. ";
+
 /// The first sentences of a text within the length limit; at least one.
 fn beginning(text: &str) -> String {
+    let text = text.strip_prefix(NOT_LIMITED).unwrap_or(text);
     let mut end = 0;
     for (at, _) in text.match_indices(". ").chain([(text.len(), "")]) {
         let next = (at + 1).min(text.len());
@@ -265,5 +269,6 @@ mod tests {
         let long = format!("One is 0.5 of it. {} end. Three.", "two ".repeat(80));
         assert_eq!(beginning(&long), "One is 0.5 of it.");
         assert_eq!(beginning("One. Two"), "One. Two.");
+        assert_eq!(beginning(&format!("{NOT_LIMITED}{long}")), "One is 0.5 of it.");
     }
 }

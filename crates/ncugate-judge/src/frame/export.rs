@@ -12,8 +12,8 @@ use std::sync::Arc;
 use base64::prelude::{BASE64_STANDARD, Engine};
 use indexmap::{IndexMap, IndexSet};
 use polars::prelude::{
-    ArrowSchema, Column, CompatLevel, DataFrame, DataType, Float64Chunked, IntoColumn, NewChunkedArray, PolarsError,
-    StringChunked, UInt32Chunked,
+    ArrowSchema, Column, CompatLevel, DataFrame, DataType, Float64Chunked, Int64Chunked, IntoColumn, NewChunkedArray,
+    PolarsError, StringChunked, UInt32Chunked,
 };
 use polars_arrow::io::ipc::write::{FileWriter, WriteOptions, default_ipc_fields, schema_to_bytes};
 use polars_io::prelude::{KeyValueMetadata, ParquetCompression, ParquetWriter};
@@ -31,6 +31,8 @@ use ncugate_model::number::text::{cell, escaped_json};
 
 /// Columns of the long form in CSV and JSON.
 pub const LONG: [&str; 6] = [m::REPORT, m::LAUNCH, m::KERNEL, m::METRIC, m::UNIT, m::VALUE];
+/// The last column of a long form with samples: nanoseconds from the start of the launch to the end of the sample.
+const TIME: &str = "time_ns";
 
 /// A file format of tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,25 +98,40 @@ impl Export<'_> {
         }
     }
 
+    /// The columns of the long form: with samples, their time is the last.
+    fn long(&self) -> Result<Vec<&'static str>, ExportError> {
+        let mut sampled = false;
+        if let MetricSelection::Named(_) = self.columns.counters {
+            visit(self.captures, self.filter, self.columns, |row| {
+                sampled |= row.time.is_some();
+                Ok::<(), FrameError>(())
+            })?;
+        }
+        Ok(LONG.into_iter().chain(sampled.then_some(TIME)).collect())
+    }
+
     fn long_csv(&self, out: &mut dyn Write) -> Result<(), ExportError> {
         let mut csv = csv::Writer::from_writer(out);
-        csv.write_record(LONG)?;
+        let columns = self.long()?;
+        csv.write_record(&columns)?;
         visit(self.captures, self.filter, self.columns, |row| {
+            let time = row.time.map_or_else(String::new, |time| time.to_string());
             let (launch, value) = (row.launch.to_string(), row.value.to_string());
-            csv.write_record(
-                [row.report, &launch, &row.kernel, row.metric, row.unit, &value].map(cell).iter().map(|c| c.as_bytes()),
-            )
-            .map_err(ExportError::from)
+            let cells = [row.report, &launch, &row.kernel, row.metric, row.unit, &value, &time].map(cell);
+            csv.write_record(cells.iter().take(columns.len()).map(|c| c.as_bytes())).map_err(ExportError::from)
         })?;
         Ok(csv.flush()?)
     }
 
     fn long_json(&self, out: &mut dyn Write) -> Result<(), ExportError> {
         let mut list = JsonList::new(out);
+        let columns = self.long()?;
         visit(self.captures, self.filter, self.columns, |row| {
             let [report, metric, unit] = [row.report, row.metric, row.unit].map(Value::from);
-            let values = [report, row.launch.into(), row.kernel.as_ref().into(), metric, unit, json_value(&row.value)];
-            list.push(&Map::from_iter(LONG.into_iter().map(str::to_owned).zip(values))).map_err(ExportError::from)
+            let (launch, kernel) = (row.launch.into(), row.kernel.as_ref().into());
+            let values = [report, launch, kernel, metric, unit, json_value(&row.value), row.time.into()];
+            let names = columns.iter().map(|&name| name.to_owned());
+            list.push(&Map::from_iter(names.zip(values))).map_err(ExportError::from)
         })?;
         Ok(list.finish()?)
     }
@@ -134,7 +151,7 @@ impl Export<'_> {
         };
         let cells: Vec<_> = rows.iter().map(|row| super::decode::cell(&row.value)).collect();
         let texts = cells.iter().map(|(_, text)| text.as_deref());
-        let columns = vec![
+        let mut columns = vec![
             text(m::REPORT, |row| row.report),
             UInt32Chunked::from_iter_values(m::LAUNCH.into(), rows.iter().map(|row| row.launch)).into_column(),
             text(m::KERNEL, |row| &row.kernel),
@@ -143,6 +160,10 @@ impl Export<'_> {
             Float64Chunked::from_iter_options(m::VALUE.into(), cells.iter().map(|(number, _)| *number)).into_column(),
             StringChunked::from_iter_options(m::TEXT.into(), texts).into_column(),
         ];
+        if rows.iter().any(|row| row.time.is_some()) {
+            let times = rows.iter().map(|row| row.time);
+            columns.push(Int64Chunked::from_iter_options(TIME.into(), times).into_column());
+        }
         Ok(DataFrame::new(rows.len(), columns)?)
     }
 

@@ -45,6 +45,8 @@ pub struct Row<'a> {
     /// Base unit.
     pub unit: &'a str,
     pub value: MetricValue<'a>,
+    /// Nanoseconds from the start of the launch, of a sample of a series.
+    pub time: Option<i64>,
 }
 
 /// NVTX ranges of a launch in one line.
@@ -102,7 +104,7 @@ pub fn metrics<'a, E: From<FrameError>>(
         let metric = metric.map_err(named(report))?;
         if selection.contains(metric.name) {
             let (metric, unit, value) = (metric.name, metric.unit(), metric.value);
-            row(&Row { report, launch: launch.id(), kernel: kernel.clone(), metric, unit, value })?;
+            row(&Row { report, launch: launch.id(), kernel: kernel.clone(), metric, unit, value, time: None })?;
         }
     }
     if columns.logical.is_empty() {
@@ -113,12 +115,37 @@ pub fn metrics<'a, E: From<FrameError>>(
         let number = of_launch.metric(&metric.name).number();
         let value = number.map_or(MetricValue::Missing, MetricValue::Double);
         let (launch, kernel) = (launch.id(), launch.kernel_name());
-        row(&Row { report, launch, kernel, metric: &metric.name, unit: &metric.unit, value })?;
+        row(&Row { report, launch, kernel, metric: &metric.name, unit: &metric.unit, value, time: None })?;
     }
     Ok(())
 }
 
-/// Calls `row` with every selected metric of every selected launch.
+/// Calls `row` with every sample of the series that are selected by name.
+fn samples<'a, E: From<FrameError>>(
+    capture: &Capture<'a>,
+    launch: &Launch<'a>,
+    selection: MetricSelection<'_>,
+    mut row: impl FnMut(&Row<'a>) -> Result<(), E>,
+) -> Result<(), E> {
+    let named = named(capture.name);
+    let by_name = |name| matches!(selection, MetricSelection::Named(_)) && selection.contains(name);
+    for metric in launch.metrics() {
+        let metric = metric.map_err(&named)?;
+        let series = if by_name(metric.name) { launch.series(&metric).map_err(&named)? } else { None };
+        let Some(series) = series else { continue };
+        let start = series.launch.map(|launch| launch.start).or(series.samples.keys().next().copied());
+        for (at, value) in series.samples {
+            let time = start.map(|start| at.wrapping_sub(start).cast_signed());
+            let (report, id, kernel, unit) = (capture.name, launch.id(), launch.kernel_name(), metric.unit());
+            let value = MetricValue::Double(value);
+            row(&Row { report, launch: id, kernel, metric: metric.name, unit, value, time })?;
+        }
+    }
+    Ok(())
+}
+
+/// Calls `row` with every selected metric of every selected launch, and then with the samples of its series that are
+/// selected by name.
 ///
 /// # Errors
 /// The report is damaged, or `row` returns an error.
@@ -132,6 +159,7 @@ pub fn visit<'a, E: From<FrameError>>(
         for launch in capture.report.launches() {
             if filter.accepts(capture.name, &launch)? {
                 metrics(capture, &launch, columns, &mut row)?;
+                samples(capture, &launch, columns.counters, &mut row)?;
             }
         }
     }

@@ -146,8 +146,9 @@ const fn given(name: &'static str, doc: &'static str, input: &'static str) -> Ru
 /// What the busiest unit leaves.
 pub const HEADROOM: &str = "headroom";
 /// Facts that count idle multiprocessors or empty warp slots. A fix uses what they count, and nothing else gets faster with it.
-pub const IDLE: [&str; 7] = [
+pub const IDLE: [&str; 8] = [
     "idle_sms_pct",
+    "idle_schedulers_pct",
     "idle_lanes_pct",
     "measured_tail_pct",
     "last_wave_idle_pct",
@@ -173,6 +174,7 @@ pub const FACTS: &[RuleFact] = &[
     derived(HEADROOM, "100 minus `busiest`; as a separate estimate in `saves` it says that the fix saves neither matrix products nor traffic, so that the bound is at most what the tensor pipe, DRAM and L2 leave", &["issue_slot_utilisation"]),
     derived("tensor_rate_pct", "percent of the time that the declared `flops` need at the dense FP16 peak of the tensor pipe, at the highest clock of the run's deep profiles", &["minimum_flops", "tensor_peak_fp16", "duration"]).of_evaluation(),
     derived("idle_sms_pct", "percent of the multiprocessors without a block of the grid", &["grid_blocks", "sms"]),
+    derived("idle_schedulers_pct", "percent of the warp schedulers, four in each multiprocessor, without a warp of the grid", &["grid_blocks", "block_threads", "sms"]),
     derived("idle_lanes_pct", "percent of the lanes of a block's warps without a thread", &["block_threads"]),
     derived("last_wave_idle_pct", "percent of the time lost in a partial last wave, if all blocks take equally long, and those that are left alone on an SM run faster by what its busiest unit leaves them", &["waves"]),
     derived("freed_pct", "percent of the time saved at most by the warps that fit if the limiting resource no longer limits, until issue slots are full", &["registers", "block_threads", "grid_blocks", "sms", "issue_slot_utilisation"]),
@@ -286,7 +288,7 @@ pub const FACTS: &[RuleFact] = &[
 ];
 
 /// Texts that a rule's sentence can insert in braces, in addition to numbers.
-pub const FACT_TEXTS: [&str; 10] = [
+pub const FACT_TEXTS: [&str; 11] = [
     "grown_dimension",
     "grown_from",
     "limiter",
@@ -296,6 +298,7 @@ pub const FACT_TEXTS: [&str; 10] = [
     "short_waits",
     "blocks",
     "resident_blocks",
+    "warps",
     "idle_sms",
 ];
 

@@ -204,7 +204,8 @@ impl Diagnosis<'_> {
                     let share = finding.launches.as_ref().map_or(100.0, |launches| launches.percent);
                     saving.percent = bound(saving.modelled, share, counts).min(limit.0);
                 }
-                if estimate.is_some_and(|percent| percent > limit.0) && finding.launches.is_none() {
+                let lowers = estimate.is_some_and(|percent| percent > limit.0) && !limit.1.is_empty();
+                if lowers && finding.launches.is_none() {
                     let told = finding.sentence.trim_end_matches('.');
                     finding.sentence = format!("{told}; {} {} %.", limit.1, number::short(limit.0));
                 }
@@ -499,7 +500,7 @@ fn bound(estimate: f64, share: f64, counts: CountedTime) -> f64 {
     }
 }
 
-/// The most that a fix saves, in percent of the time, and what leaves that much, in words.
+/// The most that a fix saves, in percent of the time, and what leaves that much, in words; none for any fix.
 #[derive(Debug, Clone, Copy)]
 struct Limit(f64, &'static str);
 
@@ -521,7 +522,7 @@ fn limit(kind: RuleKind, whole: &CaseFacts<'_>) -> Limit {
         }
     };
     let limits = needs.iter().filter_map(|(name, words)| Some(Limit((100.0 - whole.number(name)?).max(0.0), words)));
-    limits.fold(Limit(NEARLY_ALL, "no fix saves more than"), Limit::lower)
+    limits.fold(Limit(NEARLY_ALL, ""), Limit::lower)
 }
 
 /// Order: the defect that another variant of the run was measured without, other causes worth trying, doubts about the

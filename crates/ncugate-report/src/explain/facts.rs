@@ -5,7 +5,7 @@ use super::growth::{DeclaredWork, ShapeGrowth};
 use ncugate_model::ComputeCapability;
 use ncugate_model::metric::{Catalogue, MetricSource, SIGNALS, id, signal_counter};
 use ncugate_model::number;
-use ncugate_model::occupancy::{Chip, Demand, Limiter, Occupancy, theoretical};
+use ncugate_model::occupancy::{Chip, Demand, Limiter, Occupancy, SCHEDULERS, WARP, theoretical};
 use ncugate_phase::config::rule::{HEADROOM, RuleScope, SHARE, fact_named};
 
 /// Why loads take long if the grid is small.
@@ -80,6 +80,8 @@ const MOST_REGISTERS: f64 = 255.0;
 const BEYOND_L2: f64 = 128e6;
 /// L2's sectors in percent of its peak rate. Its utilisation as a whole can be that of another part, such as the one for atomics.
 const L2_SECTOR_RATE: &str = "lts__t_sectors.avg.pct_of_peak_sustained_elapsed";
+/// Percent of the peak of the busiest unit below which ncu's rule SpeedOfLight speaks of latency.
+const LATENCY_BOUND: f64 = 60.0;
 /// Times that packed half precision on the FMA pipe is at most as fast as single precision.
 const PACKED_HALF: f64 = 4.0;
 /// Times that 8-bit operands are at most as fast as 16-bit ones on the tensor pipe.
@@ -151,6 +153,7 @@ impl CaseFacts<'_> {
             "load_advice" => Some(self.load_advice().to_owned()),
             "short_waits" => Some(self.short_waits()),
             "blocks" => Some(number::counted(self.count("grid_blocks")?, "block")),
+            "warps" => Some(format!("{} warps", number::plain(self.warps()?))),
             "resident_blocks" => Some(number::counted(self.count("blocks_per_sm")?, "block")),
             "idle_sms" => {
                 let idle = self.count("sms")?.checked_sub(self.count("grid_blocks")?)?;
@@ -356,12 +359,18 @@ impl CaseFacts<'_> {
         (100.0 - known.fold(0.0, f64::max)).max(0.0)
     }
 
+    /// Warps of the grid.
+    fn warps(&self) -> Option<f64> {
+        Some(self.number("grid_blocks")? * (self.number("block_threads")? / f64::from(WARP)).ceil())
+    }
+
     fn busiest(&self) -> Option<(f64, &'static str)> {
         let known = UNITS.into_iter().filter_map(|(name, unit)| Some((self.number(name)?, unit)));
         known.reduce(|most, next| if next.0 > most.0 { next } else { most })
     }
 
-    /// `The busiest counted unit is the tensor pipe, 85.2 % of its peak.` If the tensor pipe was not counted, the declared
+    /// `The busiest counted unit is the tensor pipe, 85.2 % of its peak.` Throughputs that are maxima over all units tell
+    /// that warps wait. If the tensor pipe was not counted, the declared
     /// operations may say more.
     pub fn busiest_words(&self) -> Option<String> {
         let is_counted = ["tensor_busy", "tensor_pct"].iter().any(|name| self.number(name).is_some());
@@ -369,11 +378,13 @@ impl CaseFacts<'_> {
         let rate = rate.map(|rate| {
             format!("The declared operations run at {} of the tensor pipe's FP16 peak.", number::share(rate))
         });
+        let is_slack = |name| self.number(name).is_some_and(|percent| percent < LATENCY_BOUND);
         let counted = self.busiest().map(|(percent, unit)| {
-            let percent = number::share(percent);
+            let waits = percent < LATENCY_BOUND && [&*id::SM_PCT, &*id::MEMORY_PCT].into_iter().all(is_slack);
+            let (percent, waits) = (number::share(percent), if waits { ": warps mostly wait" } else { "" });
             match rate {
                 Some(_) => format!("Of the counted units, {unit} is the busiest, {percent}."),
-                None => format!("The busiest counted unit is {unit}, {percent} of its peak."),
+                None => format!("The busiest counted unit is {unit}, {percent} of its peak{waits}."),
             }
         });
         let words: Vec<String> = rate.into_iter().chain(counted).collect();
@@ -386,6 +397,7 @@ impl CaseFacts<'_> {
             "sms" => sms(),
             "cc" => self.chip.capability.map(|cc| f64::from(cc.major) + f64::from(cc.minor) / 10.0),
             "idle_sms_pct" => Some(100.0 * (1.0 - self.number("grid_blocks")? / sms()?).max(0.0)),
+            "idle_schedulers_pct" => Some(100.0 * (1.0 - self.warps()? / (SCHEDULERS * sms()?)).max(0.0)),
             "idle_lanes_pct" => {
                 let threads = self.number("block_threads").filter(|threads| *threads >= 1.0)?;
                 Some(100.0 * (1.0 - threads / (32.0 * (threads / 32.0).ceil())))
@@ -717,6 +729,17 @@ mod tests {
         assert_eq!(of(20.0, 25.0), Some(50.0));
         assert_eq!(of(80.0, 25.0).map(f64::round), Some(20.0));
         assert_eq!(of(20.0, 50.0), Some(0.0));
+    }
+
+    #[test]
+    fn warps_wait_if_no_unit_is_busy_and_all_were_counted() {
+        let of = |values: &[(&str, f64)]| facts(values, |case| case.busiest_words()).unwrap();
+        let waits = of(&[("sm_pct", 23.3), ("memory_pct", 22.0)]);
+        assert_eq!(waits, "The busiest counted unit is the SM, 23.3 % of its peak: warps mostly wait.");
+        assert!(
+            !of(&[("sm_pct", 23.3)]).contains("wait")
+                && !of(&[("sm_pct", 23.3), ("memory_pct", 80.0)]).contains("wait")
+        );
     }
 
     #[test]

@@ -1,15 +1,13 @@
 //! Samples of Nsight Compute over a launch's duration (its section PmSampling): utilisation of each unit, and length of
 //! the tail.
 
-use ncu_rep::{Launch, Metric, MetricCategory, ReportError};
+use ncu_rep::{Launch, MetricSeries, ReportError};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Nanoseconds between two samples.
 const INTERVAL: &str = "profiler__pmsampler_interval_time";
-/// Start and end of the launch, as the correlation of an instance, in nanoseconds.
-const BEGAN: &str = "profiler__timestamp_workload_start_0";
-const ENDED: &str = "profiler__timestamp_workload_end_0";
 /// Cycles in which a multiprocessor had a warp, averaged over all of them.
 const ACTIVE: &str = "sm__cycles_active.avg";
 /// The tail begins when fewer than this share of the peak number of active multiprocessors are active.
@@ -53,9 +51,6 @@ pub struct TimelineSeries {
     pub points: Vec<(f64, f64)>,
 }
 
-/// Samples by time in nanoseconds.
-type Samples = BTreeMap<u64, f64>;
-
 impl Timeline {
     /// Percent of the duration that the tail takes; none if the samples are too few to tell.
     pub fn tail(&self) -> Option<f64> {
@@ -70,29 +65,30 @@ impl Timeline {
         let Some(interval) = launch.metric(INTERVAL)?.and_then(|value| value.as_u64()).filter(|ns| *ns > 0) else {
             return Ok(None);
         };
-        let (began, ended) = (moment(launch, BEGAN)?, moment(launch, ENDED)?);
-        let mut sampled: BTreeMap<String, Samples> = BTreeMap::new();
+        let mut sampled = BTreeMap::new();
         for metric in launch.metrics() {
             let metric = metric?;
             let name = plain(metric.name);
-            if name == ACTIVE || SHOWN.iter().any(|(shown, _)| *shown == name) {
-                let samples = samples(&metric)?;
-                if !samples.is_empty() {
-                    sampled.entry(name.to_owned()).or_insert(samples);
-                }
+            if (name == ACTIVE || SHOWN.iter().any(|(shown, _)| *shown == name))
+                && let Some(series) = launch.series(&metric)?
+            {
+                sampled.entry(name.to_owned()).or_insert(series);
             }
         }
-        Ok(began.zip(ended).and_then(|(began, ended)| Self::between(began, ended, interval, &sampled)))
+        Ok(Self::of_series(interval, &sampled))
     }
 
-    fn between(began: u64, ended: u64, interval: u64, sampled: &BTreeMap<String, Samples>) -> Option<Self> {
+    fn of_series(interval: u64, sampled: &BTreeMap<String, MetricSeries>) -> Option<Self> {
         // a sample covers the interval before its timestamp, so the one before the start reaches into the launch
-        let life = |samples: &Samples| -> Vec<(f64, f64)> {
-            let from = began.saturating_sub(interval - 1);
-            let of = samples.range(from..ended.max(from));
-            of.map(|(at, value)| (microseconds(began, *at), *value)).collect()
+        let life = |series: &MetricSeries| -> Vec<(f64, f64)> {
+            let Some(launch) = &series.launch else { return Vec::new() };
+            let from = launch.start.saturating_sub(interval - 1);
+            let of = series.samples.range(from..launch.end.max(from)).filter(|(_, value)| value.is_finite());
+            of.map(|(at, value)| (microseconds(launch.start, *at), *value)).collect()
         };
-        let active = life(sampled.get(ACTIVE)?);
+        let active = sampled.get(ACTIVE)?;
+        let Range { start: began, end: ended } = active.launch.clone()?;
+        let active = life(active);
         let most = active.iter().map(|(_, cycles)| *cycles).fold(0.0, f64::max);
         if ended <= began || active.len() < FEWEST || most <= 0.0 {
             return None;
@@ -127,28 +123,6 @@ fn plain(name: &str) -> &str {
     &name[start..]
 }
 
-fn samples(metric: &Metric<'_>) -> Result<Samples, ReportError> {
-    if metric.category()? != MetricCategory::Sampler {
-        return Ok(Samples::new());
-    }
-    let mut samples = Samples::new();
-    for instance in metric.instances() {
-        let instance = instance?;
-        // the instance at 0 is the sum or mean over all others
-        let at = instance.correlation.as_u64().filter(|at| *at > 0);
-        if let (Some(at), Some(value)) = (at, instance.value.as_f64().filter(|value| value.is_finite())) {
-            samples.insert(at, value);
-        }
-    }
-    Ok(samples)
-}
-
-fn moment(launch: &Launch<'_>, name: &str) -> Result<Option<u64>, ReportError> {
-    let Some(metric) = launch.find_metric(name)? else { return Ok(None) };
-    let first = metric.instances().next().transpose()?;
-    Ok(first.and_then(|instance| instance.correlation.as_u64()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,11 +147,22 @@ mod tests {
         assert_eq!(capture("g12.ncu-rep.zst"), None);
     }
 
+    fn series(start: u64, values: &[f64]) -> MetricSeries {
+        let samples = values.iter().enumerate().map(|(at, value)| (start + 1_000 * at as u64, *value)).collect();
+        MetricSeries { launch: Some(start..start + 1_000 * values.len() as u64), samples }
+    }
+
     fn made(active: &[f64]) -> Option<Timeline> {
-        let samples: Samples =
-            active.iter().enumerate().map(|(at, value)| (10_000 + 1_000 * at as u64, *value)).collect();
-        let ended = 10_000 + 1_000 * active.len() as u64;
-        Timeline::between(10_000, ended, 1_000, &BTreeMap::from([(ACTIVE.to_owned(), samples)]))
+        Timeline::of_series(1_000, &BTreeMap::from([(ACTIVE.to_owned(), series(10_000, active))]))
+    }
+
+    #[test]
+    fn series_of_several_replay_passes_begin_together() {
+        let issued = SHOWN[0].0.to_owned();
+        let passes = [(ACTIVE.to_owned(), series(10_000, &[9.0; 10])), (issued, series(8_010_000, &[5.0; 10]))];
+        let timeline = Timeline::of_series(1_000, &BTreeMap::from(passes)).unwrap();
+        assert_eq!(timeline.series.len(), 2);
+        assert_eq!(timeline.series[1].points[3], (3.0, 5.0));
     }
 
     #[test]

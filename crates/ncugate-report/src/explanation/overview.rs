@@ -55,10 +55,11 @@ pub fn overview(report: &ReportExplanation, path: &str, columns: usize) -> Strin
 
 /// `g12.ncu-rep: 12 launches of 1 kernel, 6.117 ms under ncu on NVIDIA H200`.
 fn head(report: &ReportExplanation) -> String {
-    let total = report.total_microseconds.map_or_else(
-        || "durations not collected".to_owned(),
-        |us| format!("{} under ncu", number::in_sentence(us, "us")),
-    );
+    let total = match (report.total_microseconds, report.timed) {
+        (Some(us), _) => format!("{} under ncu", number::in_sentence(us, "us")),
+        (None, (0, _)) => "durations not collected".to_owned(),
+        (None, (timed, us)) => format!("{} under ncu in the {timed} with a duration", number::in_sentence(us, "us")),
+    };
     let devices = report.devices.join(", ");
     let device = if devices.is_empty() { String::new() } else { format!(" on {devices}") };
     let launches = number::counted(report.launches, "launch");
@@ -122,12 +123,8 @@ fn cause(row: &FindingRow, share: Option<f64>) -> String {
 fn outcome(explanation: &Explanation) -> String {
     match (explanation.outcome, &explanation.not_asked) {
         (DiagnosisOutcome::NotJudged, Some(lacks)) => {
-            let first = if explanation.is_mostly_asked() {
-                "No cause found, but some rules were not evaluated"
-            } else {
-                "Not judged"
-            };
-            format!("{first}: {} of {} rules lack counters", lacks.rules, lacks.of)
+            let said = lacks.outcome(explanation.is_mostly_asked());
+            explanation.busiest.as_ref().map_or_else(|| said.clone(), |unit| format!("{said} {unit}"))
         }
         _ => explanation.says.to_string(),
     }

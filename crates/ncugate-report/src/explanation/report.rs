@@ -37,6 +37,8 @@ pub struct ReportExplanation {
     pub distinct_kernels: usize,
     /// Total time under ncu in microseconds, if every launch has a duration.
     pub total_microseconds: Option<f64>,
+    /// Launches with a duration, and their time under ncu in microseconds.
+    pub timed: (usize, f64),
     /// The main cause about all launches together. It is also the first of the other findings of the first kernel.
     pub together: Option<FindingRow>,
     /// One explanation for each kernel, configuration and NVTX range, by the launch with the median duration: the longest total
@@ -91,6 +93,7 @@ impl ReportExplanation {
             launches: profiled.launches,
             distinct_kernels: distinct.len(),
             total_microseconds: total.map(|ns| ns / 1e3),
+            timed: profiled.timed(),
             kernels,
         })
     }

@@ -37,6 +37,7 @@ struct PhaseState<'a> {
     title: &'a CleanText,
     headline: &'a Headline,
     in_use: &'a InUse,
+    used: TableCell,
     objective: Option<&'a ObjectiveRow>,
     page: Option<String>,
 }
@@ -62,6 +63,7 @@ impl History {
                 title: &run.summary.title,
                 headline: &run.summary.headline,
                 in_use: &run.summary.in_use,
+                used: used(&run.summary.in_use),
                 objective: run.summary.objective.as_ref(),
                 page: run.page.clone(),
             });
@@ -106,6 +108,7 @@ pub fn summary(latest: &[LatestRun<'_>], problems: &[CleanText], reports: Option
             title: &report.title,
             headline: &report.headline,
             in_use: &report.in_use,
+            used: TableCell::new(to_use(&report.in_use).as_str()),
             objective: report.objective.as_ref(),
             page: reports.zip(entry.page.as_ref()).map(|(reports, page)| format!("{reports}/{page}")),
         });
@@ -126,9 +129,9 @@ fn verdict(run: &HistoryEntry, headline: &Headline) -> TableCell {
 }
 
 /// The variants to use; the whole sentence names the shapes of each.
-fn used(run: &HistoryEntry) -> TableCell {
-    let whole = to_use(&run.summary.in_use);
-    let names: Vec<&str> = run.summary.in_use.by_variant().into_iter().map(|(variant, _)| variant).collect();
+fn used(in_use: &InUse) -> TableCell {
+    let whole = to_use(in_use);
+    let names: Vec<&str> = in_use.by_variant().into_iter().map(|(variant, _)| variant).collect();
     match names.len() {
         0 | 1 => TableCell::new(whole.as_str()),
         _ => TableCell { why: whole.to_string(), ..TableCell::new(names.join(", ")) },
@@ -142,26 +145,25 @@ fn objective(row: Option<&ObjectiveRow>) -> TableCell {
 
 /// A row for the latest run of each phase.
 fn states(latest: &[PhaseState<'_>]) -> Option<DocumentBlock> {
-    let heads = ["phase", "verdict", "in use", "objective", "compared with the baseline", "tier", "measured", "reason"];
+    let heads = ["phase", "verdict", "in use", "objective", "measured", "reason"];
     let mut table = DocumentTable::new("State of each phase", heads.map(Column::text).to_vec());
-    for PhaseState { run, title, headline, in_use, objective: row, page } in latest {
+    for PhaseState { run, title, headline, in_use, used, objective: row, page } in latest {
         let note = row.map_or("", |objective| objective.note.as_str());
         // without a variant in use, the numbers are of the selected one
         let note = match &headline.selected {
             Some(selected) if in_use.variant.is_none() && !note.is_empty() => format!("{selected}: {note}"),
             _ => note.to_owned(),
         };
-        let commit = run.commit();
-        let measured = [&*run.machine(), &run.date(), commit.as_deref().unwrap_or("")].join(", ");
+        // the list has a line for a phase that passes
+        let open = if headline.conclusion == Conclusion::Pass { "" } else { headline.reason.as_str() };
+        let measured = [Some(run.machine()), run.commit()].into_iter().flatten().map(|part| part.to_string());
         let cells = vec![
             TableCell { link: page.clone(), ..TableCell::new(title.as_str()) },
-            verdict(run, headline),
-            TableCell::new(to_use(in_use).as_str()),
-            objective(*row),
-            TableCell::new(note),
-            TableCell::new(headline.tier.as_deref().unwrap_or_default()),
-            TableCell::new(measured.trim_end_matches(", ")),
-            TableCell::new(headline.reason.as_str()),
+            TableCell { why: headline.reason.to_string(), ..verdict(run, headline) },
+            used.clone(),
+            objective(*row).note(note),
+            TableCell::new(run.date()).note(measured.collect::<Vec<_>>().join(", ")),
+            TableCell::new(open).note(headline.tier.as_deref().unwrap_or_default()),
         ];
         table.rows.push(TableRow { cells, range: run.manifest.phase.clone(), ..TableRow::default() });
     }
@@ -169,22 +171,20 @@ fn states(latest: &[PhaseState<'_>]) -> Option<DocumentBlock> {
 }
 
 fn listing(runs: &[&HistoryEntry], phases: &[&PhaseHistory]) -> DocumentTable {
-    let heads =
-        ["run", "started (UTC)", "phase", "verdict", "gates that do not pass", "objective", "use", "commit", "machine"];
+    let heads = ["run", "started (UTC)", "phase", "verdict", "gates that do not pass", "objective", "use", "commit"];
     let mut table = DocumentTable::new("Runs", heads.map(Column::text).to_vec());
     for run in runs {
         let open = run.summary.gates.iter().filter(|gate| gate.verdict != Verdict::Pass);
         let folder = run.folder.display().to_string();
         let cells = vec![
             TableCell { link: run.page.clone(), why: folder, ..TableCell::new(run.manifest.run.as_str()) },
-            TableCell::new(run.date()),
+            TableCell::new(run.date()).note(run.machine().as_str()),
             TableCell::new(run.manifest.phase.as_str()),
             verdict(run, &run.summary.headline),
             TableCell::new(open.map(|gate| gate.title.as_str()).collect::<Vec<_>>().join(", ")),
             objective(run.summary.objective.as_ref()),
-            used(run),
+            used(&run.summary.in_use),
             TableCell::of(run.commit().as_deref().unwrap_or_default(), CellTone::Code),
-            TableCell::new(run.machine().as_str()),
         ];
         table.rows.push(TableRow { cells, range: run.manifest.phase.clone(), ..TableRow::default() });
     }

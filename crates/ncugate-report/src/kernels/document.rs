@@ -75,8 +75,12 @@ fn lead(group: &LaunchGroup, kernels: usize) -> Vec<DocumentBlock> {
     let own = causes(group).next();
     let of_ncu = quoted(diagnosed).into_iter().next().filter(|_| own.is_none());
     let mut blocks = Vec::new();
-    if own.is_none() && !outcome.sentence.is_empty() {
-        blocks.push(DocumentBlock::Text(outcome.sentence.to_string()));
+    if own.is_none() {
+        let lacks = outcome.not_asked.as_ref().filter(|_| diagnosed.duration.is_some());
+        let said = lacks
+            .map_or_else(|| outcome.sentence.to_string(), |lacks| lacks.outcome(diagnosed.unasked.is_mostly_asked()));
+        let said: Vec<String> = diagnosed.busiest.clone().into_iter().chain([said]).collect();
+        blocks.push(DocumentBlock::Text(said.join(" ")));
     }
     if let Some(cause) = own.as_ref().or(of_ncu.as_ref()) {
         let place = if kernels > 1 { " in the longest kernel" } else { "" };
@@ -122,7 +126,16 @@ fn sentence(report: &ProfiledReport, total: Option<f64>) -> String {
     let many = number::counted(kernels.len(), "kernel");
     let Some(total) = total else {
         let verb = if kernels.len() == 1 { "has" } else { "have" };
-        return format!("{many} {verb} no time: durations were not collected for every launch.");
+        return match report.timed() {
+            (0, _) => format!("{many} {verb} no time: durations were not collected."),
+            (timed, us) => {
+                let time = number::in_sentence(us, "us");
+                format!(
+                    "{many}: {time} under ncu in {timed} of {} launches; the others have no duration.",
+                    report.launches
+                )
+            }
+        };
     };
     let first = report.groups.first().filter(|_| report.groups.len() > 1);
     let most = first.and_then(|group| Some((group, group.total(&id::DURATION)?)));

@@ -197,6 +197,12 @@ impl ProfiledReport {
         Some(FindingRow::of(&found, &found.shape))
     }
 
+    /// Launches with a duration, and the sum of their durations in microseconds.
+    pub fn timed(&self) -> (usize, f64) {
+        let durations = self.groups.iter().filter_map(|group| group.values.get(&*id::DURATION));
+        durations.fold((0, 0.0), |(many, sum), of| (many + of.len(), sum + of.iter().sum::<f64>() / 1e3))
+    }
+
     /// Sum of all durations in nanoseconds, if every launch has one.
     pub fn total(&self) -> Option<f64> {
         self.groups.iter().map(|group| group.total(&id::DURATION)).sum()

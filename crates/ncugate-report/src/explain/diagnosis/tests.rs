@@ -914,6 +914,35 @@ fn a_block_with_a_warp_that_copies_has_advice_for_roles() {
     assert_eq!(first(&with(&waits, &[("copying_warps_pct", 100.0)])).rule, "uneven_warps");
 }
 
+/// Without counters of issue slots, the launch alone says that most schedulers have no warp.
+#[test]
+fn a_grid_of_fewer_warps_than_schedulers_leaves_schedulers_idle() {
+    let values = [("grid_blocks", 31.0), ("block_threads", 32.0), ("waves", 0.06), ("achieved_occupancy", 3.2)];
+    let found = found(&values);
+    let few = found.iter().find(|finding| finding.rule == "few_warps").unwrap();
+    assert_eq!(few.sentence, "31 warps on 132 SMs of four schedulers each: 94.1 % of the schedulers have none.");
+    assert_eq!(bound_of(&found, "few_warps").map(f64::round), Some(94.0));
+    assert!(!rules(&[("grid_blocks", 132.0), ("block_threads", 128.0)]).contains(&"few_warps".to_owned()));
+}
+
+/// Atomics on one line are few of the sectors, and most of the time.
+#[test]
+fn waits_for_atomics_name_them_whatever_their_share_of_the_sectors() {
+    let values = |waits: f64| {
+        let of = [("atomic_share_pct", 6.0), ("dram_pct", 20.0), ("waits_for_atomics_pct", waits)];
+        let states = ["lg_throttle", "drain", "membar", "tex_throttle"].map(|state| format!("stall_{state}"));
+        let mut all: Vec<(String, f64)> = states.into_iter().map(|state| (state, 0.1)).collect();
+        all.extend(of.into_iter().chain(BUSY).chain([("stall_long_scoreboard", 6.0)]).map(|(n, v)| (n.to_owned(), v)));
+        all
+    };
+    let holds = |waits: f64| {
+        let values = values(waits);
+        let values: Vec<(&str, f64)> = values.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+        found(&values).iter().any(|finding| finding.rule == "atomics")
+    };
+    assert!(holds(60.0) && !holds(10.0));
+}
+
 /// A loop over the grid in 128 blocks, whatever the size of the data.
 #[test]
 fn loads_of_a_small_grid_wait_for_more_blocks() {
