@@ -4,7 +4,7 @@ use super::text_table::{Alignment, TextTable};
 use indexmap::IndexMap;
 use ncugate_judge::{GateResult, GroupKind, StaticCheck, StaticGroup, VariantFacts};
 use ncugate_model::compiler_warnings;
-use ncugate_model::number;
+use ncugate_model::number::{self, text};
 use ncugate_model::{BuildOutcome, BuildRecord, ShapeName, Verdict};
 use ncugate_phase::plan::{Plan, Variant, VariantRole};
 use std::cmp::Ordering;
@@ -144,7 +144,11 @@ pub fn builds(plan: &Plan, builds: &[BuildRecord], arch: &str) -> (String, Verdi
                     by_reason.entry((is_excluded, out.reasons.join("\n"))).or_default().push(out.shape.to_string());
                 }
                 for ((is_excluded, why), shapes) in by_reason {
-                    let shapes = if shapes.len() == 1 { format!("shape {}", shapes[0]) } else { listed(&shapes, ", ") };
+                    let shapes = if shapes.len() == 1 {
+                        format!("shape {}", shapes[0])
+                    } else {
+                        text::listed(&shapes, NAMED, ", ")
+                    };
                     let what = match is_excluded {
                         true => format!(
                             "is not launched at {shapes}; gates on `each` or a glob judge it at its other shapes"
@@ -189,15 +193,6 @@ struct Failures(IndexMap<(String, String), Vec<String>>);
 /// Most variants or shapes named for one cause.
 const NAMED: usize = 3;
 
-/// `a; b; c and 5 more`.
-fn listed(names: &[String], between: &str) -> String {
-    let named = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(between);
-    match names.len().saturating_sub(NAMED) {
-        0 => named,
-        more => format!("{named} and {more} more"),
-    }
-}
-
 impl Failures {
     fn add(&mut self, variant: &str, what: String, why: String) {
         self.0.entry((what, why)).or_default().push(variant.to_owned());
@@ -205,7 +200,7 @@ impl Failures {
 
     fn text(&self) -> String {
         let block = |((what, why), variants): (&(String, String), &Vec<String>)| {
-            format!("  {}: {what}\n{}\n", listed(variants, "; "), indented(why))
+            format!("  {}: {what}\n{}\n", text::listed(variants.iter(), NAMED, "; "), indented(why))
         };
         self.0.iter().map(block).collect()
     }
