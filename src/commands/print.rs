@@ -50,13 +50,13 @@ pub fn result(report: &RunReport, format: OutputFormat, out: &mut Output) -> Res
 /// Prints a value as JSON, or its document.
 pub fn value(
     value: &impl Serialize,
-    text: impl FnOnce() -> Document,
+    answer: impl FnOnce() -> Document,
     format: OutputFormat,
     out: &mut Output,
 ) -> Result<(), CommandError> {
     match format {
         OutputFormat::Json => json(value, out),
-        OutputFormat::Text => document(&text(), out),
+        OutputFormat::Text => document(&answer(), out),
     }
 }
 

@@ -58,7 +58,7 @@ impl RunReport {
             fallback: inputs.judgement.fallback.clone(),
             preconditions: inputs.judgement.preconditions.clone(),
             waivers: waiver_row::waivers(inputs.judgement),
-            steps: steps::table(&rows, objective_shape, &metrics),
+            steps: steps::section(&rows, objective_shape, &metrics, &inputs.phase.objective.shape),
             deltas: deltas::deltas(inputs, &metrics),
             shape_deltas: deltas::by_shape(inputs, &metrics, &used),
             times: shape_comparison::by_shape(inputs, &used),

@@ -123,7 +123,7 @@ impl PairedLines {
     /// The lines, and the machine code of those that changed most, which the smallest medium shows.
     pub fn section(&self, code: Medium) -> Section {
         let times = [&self.first, &self.other].map(|name| Column::number(name.as_str()));
-        let columns = ["line", "source"].map(Column::text).into_iter().chain(times);
+        let columns = [Column::text("line"), Column::text("source").minor()].into_iter().chain(times);
         let columns = columns.chain([Column::number("change"), Column::text("what changed")]);
         let mut table = DocumentTable::new("Lines of two variants", columns.collect());
         for line in &self.lines {

@@ -1,6 +1,6 @@
 //! The meaning of a metric: from the catalogue, or from the parts of its name in Nsight Compute.
 
-use super::document::{Column, Document, DocumentBlock, DocumentTable, Section, TableCell};
+use super::document::{Column, Document, DocumentBlock, DocumentTable, TableCell};
 use super::number;
 use ncugate_model::metric::{Catalogue, Combination, Formula, LogicalMetric, MetricError, MetricKind, known_chips};
 use ncugate_model::{Better, ComputeCapability, is_ncu_metric};
@@ -237,9 +237,9 @@ impl MetricEntry {
                 table.row([name, &value].map(TableCell::new).to_vec());
             }
         }
-        let facts =
-            Section::new("", title, vec![DocumentBlock::Text(self.description.clone()), DocumentBlock::Table(table)]);
-        Document { title: self.name.clone(), sentence: String::new(), blocks: vec![facts.into()] }
+        let texts = [title, self.description.clone()].into_iter().map(DocumentBlock::Text);
+        let blocks = texts.chain(table.block()).collect();
+        Document { title: self.name.clone(), sentence: String::new(), blocks }
     }
 }
 

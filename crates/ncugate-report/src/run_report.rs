@@ -68,7 +68,7 @@ pub struct RunReport {
     pub variants: Vec<VariantRow>,
     /// The steps of the selected variant, if its evaluation has several.
     #[serde(skip)]
-    pub steps: Option<(CleanText, DocumentTable)>,
+    pub steps: Option<Section>,
     /// The selected variant compared with each baseline and each stored run.
     pub deltas: Vec<Delta>,
     /// The objective at every shape, compared with a stored run, else with the first baseline.

@@ -42,7 +42,7 @@ pub fn leading(report: &RunReport) -> Vec<Section> {
 /// Sections after the variants.
 pub fn following(report: &RunReport, charts: Charts) -> Vec<Section> {
     let sections = [
-        steps(report),
+        report.steps.clone(),
         deltas(report),
         effects(report),
         report.search.clone(),
@@ -243,12 +243,6 @@ fn times(report: &RunReport) -> Option<Section> {
     let about = format!("median and 90th percentile{beside}");
     let section = Section::part("times", "Times by shape", about, shape_comparison::blocks(&report.times));
     Some(Section { fold: if report.times.len() <= OPEN { Fold::Open } else { Fold::Closed }, ..section })
-}
-
-fn steps(report: &RunReport) -> Option<Section> {
-    let (variant, table) = report.steps.clone()?;
-    let title = format!("Steps of {variant} at shape {}", report.shapes.get(report.objective_shape)?);
-    Some(Section::part("steps", title, "", vec![table.block()?]))
 }
 
 fn deltas(report: &RunReport) -> Option<Section> {

@@ -1,6 +1,6 @@
 //! The launches, fills and copies of an evaluation with several steps, as rows.
 
-use super::document::{CellTone, Column, DocumentTable, TableCell};
+use super::document::{CellTone, Column, DocumentBlock, DocumentTable, Section, TableCell};
 use super::inputs::ReportInputs;
 use super::model::{Measure, MetricColumn};
 use super::number;
@@ -8,7 +8,7 @@ use super::text;
 use super::variant_row::{StepRow, VariantRow};
 use ncugate_model::LaunchMode;
 use ncugate_model::metric::{Catalogue, ShownIn, id};
-use ncugate_model::{CleanText, ShapeName, VariantId, demangled};
+use ncugate_model::{ShapeName, VariantId, demangled};
 use ncugate_phase::plan::{KernelLaunch, Method, ShapeProgram, Step, Variant};
 
 /// Most metrics in the table of steps, in addition to the duration and its share.
@@ -113,7 +113,7 @@ fn is_of_launches(metric: &str) -> bool {
 }
 
 /// The steps of the main variant; none if its evaluation is one launch.
-pub fn table(variants: &[VariantRow], shape: usize, metrics: &[MetricColumn]) -> Option<(CleanText, DocumentTable)> {
+pub fn section(variants: &[VariantRow], shape: usize, metrics: &[MetricColumn], name: &ShapeName) -> Option<Section> {
     let row = variants.iter().find(|row| row.selected).or_else(|| variants.first())?;
     let steps = &row.shapes.get(shape)?.steps;
     if steps.is_empty() {
@@ -141,13 +141,15 @@ pub fn table(variants: &[VariantRow], shape: usize, metrics: &[MetricColumn]) ->
         "" => metrics[*at].title.clone(),
         unit => format!("{} {unit}", metrics[*at].title),
     };
-    let heads = ["step", "launch"].map(Column::text).into_iter();
-    let heads = heads.chain(shown.iter().map(|at| Column::number(title(at))));
+    let heads = [Column::text("step"), Column::text("launch").minor()].into_iter();
+    let metric = |(place, at)| Column { is_minor: place > 0, ..Column::number(title(at)) };
+    let heads = heads.chain(shown.iter().enumerate().map(metric));
     let mut table = DocumentTable::new("Steps of an evaluation", heads.collect());
     for (at, step) in steps.iter().enumerate() {
         let name = TableCell::of(format!("{} {}", at + 1, step.name), CellTone::Code);
         let cells = shown.iter().map(|at| TableCell::new(cell(step, *at)));
         table.row([name, TableCell::new(step.about.as_str())].into_iter().chain(cells).collect());
     }
-    Some((row.id.clone(), table))
+    let title = format!("Steps of {} at shape {name}", row.id);
+    Some(Section::part("steps", title, "", vec![DocumentBlock::Table(table)]))
 }

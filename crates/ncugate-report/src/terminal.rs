@@ -7,7 +7,7 @@ use super::run_report::RunReport;
 use super::trust::cheat_count;
 use super::variant_row::VariantRow;
 use super::{number, text};
-use crate::document::{Column, DocumentBlock, DocumentTable, TableCell, TableRow, terminal_blocks};
+use crate::document::{Column, DocumentBlock, DocumentTable, TableCell, terminal_blocks};
 use crate::history::shape_comparison;
 use crate::wrap::{paragraph, wrapped};
 use ncugate_judge::GateResult;
@@ -47,8 +47,8 @@ pub fn terminal(report: &RunReport, screen: Screen) -> Result<String, RenderErro
         out.push('\n');
     }
     out.push_str(&gates(report, columns, screen.colours));
-    for line in steps(report) {
-        let _ = writeln!(out, "{line}");
+    if let Some(steps) = &report.steps {
+        out.push_str(&terminal_blocks(&[steps.clone().into()], Some(columns)));
     }
     for line in beside(report) {
         paragraph(&mut out, 0, &line, columns);
@@ -142,18 +142,6 @@ fn stages(report: &RunReport) -> String {
         took(name, seconds.value) + &inside
     });
     whole.collect::<Vec<_>>().join(", ")
-}
-
-/// The steps of the selected variant, one line each: number and kernel, the duration under ncu and its share.
-fn steps(report: &RunReport) -> Vec<String> {
-    let Some((variant, table)) = &report.steps else { return Vec::new() };
-    let what = table.columns.get(2).map_or_else(String::new, |column| format!(" ({})", column.title.to_lowercase()));
-    let line = |row: &TableRow| match row.cells.as_slice() {
-        [name, _, first, ..] if !first.text.is_empty() => format!("  {}: {}", name.text, first.text),
-        [name, ..] => format!("  {}", name.text),
-        [] => String::new(),
-    };
-    std::iter::once(format!("steps of {variant}{what}:")).chain(table.rows.iter().map(line)).collect()
 }
 
 /// One line for each stored run that compares the objective.
