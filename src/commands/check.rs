@@ -300,7 +300,7 @@ fn one(
         Verbosity::Verbose => Some(FactRows::All),
     };
     if let Some(rows) = rows {
-        write!(out, "{}", static_check::facts(&plan, &gates, &phase.objective.shape, rows))?;
+        print::blocks(&static_check::facts(&plan, &gates, &phase.objective.shape, rows), out)?;
     }
     write!(out, "{}", static_check::gates(&gates))?;
     Ok(outcome.and(built.into()).and(gates.verdict().into()))
