@@ -140,7 +140,8 @@ mod tests {
     #[test]
     fn verdicts_and_baselines_are_apart_for_every_kind_of_vision() {
         let colours = [PASS, FAIL, INCONCLUSIVE, BASELINE];
-        let shades: [fn(&Colour) -> (u8, u8, u8); 2] = [|c| c.light, |c| c.dark];
+        type Shade = fn(&Colour) -> (u8, u8, u8);
+        let shades: [Shade; 2] = [|c| c.light, |c| c.dark];
         for (at, one) in colours.iter().enumerate() {
             for other in &colours[at + 1..] {
                 for vision in &VISION {
