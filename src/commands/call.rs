@@ -27,6 +27,8 @@ const TEXT: usize = 20_000;
 struct CallResult {
     /// Its exit status; `None` if a signal or the time limit ended it.
     status: Option<i32>,
+    /// The outcome of the command; of one that was ended, that of the environment.
+    outcome: Outcome,
     /// The status in words.
     ending: String,
     stdout: String,
@@ -45,18 +47,13 @@ impl CallResult {
             (Some(outcome), Some(status)) => format!("status {status}: {}", outcome.words()),
             _ => format!("the command {}", output.ending),
         };
-        Self { status, ending, stdout: output.stdout.trim().to_owned(), stderr: output.stderr.trim().to_owned() }
-    }
-
-    /// The outcome of the command; of one that was ended, that of the environment.
-    fn outcome(&self) -> Outcome {
-        let status = self.status.and_then(|status| u8::try_from(status).ok());
-        status.and_then(Outcome::of_status).unwrap_or(Outcome::Environment)
+        let [stdout, stderr] = [&output.stdout, &output.stderr].map(|text| text.trim().to_owned());
+        Self { status, outcome: outcome.unwrap_or(Outcome::Environment), ending, stdout, stderr }
     }
 
     /// Whether the call failed. Pass, fail and inconclusive are answers, not failures.
     fn is_error(&self) -> bool {
-        matches!(self.outcome(), Outcome::Usage | Outcome::Environment)
+        matches!(self.outcome, Outcome::Usage | Outcome::Environment)
     }
 
     /// Standard output as JSON, if it is an object.
@@ -117,7 +114,7 @@ pub fn call(args: &CallArgs, out: &mut Output) -> Result<Outcome, CommandError> 
     read.map_err(|error| CommandError::Usage(format!("cannot read the arguments on standard input: {error}")))?;
     let result = called(&requested(&args.tool, &text).map_err(CommandError::Usage)?)?;
     print::json(&result.answer(), out)?;
-    Ok(result.outcome())
+    Ok(result.outcome)
 }
 
 /// The request of a tool with these arguments.

@@ -23,9 +23,10 @@ use ncugate_model::number::counted;
 use ncugate_model::{BuildOutcome, BuildRecord, Level, NullTest, Verdict};
 use ncugate_phase::config::{MAX_BYTES, Phase, USUAL_SMS};
 use ncugate_phase::plan::{Plan, unroll};
+use ncugate_report::library_check;
+use ncugate_report::mutants::mutants;
 use ncugate_report::phase_check::{PhaseCheck, StaticVerdict, csv};
 use ncugate_report::static_check::{self, FactRows};
-use ncugate_report::{library_check, mutants};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -68,7 +69,7 @@ pub fn check(args: &CheckArgs, invocation: &Invocation, out: &mut Output) -> Res
         }
         if archs.len() > 1 && !args.no_build {
             let gaps = gaps(&built);
-            write!(out, "{}", library_check::by_architecture(&built, &gaps, str::to_owned))?;
+            print::blocks(&library_check::by_architecture(&built, &gaps, str::to_owned), out)?;
             let (compared, _) = by_kernel(&built);
             outcome = outcome.and(match (gaps.is_empty(), compared.len() >= 2) {
                 (false, _) => Outcome::Failed,
@@ -116,7 +117,7 @@ fn prove_tolerance(
     phase.workload.untested().into_iter().try_for_each(|text| note(found, out, "note: ", text.to_string()))?;
     if args.mutants {
         match mutant_table(phase)? {
-            Some(table) => write!(out, "{}", mutants::table(&table))?,
+            Some(table) => print::blocks(&mutants(&table), out)?,
             None => writeln!(out, "  no mutants: only a built-in reference can be computed with a fault")?,
         }
     }
@@ -307,7 +308,7 @@ fn one(
         Verbosity::Verbose => Some(FactRows::All),
     };
     if let Some(rows) = rows {
-        write!(out, "{}", static_check::facts(&plan, &gates, &phase.objective.shape, rows))?;
+        print::blocks(&static_check::facts(&plan, &gates, &phase.objective.shape, rows), out)?;
     }
     write!(out, "{}", static_check::gates(&gates))?;
     Ok(outcome.and(built.into()).and(gates.verdict().into()))

@@ -18,7 +18,7 @@ use ncugate_judge::kernel_ratchet::BaselineError;
 use ncugate_judge::store::{MergeError, StoreError};
 use ncugate_phase::config::{ConfigErrors, UnknownGate};
 use ncugate_phase::plan::PlanErrors;
-use ncugate_report::compare::SideError;
+use ncugate_report::kernels::KernelsError;
 use ncugate_report::show::ShowError;
 use ncugate_report::{RenderError, WriteError};
 use std::error::Error;
@@ -84,8 +84,8 @@ outcomes! {
         _ => Outcome::Environment,
     };
     ShowError, "": |error| if error.is_usage() { Outcome::Usage } else { Outcome::Environment };
-    SideError, "": |error| match error {
-        SideError::NoLaunch { .. } => Outcome::Usage,
+    KernelsError, "": |error| match error {
+        KernelsError::NoLaunch { .. } => Outcome::Usage,
         _ => Outcome::Environment,
     };
     PackageError, "": |error| match error {

@@ -18,14 +18,15 @@ use ncugate_phase::config::BuildSettings;
 use ncugate_phase::config::rule::FACTS;
 use ncugate_phase::plan::Method;
 use ncugate_report::chart::svg::{Setting, draw};
+use ncugate_report::document::{Document, Medium, terminal};
 use ncugate_report::explain::{RuleAnswers, RuleBook, answers_of_report};
-use ncugate_report::explanation::{Explainer, Explanation, ReportExplanation, brief, overview, table, text};
-use ncugate_report::metric_entry::{metric_entry, metric_text};
+use ncugate_report::explanation::{Explainer, Explanation, ReportExplanation, brief, overview, table};
+use ncugate_report::metric_entry::metric_entry;
 use ncugate_report::show::ShowError;
-use ncugate_report::sweep::{analyse, words};
+use ncugate_report::sweep::analyse;
 use ncugate_report::word_entry::WordEntry;
 use ncugate_report::write::replace;
-use ncugate_report::{DiagnosisOutcome, RenderError, line_pairs};
+use ncugate_report::{DiagnosisOutcome, RenderError};
 use std::io::Write;
 use std::path::Path;
 
@@ -47,13 +48,13 @@ pub fn explain(args: &ExplainArgs, today: Date, out: &mut Output) -> Result<Outc
     };
     let word = path.to_str().filter(|_| !path.exists());
     if let Some(entry) = word.and_then(metric_entry) {
-        print::value(&entry, || metric_text(&entry), args.format, out)?;
+        print::value(&entry, || entry.document(), args.format, out)?;
         return Ok(Outcome::Passed);
     }
     // A phase can have the name of a word.
     let is_run = || run_named(path, &args.profiles).is_ok_and(|run| run.is_some());
     if let Some(entry) = word.and_then(|word| WordEntry::find(word, GLOSSARY, COMMANDS)).filter(|_| !is_run()) {
-        print::value(&entry, || entry.text(print::columns()), args.format, out)?;
+        print::value(&entry, || entry.document(), args.format, out)?;
         return Ok(Outcome::Passed);
     }
     let rules = RuleBook::shipped().rules().iter().map(|rule| rule.id.as_str());
@@ -217,7 +218,7 @@ fn show_report(
     let is_overview = args.reader == Reader::Person && args.format == OutputFormat::Text && !args.each;
     match (is_overview, args.reader, report.kernels.as_slice()) {
         (true, ..) if !is_chosen => {
-            Ok(write!(out, "{}", overview(report, &path.display().to_string(), print::columns()))?)
+            print::document(&overview(report, &path.display().to_string(), print::columns()), out)
         }
         (_, Reader::Agent, [first, ..]) if !is_chosen => show(std::slice::from_ref(first), args, out),
         (_, _, kernels) => show(kernels, args, out),
@@ -235,9 +236,8 @@ fn show(explanations: &[Explanation], args: &ExplainArgs, out: &mut Output) -> R
             print::json(&explanations, out)?;
         }
         (Reader::Person, OutputFormat::Text) => {
-            let columns = print::columns();
-            let texts: Vec<String> = explanations.iter().map(|one| text(one, columns)).collect();
-            write!(out, "{}", texts.join("\n"))?;
+            let text = |one: &Explanation| terminal(&one.document(), Some(print::columns()));
+            write!(out, "{}", explanations.iter().map(text).collect::<Vec<_>>().join("\n"))?;
         }
     }
     Ok(())
@@ -257,7 +257,7 @@ fn sweep(path: &Path, args: &ExplainArgs, today: Date, out: &mut Output) -> Resu
         };
         replace(file, &draw(&chart, Setting::File).map_err(RenderError::from)?)?;
     }
-    print::value(&report, || words(&report, print::columns()), args.format, out)?;
+    print::value(&report, || report.document(), args.format, out)?;
     Ok(if report.analysis.variants > 1 { Outcome::Passed } else { Outcome::Inconclusive })
 }
 
@@ -281,7 +281,8 @@ fn compare_variants(
             "{own} and {other} have no source line in common that was sampled at {shape}; profile both with `run --deep`"
         )));
     };
-    print::value(&pair, || line_pairs::words(&pair), args.format, out)?;
+    let document = || Document { blocks: vec![pair.section(Medium::Screen).into()], ..Document::default() };
+    print::value(&pair, document, args.format, out)?;
     Ok(Outcome::Passed)
 }
 
@@ -295,14 +296,15 @@ fn answers(path: &Path, format: OutputFormat, today: Date, out: &mut Output) -> 
         let damaged = |source| ShowError::Report { path: path.to_owned(), source };
         answers_of_report(&Report::open(path).map_err(damaged)?, RuleBook::shipped()).map_err(damaged)?
     };
-    let text = || {
-        let row = |RuleAnswers { rule, holds, does_not_hold, not_known }: &RuleAnswers| {
-            format!("| `{rule}` | {holds} | {does_not_hold} | {not_known} |\n")
-        };
-        let head = "| rule | holds | does not hold | not known |\n| --- | --: | --: | --: |\n";
-        head.to_owned() + &answers.iter().map(row).collect::<String>()
-    };
-    print::value(&answers, text, format, out)?;
+    match format {
+        OutputFormat::Json => print::json(&answers, out)?,
+        OutputFormat::Text => {
+            writeln!(out, "| rule | holds | does not hold | not known |\n| --- | --: | --: | --: |")?;
+            for RuleAnswers { rule, holds, does_not_hold, not_known } in &answers {
+                writeln!(out, "| `{rule}` | {holds} | {does_not_hold} | {not_known} |")?;
+            }
+        }
+    }
     let asked = answers.iter().any(|answer| answer.holds + answer.does_not_hold > 0);
     Ok(if asked { Outcome::Passed } else { Outcome::Inconclusive })
 }

@@ -122,9 +122,7 @@ fn dispatch_table(
     let source = RunSource::Recorded { folder: folder.display().to_string() };
     let report = assemble(&session, source, None)?;
     match (dispatch(&report, format)?, &args.output) {
-        (None, _) => {
-            warn(&format!("no table: {} {}", report.in_use.sentence, report.headline.reason));
-        }
+        (None, _) => warn(&format!("no table: {} {}", report.in_use.sentence, report.headline.reason)),
         (Some(table), Some(path)) => replace(path, &table)?,
         (Some(table), None) => out.machine().write_all(table.as_bytes())?,
     }

@@ -53,14 +53,10 @@ pub fn history(args: &HistoryArgs, invocation: &Invocation, out: &mut Output) ->
         }
     }
     cache.prune();
-    let mut history = History::new(runs, problems);
-    let mut is_empty = history.phases.is_empty() && history.problems.is_empty();
-    if !names.is_empty() {
-        let (chosen, missing) = history.of(&names);
-        history = chosen;
-        is_empty = history.phases.is_empty() && history.problems.is_empty();
-        history.problems.extend(missing.iter().map(|name| format!("phase '{name}' has no run").into()));
-    }
+    let history = History::new(runs, problems);
+    let (mut history, missing) = if names.is_empty() { (history, Vec::new()) } else { history.of(&names) };
+    let is_empty = history.phases.is_empty() && history.problems.is_empty();
+    history.problems.extend(missing.iter().map(|name| format!("phase '{name}' has no run").into()));
     if is_empty {
         // The page of an earlier call, or of another folder, stays.
         history.problems.iter().for_each(|problem| warn(&format!("not judged: {}", logged(problem))));

@@ -44,10 +44,10 @@ pub fn check(args: &CheckArgs, out: &mut Output) -> Result<Outcome, CommandError
         match args.format {
             RowFormat::Json => print::json_text(&library_check::json(&library, &gaps)?, out)?,
             RowFormat::Csv | RowFormat::Text if archs.len() > 1 => {
-                write!(out, "{}", library_check::by_architecture(&library, &gaps, demangled))?;
+                print::blocks(&library_check::by_architecture(&library, &gaps, demangled), out)?;
                 writeln!(out, "{}", library_check::unjudged(&library))?;
             }
-            RowFormat::Csv | RowFormat::Text => write!(out, "{}", library_check::kernels(&library))?,
+            RowFormat::Csv | RowFormat::Text => print::blocks(&library_check::kernels(&library), out)?,
         }
         // Without a baseline, only architectures are compared, and only a loss is a verdict.
         return Ok(if gaps.is_empty() { Outcome::Inconclusive } else { Outcome::Failed });
@@ -62,7 +62,7 @@ pub fn check(args: &CheckArgs, out: &mut Output) -> Result<Outcome, CommandError
     let result = ratchet(&library, &Baseline::parse(&text(path)?)?);
     match args.format {
         RowFormat::Json => print::json_text(&library_check::result_json(&result)?, out)?,
-        RowFormat::Csv | RowFormat::Text => write!(out, "{}", library_check::result(&library, &result, path))?,
+        RowFormat::Csv | RowFormat::Text => print::blocks(&library_check::result(&library, &result, path), out)?,
     }
     Ok(result.verdict.into())
 }
@@ -78,8 +78,7 @@ fn read(paths: &[PathBuf], archs: &[ComputeCapability]) -> Result<LibraryResourc
         // verdict.
         let map = unsafe { Mmap::map(&file) }.map_err(unread)?;
         let code = device_code(&map).map_err(|error| CommandError::of_file(path, error))?;
-        let found = library_use(&code, archs).map_err(|error| CommandError::of_file(path, error))?;
-        all.add(found);
+        all.add(library_use(&code, archs).map_err(|error| CommandError::of_file(path, error))?);
     }
     Ok(all)
 }

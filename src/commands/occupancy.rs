@@ -6,7 +6,7 @@ use crate::console::Output;
 use crate::exit::Outcome;
 use ncugate_model::ComputeCapability;
 use ncugate_model::occupancy::{Chip, Demand};
-use ncugate_report::occupancy_table::{occupancy_answer, occupancy_text};
+use ncugate_report::occupancy_table::occupancy_answer;
 use std::collections::BTreeMap;
 
 /// Ends the error of a word.
@@ -14,7 +14,6 @@ const HINT: &str = "write `cc=9.0 registers=96 block=192 smem=48KiB`";
 
 /// Prints the occupancy for the given resources.
 pub fn occupancy(args: &OccupancyArgs, out: &mut Output) -> Result<Outcome, CommandError> {
-    let usage = |message: String| CommandError::Usage(message);
     let (mut capability, mut is_oversized, mut numbers) = (None, false, BTreeMap::new());
     for word in &args.resources {
         let (key, value) = word.split_once('=').unwrap_or((word, ""));
@@ -32,10 +31,10 @@ pub fn occupancy(args: &OccupancyArgs, out: &mut Output) -> Result<Outcome, Comm
         };
         refuse(!is_new, &format!("`{word}` is unknown, out of range or repeated; {HINT}"))?;
     }
-    let missing = |key: &str| usage(format!("`{key}` is missing; {HINT}"));
+    let missing = |key: &str| CommandError::Usage(format!("`{key}` is missing; {HINT}"));
     let number = |key: &str| numbers.get(key).copied().ok_or_else(|| missing(key));
     let capability = capability.ok_or_else(|| missing("cc"))?;
-    let lacks = |what: &str| usage(format!("compute capability {capability} has no {what}"));
+    let lacks = |what: &str| CommandError::Usage(format!("compute capability {capability} has no {what}"));
     let chip = Chip::of(capability).ok_or_else(|| lacks("known limits"))?;
     let oversized = || chip.oversized().ok_or_else(|| lacks("oversized shared memory"));
     let chip = if is_oversized { oversized()? } else { chip };
@@ -48,6 +47,6 @@ pub fn occupancy(args: &OccupancyArgs, out: &mut Output) -> Result<Outcome, Comm
         barriers: 1,
     };
     let answer = occupancy_answer(&chip, &demand);
-    print::value(&answer, || occupancy_text(&chip, &answer), args.format, out)?;
+    print::value(&answer, || answer.document(&chip), args.format, out)?;
     Ok(Outcome::Passed)
 }

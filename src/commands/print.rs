@@ -5,7 +5,8 @@ use super::{CommandError, verbosity};
 use crate::cli::OutputFormat;
 use crate::console::{Output, warn};
 use ncugate_model::number::text::escaped_json;
-use ncugate_report::terminal::{Screen, quiet, terminal};
+use ncugate_report::document::{Document, DocumentBlock, terminal, terminal_blocks};
+use ncugate_report::terminal::{self, Screen, quiet};
 use ncugate_report::{RunReport, github, json};
 use serde::Serialize;
 use std::fs::OpenOptions;
@@ -41,22 +42,31 @@ pub fn result(report: &RunReport, format: OutputFormat, out: &mut Output) -> Res
     match format {
         OutputFormat::Json => write!(out.machine(), "{}", json::json(report)?)?,
         OutputFormat::Text if verbosity::volume() == Verbosity::Quiet => write!(out, "{}", quiet(report, screen()))?,
-        OutputFormat::Text => write!(out, "{}", terminal(report, screen())?)?,
+        OutputFormat::Text => write!(out, "{}", terminal::terminal(report, screen())?)?,
     }
     Ok(())
 }
 
-/// Prints a value as JSON, or its text.
+/// Prints a value as JSON, or its document.
 pub fn value(
     value: &impl Serialize,
-    text: impl FnOnce() -> String,
+    answer: impl FnOnce() -> Document,
     format: OutputFormat,
     out: &mut Output,
 ) -> Result<(), CommandError> {
     match format {
         OutputFormat::Json => json(value, out),
-        OutputFormat::Text => Ok(write!(out, "{}", text())?),
+        OutputFormat::Text => document(&answer(), out),
     }
+}
+
+pub fn document(document: &Document, out: &mut Output) -> Result<(), CommandError> {
+    Ok(write!(out, "{}", terminal(document, Some(columns())))?)
+}
+
+/// Blocks in lines of any length if the output is not a terminal.
+pub fn blocks(blocks: &[DocumentBlock], out: &mut Output) -> Result<(), CommandError> {
+    Ok(write!(out, "{}", terminal_blocks(blocks, terminal_columns()))?)
 }
 
 pub fn json(value: &impl Serialize, out: &mut Output) -> Result<(), CommandError> {

@@ -47,7 +47,7 @@ fn a_library_is_compared_with_its_baseline() {
     let named = edited("name = \"bounded\"", "name = \"another\"");
     assert_eq!(named.status, Some(4), "{named:?}");
     assert!(
-        named.stdout.contains("new     sm_80 bounded") && named.stdout.contains("gone    sm_80 another"),
+        named.stdout.contains("new   sm_80  bounded") && named.stdout.contains("gone  sm_80  another"),
         "{}",
         named.stdout
     );
@@ -139,10 +139,10 @@ fn architectures_of_a_library_are_compared_and_a_loss_fails() {
     let checked = place.run(&["check", &library]);
     assert_eq!(checked.status, Some(1), "{checked:?}");
     for line in [
-        "lost    sm_120: absent: is there only as PTX, sm_80 has machine code",
-        "lost    sm_80: spills: 316 spill instructions, sm_90 has none",
-        "lost    sm_120: without_setmaxnreg: no setmaxnreg, sm_90 uses setmaxnreg",
-        "lost    sm_90: without_tensor_cores: no tensor cores, sm_80 uses mma",
+        "lost  sm_120: absent: is there only as PTX, sm_80 has machine code",
+        "lost  sm_80: spills: 316 spill instructions, sm_90 has none",
+        "lost  sm_120: without_setmaxnreg: no setmaxnreg, sm_90 uses setmaxnreg",
+        "lost  sm_90: without_tensor_cores: no tensor cores, sm_80 uses mma",
     ] {
         assert!(checked.stdout.contains(line), "{line}: {}", checked.stdout);
     }
@@ -168,7 +168,7 @@ fn a_phase_is_built_for_several_architectures() {
     let checked = place.run(&["check", "phase.toml", "--arch", "sm_90,sm_80"]);
     assert_eq!(checked.status, Some(1), "{checked:?}");
     assert!(
-        checked.stdout.contains("lost    sm_80: THREADS=128: 1 local memory instruction, sm_90 has none"),
+        checked.stdout.contains("lost  sm_80: THREADS=128: 1 local memory instruction, sm_90 has none"),
         "{}",
         checked.stdout
     );

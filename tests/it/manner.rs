@@ -97,7 +97,7 @@ fn a_metric_is_explained_by_its_name() {
     let place = Place::new();
     let own = place.run(&["explain", "bank_conflict_pct"]);
     assert!(
-        own.status == Some(0) && own.stdout.contains("counted") && own.stdout.contains("better     lower"),
+        own.status == Some(0) && own.stdout.contains("counted") && own.stdout.contains("better   lower"),
         "{own:?}"
     );
     let ncu = place.run(&["explain", "sm__throughput.avg.pct_of_peak_sustained_elapsed"]);

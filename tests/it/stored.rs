@@ -212,7 +212,7 @@ impl Stored {
                 Method::Function(_) | Method::Command(_) | Method::Captured(_) => BuildOutcome::NotNeeded,
             };
             let kernel = outcome != BuildOutcome::NotNeeded;
-            writer.build(&BuildRecord { variant: variant.id.clone(), shares: None, outcome }).unwrap();
+            writer.record(&BuildRecord { variant: variant.id.clone(), shares: None, outcome }).unwrap();
             for shape in &phase.workload.shapes {
                 for &seed in &phase.workload.seeds {
                     let outcome = self.checked(match self.wrong {
@@ -222,12 +222,12 @@ impl Stored {
                     });
                     let record =
                         CheckRecord { variant: variant.id.clone(), shape: shape.name.clone(), seed, outcome, nulls: 0 };
-                    writer.check(&record).unwrap();
+                    writer.record(&record).unwrap();
                 }
             }
             for shape in &phase.bench.shapes {
                 let rounds = self.rounds.unwrap_or(phase.bench.rounds);
-                writer.latency(&timed(&self.latency, &variant.id, shape, rounds)).unwrap();
+                writer.record(&timed(&self.latency, &variant.id, shape, rounds)).unwrap();
                 let anew = match &self.confirmed {
                     Confirmed::Never => None,
                     Confirmed::Alike => Some((5.min(rounds), &self.latency)),
@@ -237,7 +237,7 @@ impl Stored {
                     let timed = timed(latency, &variant.id, shape, rounds);
                     let mut processes = vec![rounds / count; count as usize];
                     processes[0] += rounds % count;
-                    writer.confirmation(&ConfirmationRecord { timed, looks: 1, processes }).unwrap();
+                    writer.record(&ConfirmationRecord { timed, looks: 1, processes }).unwrap();
                 }
             }
         }
@@ -278,7 +278,7 @@ impl Stored {
             let metrics = vec![DURATION.to_owned()];
             let outputs = Some(ProfiledOutputs::Right { seed: 3, evaluations: 1 });
             let record = ProfileRecord { variant: variant.id.clone(), shape: shape.clone(), metrics, outcome, outputs };
-            writer.profile(&record).unwrap();
+            writer.record(&record).unwrap();
         }
     }
 

@@ -118,7 +118,7 @@ impl Confirmation<'_> {
         }
         for (case, batches) in new {
             let record = grown(taken.remove(&case), &case, batches);
-            self.writer.confirmation(&record)?;
+            self.writer.record(&record)?;
             taken.insert(case, record);
         }
         Ok(self.writer.spent("confirm", started.elapsed().as_secs_f64())?)
@@ -165,7 +165,7 @@ impl Confirmation<'_> {
             self.progress.task(&task);
         }
         match event {
-            WorkerEvent::Checked(record) => self.writer.check(&record)?,
+            WorkerEvent::Checked(record) => self.writer.record(&record)?,
             WorkerEvent::Timed(LatencyRecord { variant, shape, outcome }) => {
                 let case = (variant, shape);
                 if batch.cases.contains(&case) {

@@ -106,7 +106,7 @@ impl CounterCollection<'_> {
         let denied: Vec<String> = counters.iter().filter(|name| !given.contains(name)).cloned().collect();
         let record = |(variant, shape): &ProfiledCase, metrics: &[String], (outcome, outputs)| {
             let (variant, shape, metrics) = (variant.clone(), shape.clone(), metrics.to_vec());
-            writer.borrow_mut().profile(&ProfileRecord { variant, shape, metrics, outcome, outputs })
+            writer.borrow_mut().record(&ProfileRecord { variant, shape, metrics, outcome, outputs })
         };
         let failed = |reason: String| (ProfileOutcome::Failed { reason }, None);
         for case in others {
@@ -172,7 +172,7 @@ impl CounterCollection<'_> {
             if counted.insert(record.variant.clone()) {
                 progress.step(&record.variant.0);
             }
-            writer.borrow_mut().profile(&record).map_err(io::Error::other)
+            writer.borrow_mut().record(&record).map_err(io::Error::other)
         };
         Ok(profiler.profile(subjects, counters, &mut book, &mut sink)?)
     }
@@ -184,7 +184,7 @@ impl CounterCollection<'_> {
 
     /// Adds a record to the run.
     pub fn keep(&self, record: &ProfileRecord) -> Result<(), CampaignError> {
-        Ok(self.run.writer.borrow_mut().profile(record)?)
+        Ok(self.run.writer.borrow_mut().record(record)?)
     }
 
     fn warn_of(&self, collected: &ProfilingSummary) -> Result<(), CampaignError> {

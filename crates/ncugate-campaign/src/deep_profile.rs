@@ -241,7 +241,7 @@ impl DeepProfiler<'_> {
                 (ProfileOutcome::Profiled { .. }, Some(path)) => self.listings(run, path, case, runner.logs),
                 _ => (Listing::default(), BTreeMap::new()),
             };
-            self.writer.deep_profile(&DeepProfile {
+            self.writer.record(&DeepProfile {
                 variant: case.0.clone(),
                 shape: case.1.clone(),
                 metrics: profiled.metrics.clone(),

@@ -116,7 +116,7 @@ impl Campaign<'_> {
             let mut sink = |record: &BuildRecord| {
                 built();
                 progress.step(&record.variant.0);
-                writer.build(record).map_err(io::Error::other)
+                writer.record(record).map_err(io::Error::other)
             };
             builder.build(plan, &|_| {}, &mut sink)
         })?;
@@ -228,7 +228,7 @@ impl Campaign<'_> {
                 let timeout = self.phase.profile.timeout;
                 SanitizerJob { tools: self.tools, job: apart, logs: &logs, timeout }.run(tool, &mut |record| {
                     self.progress.step(&record.variant.0);
-                    self.writer.sanitizer(&record)?;
+                    self.writer.record(&record)?;
                     records.push(record);
                     Ok(())
                 })?;
@@ -299,7 +299,7 @@ impl Campaign<'_> {
                 if let BitwiseOutcome::Different { place } = &outcome {
                     differing.push(format!("`{variant}` at shape '{shape}': {place}"));
                 }
-                campaign.writer.bitwise(&BitwiseRecord { variant, shape, comparison, outcome })?;
+                campaign.writer.record(&BitwiseRecord { variant, shape, comparison, outcome })?;
             }
             if let Some(first) = differing.first() {
                 let more = counted(differing.len() - 1, "further case");
@@ -336,7 +336,7 @@ impl Campaign<'_> {
                     totals.wrong.insert(record.variant.clone());
                 }
                 self.progress.step(&record.variant.0);
-                self.writer.check(&record)?;
+                self.writer.record(&record)?;
             }
             WorkerEvent::Timed(record) => {
                 if let LatencyOutcome::Timed { samples, launches, .. } = &record.outcome
@@ -345,7 +345,7 @@ impl Campaign<'_> {
                     totals.sampled_us += samples.iter().sum::<f64>() * f64::from(*launches);
                 }
                 self.progress.step(&record.variant.0);
-                self.writer.latency(&record)?;
+                self.writer.record(&record)?;
             }
             WorkerEvent::References { seconds } => totals.references_s += seconds,
             WorkerEvent::Weakened { reason } => self.writer.warn(&format!("weakened checks: {reason}"))?,
@@ -400,8 +400,8 @@ impl Campaign<'_> {
             };
             unbuilt.insert(build.variant.clone());
             let measured = external::unmeasured(self.phase, &build.variant, reason);
-            measured.checks.iter().try_for_each(|record| self.writer.check(record))?;
-            measured.latencies.iter().try_for_each(|record| self.writer.latency(record))?;
+            measured.checks.iter().try_for_each(|record| self.writer.record(record))?;
+            measured.latencies.iter().try_for_each(|record| self.writer.record(record))?;
         }
         Ok(unbuilt)
     }
@@ -414,7 +414,7 @@ impl Campaign<'_> {
                 BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => "was not profiled: it is not proven correct",
             };
             for record in targets::unprofiled(&build.variant, &self.phase.profile.shapes, reason) {
-                self.writer.profile(&record)?;
+                self.writer.record(&record)?;
             }
         }
         Ok(())

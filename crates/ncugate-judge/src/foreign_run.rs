@@ -9,6 +9,7 @@ use crate::store::{Fingerprint, Manifest, Run, RunState, StoreError, open_report
 use jiff::Timestamp;
 use ncu_rep::{Launch, Report, ReportError, ReportForm};
 use ncugate_model::expr::Template;
+use ncugate_model::number::text;
 use ncugate_model::{Better, BuildOutcome, BuildRecord, Gpu, KernelName, ProfileOutcome, ProfileRecord, VariantId};
 use ncugate_phase::config::{KernelTemplate, LaunchPattern, Phase};
 use ncugate_phase::plan::{Method, Plan, Variant, VariantRole};
@@ -209,12 +210,9 @@ fn kernels(reports: &[OpenedReport]) -> String {
         reports.iter().flat_map(|r| r.report.launches().map(|l| l.kernel_name().into_owned())).collect();
     names.sort_unstable();
     names.dedup();
-    let more = names.len().saturating_sub(NAMED);
-    names.truncate(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     match names.is_empty() {
         true => "it has no launches".to_owned(),
-        false => format!("it has the kernels {}{more}", names.join(", ")),
+        false => format!("it has the kernels {}", text::listed(names, NAMED, ", ")),
     }
 }
 

@@ -69,7 +69,6 @@ mod waiver;
 pub mod witness;
 
 pub use base_choice::base_of;
-pub use case_outcome::CaseOutcome;
 pub use cautions::{by_duration_alone, gates_without_launch, weakened_checks, weakened_gates};
 pub use confirmation_scope::to_confirm;
 pub use context::{BetweenRuns, Context, LatencyWitness, Noise, StoredRun};
@@ -81,7 +80,6 @@ pub use gate_summary::{Counts, GateSummary};
 pub use judged_run::JudgedRun;
 pub use measurements::{Growth, Measurements};
 pub use open_cases::unresolved;
-pub use pending_gate::PendingGate;
 pub use phase_run::{DurationPolicy, Evidence, PhaseRun};
 pub use phase_verdict::judge;
 pub use precondition::preconditions;

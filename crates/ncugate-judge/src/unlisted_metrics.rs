@@ -3,6 +3,7 @@
 
 use indexmap::IndexMap;
 use ncugate_model::metric::{Catalogue, MetricError, is_listed, nearest_listed};
+use ncugate_model::number::text;
 use ncugate_model::{ComputeCapability, is_ncu_metric};
 use ncugate_phase::config::Phase;
 
@@ -41,10 +42,7 @@ fn places(phase: &Phase, is_meant: impl Fn(&str) -> bool) -> IndexMap<String, Ve
 /// Places as text, the first few in full.
 fn listed(mut places: Vec<String>) -> String {
     places.dedup();
-    let others = places.len().saturating_sub(PLACES);
-    places.truncate(PLACES);
-    let others = if others > 0 { format!(" and {others} more") } else { String::new() };
-    format!("{}{others}", places.join(", "))
+    text::listed(places, PLACES, ", ")
 }
 
 /// A sentence for each metric of the phase that the chip does not have. Gates on it are inconclusive there.

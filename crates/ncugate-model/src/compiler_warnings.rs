@@ -24,11 +24,8 @@ pub fn compiler_warnings(builds: &[BuildRecord]) -> Vec<String> {
         1 => format!("nvcc warned about `{}`: {line}", first.variant),
         _ => format!("nvcc warned about `{}` and {} more: {line}", first.variant, count - 1),
     };
-    let mut lines: Vec<String> = found.into_iter().take(MOST).map(told).collect();
-    if more > 0 {
-        lines.push(format!("{more} more warnings of nvcc are in the build logs of the variants"));
-    }
-    lines
+    let rest = (more > 0).then(|| format!("{more} more warnings of nvcc are in the build logs of the variants"));
+    found.into_iter().take(MOST).map(told).chain(rest).collect()
 }
 
 #[cfg(test)]

@@ -292,9 +292,7 @@ fn hints(printed: &str) -> Vec<String> {
     let name = |line| numbered(line).map(|name| format!("`{}`", text::clip(name, LONGEST_LINE)));
     let kernels: Vec<String> = listed.map_while(name).collect();
     if !kernels.is_empty() {
-        let (shown, left) = kernels.split_at(kernels.len().min(SHOWN_LINES));
-        let more = if left.is_empty() { String::new() } else { format!(" and {} more", left.len()) };
-        hints.push(format!("available kernels: {}{more}", shown.join(", ")));
+        hints.push(format!("available kernels: {}", text::listed(kernels, SHOWN_LINES, ", ")));
     }
     hints
 }

@@ -36,4 +36,3 @@ pub use subject::{
     Target, TrialFailure,
 };
 pub use tool::{Ncu, NcuVersion, ToolError};
-pub use unit::CounterUnit;

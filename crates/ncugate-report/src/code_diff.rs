@@ -112,31 +112,44 @@ fn middle<'t>(before: &[&'t str], after: &[&'t str]) -> Vec<(LineChange, &'t str
     if before.len().saturating_mul(after.len()) > MOST_PAIRS {
         return before.iter().map(removed).chain(after.iter().map(added)).collect();
     }
-    // common[i][j]: length of the longest common subsequence of before[i..] and after[j..]
-    let width = after.len() + 1;
-    let mut common = vec![0_u32; (before.len() + 1) * width];
-    for i in (0..before.len()).rev() {
-        for j in (0..after.len()).rev() {
-            common[i * width + j] = match before[i] == after[j] {
-                true => common[(i + 1) * width + j + 1] + 1,
-                false => common[(i + 1) * width + j].max(common[i * width + j + 1]),
+    let pairs = aligned(before, after, |a, b| a == b).into_iter();
+    pairs
+        .filter_map(|pair| match pair {
+            (Some(i), Some(_)) => Some((LineChange::Kept, before[i])),
+            (Some(i), None) => Some(removed(&before[i])),
+            (None, j) => j.map(|j| added(&after[j])),
+        })
+        .collect()
+}
+
+/// Positions of the longest common subsequence in both, with the others of either side in between.
+pub fn aligned<T>(first: &[T], other: &[T], is_same: impl Fn(&T, &T) -> bool) -> Vec<(Option<usize>, Option<usize>)> {
+    let (n, m) = (first.len(), other.len());
+    // lengths[a * width + b]: common length of the suffixes from `a` and `b` on
+    let width = m + 1;
+    let mut lengths = vec![0_u32; (n + 1) * width];
+    for a in (0..n).rev() {
+        for b in (0..m).rev() {
+            lengths[a * width + b] = match is_same(&first[a], &other[b]) {
+                true => lengths[(a + 1) * width + b + 1] + 1,
+                false => lengths[(a + 1) * width + b].max(lengths[a * width + b + 1]),
             };
         }
     }
-    let (mut i, mut j, mut found) = (0, 0, Vec::new());
-    while i < before.len() || j < after.len() {
-        if i < before.len() && j < after.len() && before[i] == after[j] {
-            found.push((LineChange::Kept, before[i]));
-            (i, j) = (i + 1, j + 1);
-        } else if j == after.len() || (i < before.len() && common[(i + 1) * width + j] >= common[i * width + j + 1]) {
-            found.push(removed(&before[i]));
-            i += 1;
+    let (mut a, mut b, mut pairs) = (0, 0, Vec::with_capacity(n.max(m)));
+    while a < n || b < m {
+        if a < n && b < m && is_same(&first[a], &other[b]) {
+            pairs.push((Some(a), Some(b)));
+            (a, b) = (a + 1, b + 1);
+        } else if b == m || (a < n && lengths[(a + 1) * width + b] >= lengths[a * width + b + 1]) {
+            pairs.push((Some(a), None));
+            a += 1;
         } else {
-            found.push(added(&after[j]));
-            j += 1;
+            pairs.push((None, Some(b)));
+            b += 1;
         }
     }
-    found
+    pairs
 }
 
 /// Changed lines with their context; changes with touching contexts form one hunk.

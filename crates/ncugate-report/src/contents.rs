@@ -2,6 +2,7 @@
 
 use super::ablation_row::AblationRow;
 use super::diagnosis_row::DiagnosisRow;
+use super::document::{Column, DocumentTable, TableCell};
 use super::finding_row::FindingRow;
 use super::first_screen::FirstScreen;
 use super::in_use::InUse;
@@ -9,8 +10,7 @@ use super::inputs::ReportInputs;
 use super::model::MetricColumn;
 use super::run_report::RunReport;
 use super::{
-    deep_profile, deltas, effects, headline, in_use, matrix, provenance, run_charts, search, speed_of_light, steps,
-    trust, variants, waiver_row,
+    deep_profile, deltas, effects, headline, in_use, provenance, run_charts, search, steps, trust, variants, waiver_row,
 };
 use crate::chart;
 use crate::explain::Finding;
@@ -49,7 +49,6 @@ impl RunReport {
             file: inputs.phase.file.display().to_string().into(),
             headline: headline::headline(inputs, &metrics),
             first_screen: FirstScreen::default(),
-            matrix: None,
             trust: trust::trust(inputs),
             objective: headline::objective(inputs, &metrics),
             source: provenance::origin(inputs),
@@ -59,19 +58,19 @@ impl RunReport {
             fallback: inputs.judgement.fallback.clone(),
             preconditions: inputs.judgement.preconditions.clone(),
             waivers: waiver_row::waivers(inputs.judgement),
-            steps: steps::table(&rows, &shapes, objective_shape, &metrics),
+            steps: steps::section(&rows, objective_shape, &metrics, &inputs.phase.objective.shape),
             deltas: deltas::deltas(inputs, &metrics),
             shape_deltas: deltas::by_shape(inputs, &metrics, &used),
             times: shape_comparison::by_shape(inputs, &used),
-            effects: sweep.as_ref().map_or_else(Vec::new, effects::parameter_effects),
+            effects: effects::table(sweep.as_ref().map_or(&[], |sweep| &sweep.effects)),
             in_use: used,
             metrics,
             params,
             shapes,
             objective_shape,
-            search: search::row(&inputs.run.search),
+            search: search::search(&inputs.run.search),
             ablations: ablations(inputs),
-            speed_of_light: speed_of_light::rows(inputs),
+            utilisation: utilisation(inputs),
             diagnosis,
             findings: found,
             deep_profile: deep_profile::row(inputs, &rows),
@@ -91,7 +90,6 @@ impl RunReport {
                 .collect(),
             reproduce: provenance::reproduce(inputs).iter().map(|command| CleanText::whole(command)).collect(),
         };
-        report.matrix = matrix::matrix(&report);
         report.first_screen = FirstScreen::new(inputs, &report);
         report.charts = chart::charts(&run_charts::run(&report, inputs));
         report
@@ -144,6 +142,20 @@ fn findings(inputs: &ReportInputs<'_>, used: &InUse) -> Vec<FindingRow> {
         rows.push(row);
     }
     rows
+}
+
+/// Utilisation of the units of the chip; empty if no unit was counted.
+fn utilisation(inputs: &ReportInputs<'_>) -> DocumentTable {
+    let mut table = DocumentTable::new(
+        "Utilisation",
+        vec![Column::text("Utilisation"), Column::number("of what each unit can do")],
+    );
+    let counted = inputs.speed_of_light.iter().any(|unit| unit.percent.is_some());
+    for unit in inputs.speed_of_light.iter().filter(|_| counted) {
+        let percent = unit.percent.map(|percent| TableCell::with_unit(Some(percent), "%").bar(percent));
+        table.row(vec![TableCell::new(unit.unit), percent.unwrap_or_else(|| TableCell::new("not counted"))]);
+    }
+    table
 }
 
 /// Gates that no variant of the phase can pass on the GPU of the run.

@@ -14,10 +14,12 @@ use ncugate_model::metric::{Catalogue, LatencyForm};
 use ncugate_model::stats::{Pairing, Resampler, Statistic};
 use ncugate_model::{Better, CleanText, Level, ShapeName, VariantId, Verdict};
 use ncugate_phase::plan::{Variant, is_of_base};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
 
 /// The selected variant compared with another.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Delta {
     /// Id of a baseline, or the relation of a stored run to this one.
     pub against: CleanText,
@@ -25,12 +27,17 @@ pub struct Delta {
     pub self_reported: bool,
     /// Origin of a stored run; none for a baseline of the phase.
     pub about: Option<CleanText>,
+    /// Shape.
     pub shape: CleanText,
     /// Samples of both latencies; none for a stored run.
+    #[serde(skip)]
     pub origin: Option<SampleOrigin>,
     /// Metrics that both have.
+    #[serde(rename = "metrics", serialize_with = "by_metric")]
+    #[schemars(with = "BTreeMap<String, MetricChange>")]
     pub rows: Vec<MetricChange>,
     /// The resources that limit the blocks per multiprocessor, of the selected variant and of the other; empty if unknown.
+    #[serde(skip)]
     pub limited_by: [CleanText; 2],
 }
 
@@ -60,6 +67,10 @@ pub enum CodeChange {
     None,
     /// They differ, or this is unknown.
     Unknown,
+}
+
+fn by_metric<S: Serializer>(rows: &[MetricChange], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(rows.iter().map(|row| (&row.metric, row)))
 }
 
 impl Delta {

@@ -1,6 +1,6 @@
 //! Outcome of the rules for a variant at a shape: a cause, no finding, or too few inputs for either.
 
-use super::number;
+use super::{number, text};
 use crate::explain::{DiagnosedLaunch, Finding, UnaskedRules};
 use crate::explanation::quoted;
 use ncugate_model::CleanText;
@@ -182,17 +182,13 @@ fn full_set(counters: &[CleanText]) -> String {
 fn grouped(metrics: &[CleanText]) -> String {
     let (states, others): (Vec<&CleanText>, Vec<&CleanText>) =
         metrics.iter().partition(|name| name.starts_with("stall_"));
-    let mut parts: Vec<String> = match states.as_slice() {
-        [] => Vec::new(),
-        [one] => vec![one.to_string()],
-        many => vec![format!("{} (`stall_*`)", number::counted(many.len(), "warp state"))],
+    let states = match states.as_slice() {
+        [] => None,
+        [one] => Some(one.to_string()),
+        many => Some(format!("{} (`stall_*`)", number::counted(many.len(), "warp state"))),
     };
-    parts.extend(others.iter().take(NAMED).map(|name| name.to_string()));
-    let listed = parts.join(", ");
-    match others.len().saturating_sub(NAMED) {
-        0 => listed,
-        more => format!("{listed} and {more} more"),
-    }
+    let others = (!others.is_empty()).then(|| text::listed(others, NAMED, ", "));
+    states.into_iter().chain(others).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -166,26 +166,20 @@ fn row(saving: &SavingEstimate, expected: f64) -> SavingRow {
             _ => format!("but {variant}, which differs in {differs_in} and lacks this, is not faster"),
         }
     });
-    if let (EstimateSource::Ablation, Some(gain)) = (saving.source, &saving.ablation) {
-        return SavingRow { words: gain.words().into(), ..SavingRow::of(saving, expected) };
-    }
     let modelled = format!("at most {:.0} % of the time, estimated from counters", saving.percent);
     let is_modelled = pair.as_ref().is_none_or(|pair| pair.percent < saving.percent);
     let bound = saving.ablation.as_ref().map(MeasuredGain::words);
-    let words = [is_modelled.then_some(modelled), measured, bound].into_iter().flatten().collect::<Vec<_>>().join("; ");
-    SavingRow { words: words.into(), ..SavingRow::of(saving, expected) }
-}
-
-impl SavingRow {
-    fn of(saving: &SavingEstimate, expected: f64) -> Self {
-        Self {
-            percent: saving.percent,
-            modelled: saving.modelled,
-            expected,
-            source: saving.source,
-            pair: saving.pair.clone(),
-            ablation: saving.ablation.clone(),
-            words: CleanText::default(),
-        }
+    let words = match (saving.source, &saving.ablation) {
+        (EstimateSource::Ablation, Some(gain)) => gain.words(),
+        _ => [is_modelled.then_some(modelled), measured, bound].into_iter().flatten().collect::<Vec<_>>().join("; "),
+    };
+    SavingRow {
+        percent: saving.percent,
+        modelled: saving.modelled,
+        expected,
+        source: saving.source,
+        pair,
+        ablation: saving.ablation.clone(),
+        words: words.into(),
     }
 }

@@ -1,12 +1,11 @@
 //! Resources of the kernels of a built library, for people and programs.
 
+use super::document::{Column, DocumentBlock, DocumentTable, Section, TableCell};
 use super::error::RenderError;
-use super::text_table::{Alignment, TextTable};
 use super::{number, text};
 use ncugate_judge::architectures::{self, ArchitectureGap};
-use ncugate_judge::kernel_ratchet::{KernelChange, KernelResources, LibraryResources, RatchetResult};
+use ncugate_judge::kernel_ratchet::{KernelResources, LibraryResources, RatchetResult};
 use ncugate_model::{KernelName, Verdict};
-use std::fmt::Write as _;
 use std::path::Path;
 
 /// Most kernels in the table; those with the most registers are chosen.
@@ -14,39 +13,33 @@ const SHOWN: usize = 20;
 /// Most changes listed for each kind.
 const LISTED: usize = 50;
 
-/// A table of the kernels with the highest resource use, and the number of kernels.
-pub fn kernels(library: &LibraryResources) -> String {
+/// The kernels with the highest resource use, and the number of kernels.
+pub fn kernels(library: &LibraryResources) -> Vec<DocumentBlock> {
     let mut most: Vec<&KernelResources> = library.kernels.iter().collect();
     most.sort_by(|a, b| {
         (b.spills, b.local, b.registers).cmp(&(a.spills, a.local, a.registers)).then(a.name.cmp(&b.name))
     });
     let names = names(&most[..most.len().min(SHOWN)]);
-    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(6).max(6);
-    let mut out = format!(
-        "{}  {:<7} {:>9} {:>6} {:>6} {:>6} {:>9} {:>10}\n",
-        text::left("kernel", width),
-        "arch",
-        "registers",
-        "spills",
-        "local",
-        "stack",
-        "shared",
-        "occupancy"
-    );
-    for (kernel, name) in most.iter().zip(&names) {
-        let occupancy = kernel.occupancy.map_or_else(|| "n/a".to_owned(), |percent| format!("{percent} %"));
+    let numbers = ["registers", "spills", "local", "stack", "shared", "occupancy"].map(Column::number);
+    let mut table = table(["kernel", "arch"].map(Column::text).into_iter().chain(numbers));
+    for (kernel, name) in most.iter().zip(names) {
         let KernelResources { arch, registers, spills, local, stack, shared, .. } = kernel;
-        let _ = writeln!(
-            out,
-            "{}  {arch:<7} {registers:>9} {spills:>6} {local:>6} {stack:>6} {shared:>9} {occupancy:>10}",
-            text::left(name, width)
-        );
+        let occupancy = kernel.occupancy.map_or_else(|| "n/a".to_owned(), |percent| format!("{percent} %"));
+        let numbers = [registers, spills, local, stack, shared].map(ToString::to_string);
+        let cells = [name, arch.clone()].into_iter().chain(numbers).chain([occupancy]);
+        table.row(cells.map(TableCell::new).collect());
     }
-    if library.kernels.len() > SHOWN {
-        let _ = writeln!(out, "{} more; --format json has all", library.kernels.len() - SHOWN);
-    }
-    let _ = writeln!(out, "\n{}", unjudged(library));
-    out
+    let mut blocks: Vec<DocumentBlock> = table.block().into_iter().chain(more(library.kernels.len(), SHOWN)).collect();
+    blocks.push(Section::new("", unjudged(library), Vec::new()).into());
+    blocks
+}
+
+fn table(columns: impl IntoIterator<Item = Column>) -> DocumentTable {
+    DocumentTable { is_whole: true, ..DocumentTable::new("Kernels", columns.into_iter().collect()) }
+}
+
+fn more(all: usize, shown: usize) -> Option<DocumentBlock> {
+    (all > shown).then(|| DocumentBlock::Aside(format!("{} more; --format json has all", all - shown)))
 }
 
 /// What a library holds, and how it gets a baseline.
@@ -55,11 +48,13 @@ pub fn unjudged(library: &LibraryResources) -> String {
 }
 
 /// Kernels in rows, architectures in columns, then what an architecture lost. `title` shows a kernel's name.
-pub fn by_architecture(library: &LibraryResources, gaps: &[ArchitectureGap], title: fn(&str) -> String) -> String {
+pub fn by_architecture(
+    library: &LibraryResources,
+    gaps: &[ArchitectureGap],
+    title: fn(&str) -> String,
+) -> Vec<DocumentBlock> {
     let (archs, kernels) = architectures::by_kernel(library);
-    let mut table = TextTable::new(vec![Alignment::Left; archs.len() + 1]);
-    table.push(std::iter::once("kernel").chain(archs.iter().copied()).map(str::to_owned).collect());
-    let left = kernels.len().saturating_sub(SHOWN);
+    let mut builds = table(std::iter::once("kernel").chain(archs.iter().copied()).map(Column::text));
     let lost = |name: &&str| !gaps.iter().any(|gap| gap.kernel == **name);
     let mut names: Vec<&str> = kernels.keys().copied().collect();
     names.sort_by_key(lost);
@@ -69,25 +64,22 @@ pub fn by_architecture(library: &LibraryResources, gaps: &[ArchitectureGap], tit
             let absent = if library.ptx_kernels.contains(name) { "PTX" } else { "-" };
             build.map_or_else(|| absent.to_owned(), |build| build_cell(build))
         };
-        table.push(std::iter::once(text::line(&title(name))).chain(archs.iter().map(on)).collect());
+        let cells = std::iter::once(text::line(&title(name))).chain(archs.iter().map(on));
+        builds.row(cells.map(TableCell::new).collect());
     }
-    let mut out = String::new();
-    table.write(&mut out, None);
-    if left > 0 {
-        let _ = writeln!(out, "{left} more; --format json has all");
-    }
+    let mut losses = table(["", ""].map(Column::text));
     for gap in gaps.iter().take(LISTED) {
-        let _ = writeln!(out, "{:<7} {}: {}: {}", "lost", gap.arch, text::line(&title(&gap.kernel)), gap.what);
+        let what = format!("{}: {}: {}", gap.arch, text::line(&title(&gap.kernel)), gap.what);
+        losses.row(["lost", &what].map(TableCell::new).to_vec());
     }
-    if gaps.len() > LISTED {
-        let _ = writeln!(out, "{:<7} {} more; --format json has all", "lost", gaps.len() - LISTED);
-    }
-    let _ = match (gaps.is_empty(), archs.len()) {
-        (false, _) => Ok(()),
-        (true, 2..) => writeln!(out, "no architecture lost what another has"),
-        (true, _) => writeln!(out, "nothing was compared: the machine code is of fewer than two chips"),
+    let equal = match (gaps.is_empty(), archs.len()) {
+        (false, _) => None,
+        (true, 2..) => Some("no architecture lost what another has"),
+        (true, _) => Some("nothing was compared: the machine code is of fewer than two chips"),
     };
-    out
+    let equal = equal.map(|words| DocumentBlock::Text(words.to_owned()));
+    let builds = builds.block().into_iter().chain(more(kernels.len(), SHOWN));
+    builds.chain(losses.block()).chain(more(gaps.len(), LISTED)).chain(equal).collect()
 }
 
 /// `96 registers, 24 spills, 50 % by registers, mma ldmatrix`: the first of the resources that limit the occupancy
@@ -134,42 +126,29 @@ pub fn summary(library: &LibraryResources) -> String {
 }
 
 /// A library compared with its baseline; the verdict last.
-pub fn result(library: &LibraryResources, result: &RatchetResult, baseline: &Path) -> String {
-    let mut out = String::new();
-    for (word, changes) in
-        [("worse", &result.worse), ("better", &result.better), ("new", &result.new), ("gone", &result.gone)]
-    {
-        list(&mut out, word, changes);
+pub fn result(library: &LibraryResources, result: &RatchetResult, baseline: &Path) -> Vec<DocumentBlock> {
+    let RatchetResult { worse, better, new, gone, .. } = result;
+    let kinds = [("worse", worse), ("better", better), ("new", new), ("gone", gone)];
+    let mut changed = table(["", "", "", ""].map(Column::text));
+    for (word, change) in kinds.iter().flat_map(|(word, all)| all.iter().take(LISTED).map(move |one| (word, one))) {
+        let cells = [*word, change.arch.as_str(), &text::line(&change.kernel), &change.changes.join(", ")];
+        changed.row(cells.map(TableCell::new).to_vec());
     }
-    let _ = writeln!(out, "{}", summary(library));
-    let counts = format!(
-        "{} compared: {} worse, {} better, {} new, {} gone",
-        number::counted(result.compared, "kernel"),
-        result.worse.len(),
-        result.better.len(),
-        result.new.len(),
-        result.gone.len()
-    );
-    let _ = match result.verdict {
-        Verdict::Pass => writeln!(out, "PASS {counts}"),
-        Verdict::Fail => writeln!(out, "FAIL {counts}"),
-        Verdict::Inconclusive => writeln!(
-            out,
-            "INCONCLUSIVE {counts}; {} belongs to another library: review the difference, then rewrite it with --update",
+    let counts: Vec<String> = kinds.iter().map(|(word, all)| format!("{} {word}", all.len())).collect();
+    let other = match result.verdict {
+        Verdict::Pass | Verdict::Fail => String::new(),
+        Verdict::Inconclusive => format!(
+            "; {} belongs to another library: review the difference, then rewrite it with --update",
             baseline.display()
         ),
     };
-    out
-}
-
-fn list(out: &mut String, word: &str, changes: &[KernelChange]) {
-    for change in changes.iter().take(LISTED) {
-        let what = if change.changes.is_empty() { String::new() } else { format!(": {}", change.changes.join(", ")) };
-        let _ = writeln!(out, "{word:<7} {} {}{what}", change.arch, text::line(&change.kernel));
-    }
-    if changes.len() > LISTED {
-        let _ = writeln!(out, "{word:<7} {} more; --format json has all", changes.len() - LISTED);
-    }
+    let verdict = result.verdict.word().to_uppercase();
+    let compared = number::counted(result.compared, "kernel");
+    let mut blocks: Vec<DocumentBlock> = changed.block().into_iter().collect();
+    blocks.extend(kinds.iter().filter_map(|(_, all)| more(all.len(), LISTED)));
+    blocks.push(DocumentBlock::Text(summary(library)));
+    blocks.push(DocumentBlock::Text(format!("{verdict} {compared} compared: {}{other}", counts.join(", "))));
+    blocks
 }
 
 /// All kernels as JSON, and what an architecture lost.

@@ -1,11 +1,12 @@
 //! Two deep profiles side by side: the time by source line, the changes in warp stalls, and the machine code of each
 //! line.
 
-use super::{number, text};
+use super::code_diff::aligned;
+use super::document::{CellTone, Column, DocumentBlock, DocumentTable, Medium, Section, TableCell};
+use super::number;
 use crate::explain::{HotLine, LineInstruction, NcuObservations};
 use ncugate_model::CleanText;
 use serde::Serialize;
-use std::fmt::Write as _;
 
 const SHOWN: usize = 14;
 /// Paired lines with machine code.
@@ -118,30 +119,50 @@ pub fn pair(first: SampledVariant<'_>, other: SampledVariant<'_>) -> Option<Pair
     Some(PairedLines { first: first.label.into(), other: other.label.into(), lines })
 }
 
-/// Text for people: the lines, and the machine code of those that changed most.
-pub fn words(pair: &PairedLines) -> String {
-    let PairedLines { first, other, lines } = pair;
-    let mut out = format!("{first} beside {other}: the time at each source line, the largest change first\n");
-    for line in lines {
-        let time = |time: &Option<LineTime>| time.as_ref().map_or_else(|| "-".into(), |time| time.time.clone());
-        let (own, theirs) = (time(&line.first), time(&line.other));
-        let _ = writeln!(out, "\n{} {}", line.line, line.source.as_deref().unwrap_or_default());
-        let states = line.states.iter().map(CleanText::as_str).collect::<Vec<_>>().join(", ");
-        let states = if states.is_empty() { states } else { format!(" ({states})") };
-        let _ = writeln!(out, "  {own} beside {theirs}: {}{states}", line.change);
-        let side = |one: &Option<SampledInstruction>| {
-            one.as_ref().map_or_else(String::new, |one| format!("{:>9} {}", one.time, one.text))
-        };
-        let sides: Vec<[String; 2]> = line.code.iter().map(|row| [side(&row.first), side(&row.other)]).collect();
-        let width = sides.iter().map(|[own, _]| own.chars().count()).max().unwrap_or(0);
-        for [own, theirs] in sides {
-            let _ = writeln!(out, "    {} | {theirs}", text::left(&own, width));
+impl PairedLines {
+    /// The lines, and the machine code of those that changed most, which the smallest medium shows.
+    pub fn section(&self, code: Medium) -> Section {
+        let times = [&self.first, &self.other].map(|name| Column::number(name.as_str()));
+        let columns = [Column::text("line"), Column::text("source").minor()].into_iter().chain(times);
+        let columns = columns.chain([Column::number("change"), Column::text("what changed")]);
+        let mut table = DocumentTable::new("Lines of two variants", columns.collect());
+        for line in &self.lines {
+            let time = |time: &Option<LineTime>| match time {
+                Some(time) => TableCell::new(time.time.as_str()).note(time.stall.as_str()),
+                None => TableCell::new("-"),
+            };
+            let states = line.states.iter().map(CleanText::as_str).collect::<Vec<_>>().join(", ");
+            let source = TableCell::of(line.source.as_deref().unwrap_or_default(), CellTone::Code);
+            let [place, change] = [&line.line, &line.change].map(|text| TableCell::new(text.as_str()));
+            table.row(vec![place, source, time(&line.first), time(&line.other), change, TableCell::new(states)]);
         }
-        if line.left_out > 0 {
-            let _ = writeln!(out, "    {} more are left out", line.left_out);
-        }
+        let about = "Time at a line is its share of the samples of the duration under the profiler. A dash: no warp was sampled there.";
+        let mut blocks = vec![DocumentBlock::Aside(about.to_owned())];
+        blocks.extend(table.block());
+        let coded = self.lines.iter().filter(|line| !line.code.is_empty());
+        blocks.extend(coded.map(|line| Section { medium: code, ..self.machine_code(line) }.into()));
+        Section::new("", format!("Line by line, with {}", self.other), blocks)
     }
-    out
+
+    fn machine_code(&self, line: &PairedLine) -> Section {
+        let side = |name: &CleanText| [Column::text(name.as_str()), Column::number("time"), Column::text("mostly")];
+        let columns = [side(&self.first), side(&self.other)].concat();
+        let title = format!("Machine code of {} {}", line.line, line.source.as_deref().unwrap_or_default());
+        let mut table = DocumentTable { is_whole: true, ..DocumentTable::new(title.trim_end(), columns) };
+        for row in &line.code {
+            let side = |one: &Option<SampledInstruction>| match one {
+                Some(SampledInstruction { text, time, stall }) => {
+                    let [time, stall] = [time, stall].map(|text| TableCell::new(text.as_str()));
+                    [TableCell::of(text.as_str(), CellTone::Code), time, stall]
+                }
+                None => [const { 0 }; 3].map(|_| TableCell::default()),
+            };
+            table.row([side(&row.first), side(&row.other)].concat());
+        }
+        let left_out =
+            (line.left_out > 0).then(|| DocumentBlock::Aside(format!("{} more lines are left out.", line.left_out)));
+        Section::folded(title, Medium::Page, [DocumentBlock::Table(table)].into_iter().chain(left_out).collect())
+    }
 }
 
 fn place(hot: &HotLine) -> String {
@@ -224,10 +245,11 @@ impl Clock {
                 stall: state_words(&one.stall),
             }
         };
-        let pairs = aligned(&ours, &theirs).into_iter().map(|(a, b)| PairedInstruction {
-            first: a.and_then(|at| ours.get(at)).map(|one| sampled(one, first, self.first)),
-            other: b.and_then(|at| theirs.get(at)).map(|one| sampled(one, other, self.other)),
-        });
+        let pairs =
+            aligned(&ours, &theirs, |a, b| opcode(a) == opcode(b)).into_iter().map(|(a, b)| PairedInstruction {
+                first: a.and_then(|at| ours.get(at)).map(|one| sampled(one, first, self.first)),
+                other: b.and_then(|at| theirs.get(at)).map(|one| sampled(one, other, self.other)),
+            });
         pairs.collect()
     }
 }
@@ -237,36 +259,6 @@ fn opcode(instruction: &LineInstruction) -> &str {
     let text = instruction.text.as_deref().unwrap_or_default();
     let word = text.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or_default();
     word.split('.').next().unwrap_or(word)
-}
-
-/// The longest common subsequence of opcodes, with the unmatched instructions of either side in between, as positions
-/// on both sides.
-fn aligned(first: &[LineInstruction], other: &[LineInstruction]) -> Vec<(Option<usize>, Option<usize>)> {
-    let (n, m) = (first.len(), other.len());
-    // lengths[a][b]: common length of the suffixes from `a` and `b` on
-    let mut lengths = vec![vec![0_u32; m + 1]; n + 1];
-    for a in (0..n).rev() {
-        for b in (0..m).rev() {
-            lengths[a][b] = match opcode(&first[a]) == opcode(&other[b]) {
-                true => lengths[a + 1][b + 1] + 1,
-                false => lengths[a + 1][b].max(lengths[a][b + 1]),
-            };
-        }
-    }
-    let (mut a, mut b, mut pairs) = (0, 0, Vec::with_capacity(n.max(m)));
-    while a < n || b < m {
-        if a < n && b < m && opcode(&first[a]) == opcode(&other[b]) {
-            pairs.push((Some(a), Some(b)));
-            (a, b) = (a + 1, b + 1);
-        } else if b == m || (a < n && lengths[a + 1][b] >= lengths[a][b + 1]) {
-            pairs.push((Some(a), None));
-            a += 1;
-        } else {
-            pairs.push((None, Some(b)));
-            b += 1;
-        }
-    }
-    pairs
 }
 
 fn state_words(state: &str) -> CleanText {

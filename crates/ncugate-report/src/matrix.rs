@@ -1,11 +1,11 @@
 //! Variants by shapes: the best candidate at each shape, with the baselines.
 
+use super::document::{CellTone, Column, DocumentBlock, DocumentTable, Section, TableCell};
 use super::in_use::InUse;
 use super::number;
 use super::run_report::RunReport;
-use super::shape_matrix::{MatrixCell, MatrixRow, ShapeMatrix};
 use super::variant_row::VariantRow;
-use ncugate_model::{Better, CleanText, Verdict};
+use ncugate_model::{Better, Verdict};
 use ncugate_phase::plan::VariantRole;
 
 /// Most candidates in the table: those in use, selected or best at some shape, then the best by rank.
@@ -13,8 +13,8 @@ const CANDIDATES: usize = 8;
 /// Baselines in the table.
 const BASELINES: usize = 6;
 
-/// The table of a report.
-pub fn matrix(report: &RunReport) -> Option<ShapeMatrix> {
+/// None unless the objective is known at several shapes.
+pub fn by_shape(report: &RunReport) -> Option<Section> {
     let used = &report.in_use;
     let (_, column) = report.metric(&used.metric)?;
     let shapes: Vec<usize> =
@@ -44,31 +44,28 @@ pub fn matrix(report: &RunReport) -> Option<ShapeMatrix> {
     kept.extend(candidates.iter().copied().filter(|v| !named(&v)).take(room));
     let left_out = candidates.len() - kept.len();
     let baselines = report.variants.iter().filter(|v| v.standing == VariantRole::Baseline).take(BASELINES);
-    let row = |v: &VariantRow| MatrixRow {
-        label: v.id.clone(),
-        standing: v.standing,
-        cells: shapes
-            .iter()
-            .zip(&best)
-            .map(|(&shape, best)| {
-                let ours = value(v, shape)?;
-                let is_best = v.standing == VariantRole::Candidate && *best == Some(ours);
-                let ratio = best.filter(|best| !is_best && *best != 0.0).map(|best| number::change(ours / best));
-                Some(MatrixCell {
-                    text: number::plain(ours).into(),
-                    beside_best: ratio.unwrap_or_default().into(),
-                    best: is_best,
-                    in_use: is_in_use(used, v, report.shapes.get(shape).map(CleanText::as_str)),
-                })
-            })
-            .collect(),
+    let heads = shapes.iter().map(|&shape| Column::number(report.shapes[shape].as_str()));
+    let mut table =
+        DocumentTable::new("Variants by shape", [Column::text("variant")].into_iter().chain(heads).collect());
+    for v in kept.into_iter().chain(baselines) {
+        let cells = shapes.iter().zip(&best).map(|(&shape, best)| {
+            let Some(ours) = value(v, shape) else { return TableCell::missing("") };
+            let is_best = v.standing == VariantRole::Candidate && *best == Some(ours);
+            let ratio = best.filter(|best| !is_best && *best != 0.0).map(|best| number::change(ours / best));
+            let mark = is_in_use(used, v, Some(&report.shapes[shape])).then(|| "←".to_owned());
+            let note = ratio.into_iter().chain(mark).collect::<Vec<_>>().join(" ");
+            TableCell::of(number::plain(ours), if is_best { CellTone::Strong } else { CellTone::Plain }).note(note)
+        });
+        let role = if v.standing == VariantRole::Baseline { "baseline" } else { "" };
+        table.row([TableCell::of(v.id.as_str(), CellTone::Code).note(role)].into_iter().chain(cells).collect());
+    }
+    let left_out = match left_out {
+        0 => String::new(),
+        many => format!(" {many} more candidates are in the table of variants."),
     };
-    Some(ShapeMatrix {
-        title: column.heading().into(),
-        shapes: shapes.iter().filter_map(|&shape| report.shapes.get(shape).cloned()).collect(),
-        rows: kept.into_iter().chain(baselines).map(row).collect(),
-        left_out,
-    })
+    let key = format!("Bold: the best candidate of a shape, in the sweep. ←: the variant to use.{left_out}");
+    let blocks = vec![DocumentBlock::Aside(key), table.block()?];
+    Some(Section::part("shapes", format!("By shape: {}", column.heading()), "", blocks))
 }
 
 /// Whether a variant is recommended at a shape, or at any shape if none is given.

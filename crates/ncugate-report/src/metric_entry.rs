@@ -1,5 +1,7 @@
 //! The meaning of a metric: from the catalogue, or from the parts of its name in Nsight Compute.
 
+use super::document::{Column, Document, DocumentBlock, DocumentTable, TableCell};
+use super::number;
 use ncugate_model::metric::{Catalogue, Combination, Formula, LogicalMetric, MetricError, MetricKind, known_chips};
 use ncugate_model::{Better, ComputeCapability, is_ncu_metric};
 use serde::Serialize;
@@ -209,48 +211,42 @@ fn of_ncu(catalogue: &Catalogue, name: &str) -> MetricEntry {
     }
 }
 
-/// The entry for people.
-pub fn metric_text(entry: &MetricEntry) -> String {
-    let mut text = match &entry.title {
-        Some(title) => format!("{}: {title}\n", entry.name),
-        None => format!("{}\n", entry.name),
-    };
-    let _ = writeln!(text, "{}\n", entry.description);
-    let mut line = |name: &str, value: &str| {
-        if !value.is_empty() {
-            let _ = writeln!(text, "  {name:<10} {value}");
+impl MetricEntry {
+    /// The entry for people.
+    pub fn document(&self) -> Document {
+        let title = self.title.as_ref().map_or_else(|| self.name.clone(), |title| format!("{}: {title}", self.name));
+        let better = self.better.map(|better| match better {
+            Better::Higher => "higher".to_owned(),
+            Better::Lower => "lower".to_owned(),
+            Better::Context => "depends on the gate".to_owned(),
+        });
+        let spread = |spread: f64| format!("{} % between launches of one kernel", number::short(spread * 100.0));
+        let facts = [
+            ("unit", self.unit.clone()),
+            ("better", better),
+            ("judged", Some(self.judged.clone())),
+            ("spread", self.spread.map(spread)),
+            ("launches", self.launches.clone()),
+        ];
+        let counted = |(chips, formula): &(String, String)| format!("{formula} (compute capability {chips})");
+        let counted = self.computed.iter().map(|computed| ("counted", Some(counted(computed))));
+        let rest = [("absent", self.absent.clone()), ("used by", Some(self.used_by.join(", ")))];
+        let mut table = DocumentTable::new("Facts", ["", ""].map(Column::text).to_vec());
+        for (name, value) in facts.into_iter().chain(counted).chain(rest) {
+            if let Some(value) = value.filter(|value| !value.is_empty()) {
+                table.row([name, &value].map(TableCell::new).to_vec());
+            }
         }
-    };
-    line("unit", entry.unit.as_deref().unwrap_or_default());
-    line(
-        "better",
-        match entry.better {
-            Some(Better::Higher) => "higher",
-            Some(Better::Lower) => "lower",
-            Some(Better::Context) => "depends on the gate",
-            None => "",
-        },
-    );
-    line("judged", &entry.judged);
-    line(
-        "spread",
-        &entry.spread.map_or_else(String::new, |spread| {
-            format!("{} % between launches of one kernel", ncugate_model::number::short(spread * 100.0))
-        }),
-    );
-    line("launches", entry.launches.as_deref().unwrap_or_default());
-    entry
-        .computed
-        .iter()
-        .for_each(|(chips, formula)| line("counted", &format!("{formula} (compute capability {chips})")));
-    line("absent", entry.absent.as_deref().unwrap_or_default());
-    line("used by", &entry.used_by.join(", "));
-    text
+        let texts = [title, self.description.clone()].into_iter().map(DocumentBlock::Text);
+        let blocks = texts.chain(table.block()).collect();
+        Document { title: self.name.clone(), sentence: String::new(), blocks }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::terminal;
     use ncu_rep::Report;
     use ncugate_model::metric::MetricSource;
     use std::collections::{BTreeMap, BTreeSet};
@@ -260,7 +256,7 @@ mod tests {
         for metric in Catalogue::embedded().metrics() {
             let entry = metric_entry(&metric.name).unwrap();
             assert!(!entry.description.is_empty(), "{}", metric.name);
-            assert!(metric_text(&entry).contains("judged"), "{}", metric.name);
+            assert!(terminal(&entry.document(), None).contains("judged"), "{}", metric.name);
         }
         let entry = metric_entry("achieved_occupancy").unwrap();
         assert_eq!(

@@ -1,28 +1,24 @@
-//! The verdicts of a tolerance on wrong answers, as a text table.
+//! The verdicts of a tolerance on wrong answers.
 
+use super::document::{Column, DocumentBlock, DocumentTable, TableCell};
 use ncugate_model::Differences;
 use ncugate_model::MutantKind;
 use ncugate_model::MutantOutcome;
 use ncugate_model::MutantTable;
-use ncugate_model::number::text;
 
-use std::fmt::Write;
-
-/// One line for each mutant and one column for each shape: whether it is accepted, and its distance.
-pub fn table(table: &MutantTable) -> String {
-    let mut out = String::new();
-    let width = table.rows.iter().map(|(name, _, _)| name.len()).max().unwrap_or(0);
-    let header: String = table.shapes.iter().map(|shape| format!("  {:24}", shape.0)).collect();
-    let _ = writeln!(out, "  {:10} {}{}", "", text::left("mutant", width), header.trim_end());
-    for (name, standing, cells) in &table.rows {
-        let cells_text: String = cells.iter().map(|cell| format!("  {:24}", words(cell))).collect();
-        let _ = writeln!(out, "  {:10} {}{}", mark(*standing, cells), text::left(name, width), cells_text.trim_end());
+/// A row for each mutant and a column for each shape: whether it is accepted, and its distance.
+pub fn mutants(mutants: &MutantTable) -> Vec<DocumentBlock> {
+    let shapes = mutants.shapes.iter().map(|shape| Column::text(shape.to_string()));
+    let columns = ["", "mutant"].map(Column::text).into_iter().chain(shapes).collect();
+    let mut table = DocumentTable { is_whole: true, ..DocumentTable::new("Mutants", columns) };
+    for (name, standing, cells) in &mutants.rows {
+        let lead = [mark(*standing, cells), name].map(TableCell::new);
+        table.row(lead.into_iter().chain(cells.iter().map(|cell| TableCell::new(words(cell)))).collect());
     }
-    if !table.left_out.is_empty() {
-        let names: Vec<&str> = table.left_out.iter().map(|shape| shape.0.as_str()).collect();
-        let _ = writeln!(out, "  not tried, too much work for the host: {}", names.join(", "));
-    }
-    out
+    let names: Vec<&str> = mutants.left_out.iter().map(|shape| shape.0.as_str()).collect();
+    let left_out = format!("not tried, too much work for the host: {}", names.join(", "));
+    let left_out = (!names.is_empty()).then_some(DocumentBlock::Aside(left_out));
+    table.block().into_iter().chain(left_out).collect()
 }
 
 /// Marks problems: an accepted null answer, a rejected honest answer, and undetected faults.
@@ -57,6 +53,7 @@ fn distance(differences: &Differences) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::terminal_blocks;
     use ncugate_model::{Law, ShapeName};
 
     #[test]
@@ -77,16 +74,16 @@ mod tests {
                 ("int8 values", MutantKind::Fault, vec![accepted(), accepted()]),
             ],
         };
-        let text = super::table(&table);
+        let text = terminal_blocks(&mutants(&table), None);
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
         assert_eq!(
             lines,
             [
-                "mutant       s                         l",
-                "TOO TIGHT  plain        accepted 2.4e-4 growing   rejected NaN growing",
-                "TOO LOOSE  zeros        accepted 2.4e-4 growing   the same answer",
-                "f16 scores   accepted 2.4e-4 growing   rejected NaN growing",
-                "accepted   int8 values  accepted 2.4e-4 growing   accepted 2.4e-4 growing",
+                "mutant       s                        l",
+                "TOO TIGHT  plain        accepted 2.4e-4 growing  rejected NaN growing",
+                "TOO LOOSE  zeros        accepted 2.4e-4 growing  the same answer",
+                "f16 scores   accepted 2.4e-4 growing  rejected NaN growing",
+                "accepted   int8 values  accepted 2.4e-4 growing  accepted 2.4e-4 growing",
                 "not tried, too much work for the host: xl",
             ]
         );

@@ -1,9 +1,9 @@
 //! Theoretical occupancy of a kernel's demands, as text and as JSON.
 
+use super::document::{Column, Document, DocumentBlock, DocumentTable, Section, TableCell};
 use super::number::{self, counted};
 use ncugate_model::occupancy::{Chip, CurveStep, Demand, Limiter, NextStep, Occupancy, curve, next_steps, theoretical};
 use serde::Serialize;
-use std::fmt::Write as _;
 
 /// The result of the occupancy calculator.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -50,32 +50,36 @@ pub fn occupancy_answer(chip: &Chip, demand: &Demand) -> OccupancyAnswer {
     }
 }
 
-pub fn occupancy_text(chip: &Chip, answer: &OccupancyAnswer) -> String {
-    let mut out = format!(
-        "{} a multiprocessor, {} of {} warps: {} %\n",
-        counted(answer.blocks_per_sm as usize, "block"),
-        answer.warps_per_sm,
-        chip.warps,
-        number::short(answer.percent)
-    );
-    let limits: Vec<String> = answer.limits.iter().map(|(name, blocks)| format!("{name} {blocks}")).collect();
-    let _ = writeln!(out, "limits in blocks: {}; bound by {}", limits.join(", "), answer.limited_by.join(" and "));
-    for step in &answer.next_steps {
-        let blocks = counted(step.blocks as usize, "block");
-        let _ = writeln!(out, "next: {} from {} to {}: {blocks}", step.resource, step.from, step.to);
-    }
-    for (what, curve) in [
-        ("registers a thread", &answer.over_registers),
-        ("bytes of shared memory", &answer.over_shared_memory),
-        ("threads a block", &answer.over_block_size),
-    ] {
-        let _ = writeln!(out, "\n{what:>24}  warps");
-        for step in curve {
-            let range =
-                if step.from == step.to { step.from.to_string() } else { format!("{} to {}", step.from, step.to) };
-            let bar = "#".repeat((step.warps / 2) as usize);
-            let _ = writeln!(out, "{range:>24}  {:>5}  {bar}", step.warps);
+impl OccupancyAnswer {
+    pub fn document(&self, chip: &Chip) -> Document {
+        let blocks = |blocks: u32| counted(blocks as usize, "block");
+        let (most, percent) = (blocks(self.blocks_per_sm), number::short(self.percent));
+        let limits: Vec<String> = self.limits.iter().map(|(name, blocks)| format!("{name} {blocks}")).collect();
+        let (limits, bound) = (limits.join(", "), self.limited_by.join(" and "));
+        let mut parts = vec![
+            DocumentBlock::Text(format!(
+                "{most} a multiprocessor, {} of {} warps: {percent} %",
+                self.warps_per_sm, chip.warps
+            )),
+            DocumentBlock::Text(format!("limits in blocks: {limits}; bound by {bound}")),
+        ];
+        let next =
+            |step: &NextStep| format!("{} from {} to {}: {}", step.resource, step.from, step.to, blocks(step.blocks));
+        parts.extend(self.next_steps.iter().map(|step| DocumentBlock::Next(next(step))));
+        for (what, curve) in [
+            ("registers a thread", &self.over_registers),
+            ("bytes of shared memory", &self.over_shared_memory),
+            ("threads a block", &self.over_block_size),
+        ] {
+            let mut table =
+                DocumentTable::new(what, vec![Column::number(what), Column::number("warps"), Column::text("")]);
+            for CurveStep { from, to, warps } in curve {
+                let range = if from == to { from.to_string() } else { format!("{from} to {to}") };
+                table.row([range, warps.to_string(), "#".repeat((warps / 2) as usize)].map(TableCell::new).to_vec());
+            }
+            table.is_whole = true;
+            parts.push(Section::new("", "", vec![DocumentBlock::Table(table)]).into());
         }
+        Document { title: "Occupancy".to_owned(), sentence: String::new(), blocks: parts }
     }
-    out
 }

@@ -5,7 +5,7 @@
 
 use super::error::RenderError;
 use super::number;
-use crate::chart::palette::{self, Shade};
+use crate::chart::palette;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{Environment, HtmlEscape, UndefinedBehavior, Value};
@@ -118,13 +118,7 @@ fn environment() -> Result<Environment<'static>, RenderError> {
 
 /// The style sheet with the colours of verdicts and charts.
 fn style() -> String {
-    let colours = |shade: Shade, root: &str, prefix: &str| {
-        format!("{root}{{{}}}{}", palette::properties(shade), palette::rules(shade, prefix))
-    };
-    let light = colours(|c| c.light, ":root", "");
-    let dark = |root: &str| colours(|c| c.dark, root, root);
-    let (system, chosen) = (dark(":root:not([data-theme=light])"), dark(":root[data-theme=dark]"));
-    format!("{STYLE}{light}@media screen and (prefers-color-scheme:dark){{{system}}}@media screen{{{chosen}}}")
+    format!("{STYLE}:root{{{}}}{}", palette::properties(), palette::rules())
 }
 
 /// `sha256-...` of an inline style or script, as a content security policy names it.

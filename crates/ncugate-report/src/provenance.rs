@@ -318,12 +318,7 @@ impl Reasons {
 
     fn lines(&self) -> Vec<String> {
         let line = |((what, why), variants): (&(&'static str, String), &Vec<String>)| {
-            let first = text::line(variants.first().map_or("", String::as_str));
-            let others = match variants.len() - 1 {
-                0 => String::new(),
-                more => format!(" and {} more", number::plain(more as f64)),
-            };
-            format!("{what}: {first}{others}: {why}")
+            format!("{what}: {}: {why}", text::listed(variants.iter().map(|name| text::line(name)), 1, ", "))
         };
         self.0.iter().map(line).collect()
     }

@@ -6,20 +6,16 @@ use super::ablation_row::AblationRow;
 use super::deep_profile::DeepProfileRow;
 use super::deltas::{Delta, ShapeDelta};
 use super::diagnosis_row::{DiagnosisOutcome, DiagnosisRow};
-use super::effects::ParameterEffects;
 use super::finding_row::FindingRow;
 use super::first_screen::FirstScreen;
 use super::in_use::InUse;
 use super::model::{Headline, Measure, MetricColumn, ObjectiveRow};
 use super::provenance::{Provenance, RunOrigin};
-use super::search::SearchRow;
-use super::shape_matrix::ShapeMatrix;
-use super::speed_of_light::SpeedOfLightRow;
-use super::steps::StepTable;
 use super::trust::Trust;
 use super::variant_row::VariantRow;
 use super::waiver_row::WaiverRow;
 use crate::chart::Chart;
+use crate::document::{DocumentTable, Section};
 use crate::history::ShapeComparison;
 use ncugate_judge::{FallbackResult, GateResult, PreconditionResult, StageResult, TierResult};
 use ncugate_model::{CleanText, Verdict};
@@ -41,8 +37,6 @@ pub struct RunReport {
     pub first_screen: FirstScreen,
     /// The recommendation: the variant to use at each shape.
     pub in_use: InUse,
-    /// Variants by shapes; none if fewer than two shapes were measured.
-    pub matrix: Option<ShapeMatrix>,
     /// Evidence behind the numbers.
     pub trust: Trust,
     /// Origin of the numbers.
@@ -73,7 +67,8 @@ pub struct RunReport {
     #[serde(skip)]
     pub variants: Vec<VariantRow>,
     /// The steps of the selected variant, if its evaluation has several.
-    pub steps: Option<StepTable>,
+    #[serde(skip)]
+    pub steps: Option<Section>,
     /// The selected variant compared with each baseline and each stored run.
     pub deltas: Vec<Delta>,
     /// The objective at every shape, compared with a stored run, else with the first baseline.
@@ -81,12 +76,15 @@ pub struct RunReport {
     /// Latencies at every shape, beside those of the baselines.
     pub times: Vec<ShapeComparison>,
     /// Effects of the parameters on the gated metrics, strongest first.
-    pub effects: Vec<ParameterEffects>,
+    #[serde(skip)]
+    pub effects: DocumentTable,
     /// The search that chose the candidates, if any.
-    pub search: Option<SearchRow>,
+    #[serde(skip)]
+    pub search: Option<Section>,
     /// Utilisation of the units of the chip in the selected variant's launches at the objective's shape; empty if
     /// nothing was counted.
-    pub speed_of_light: Vec<SpeedOfLightRow>,
+    #[serde(skip)]
+    pub utilisation: DocumentTable,
     /// Coverage of the rules for each variant in use at its shapes, the objective's shape first.
     pub diagnosis: Vec<DiagnosisRow>,
     /// Findings from the counters, most severe first; then the largest estimates of ncu's rules.

@@ -3,8 +3,8 @@
 use super::deep_profile::DeepProfileRow;
 use super::deltas::Delta;
 use super::finding_row::FindingRow;
-use super::line_pairs::{LineTime, PairedLine, PairedLines, SampledInstruction};
 use super::markdown::Charts;
+use super::matrix;
 use super::metric_change::{ChangeDirection, MetricChange};
 use super::model::Measure;
 use super::number::{self, Number};
@@ -19,7 +19,6 @@ use crate::history::shape_comparison;
 use ncugate_judge::{GateResult, SampleOrigin, StageResult};
 use ncugate_model::{CleanText, Level};
 use ncugate_phase::config::Waiver;
-use ncugate_phase::plan::VariantRole;
 
 /// Most shapes whose times are shown at once.
 const OPEN: usize = 16;
@@ -36,17 +35,17 @@ const DEEP: [&str; 3] = ["stalls", "roofline", "timeline"];
 
 /// Sections before the variants.
 pub fn leading(report: &RunReport) -> Vec<Section> {
-    let sections = [findings(report), waivers(report), stages(report), times(report), by_shape(report)];
+    let sections = [findings(report), waivers(report), stages(report), times(report), matrix::by_shape(report)];
     [gates(report)].into_iter().chain(sections.into_iter().flatten()).collect()
 }
 
 /// Sections after the variants.
 pub fn following(report: &RunReport, charts: Charts) -> Vec<Section> {
     let sections = [
-        steps(report),
+        report.steps.clone(),
         deltas(report),
         effects(report),
-        search(report),
+        report.search.clone(),
         measured_causes(report),
         report.deep_profile.as_ref().map(|profile| deep_profile(report, profile, charts)),
         drawings(report).filter(|_| charts == Charts::Beside),
@@ -140,22 +139,18 @@ fn table_of_gates(label: &str, gates: &[GateResult]) -> Option<DocumentBlock> {
 
 fn findings(report: &RunReport) -> Option<Section> {
     let unsaid = report.unsaid();
-    if report.findings.is_empty() && unsaid.is_empty() && report.speed_of_light.is_empty() {
+    if report.findings.is_empty() && unsaid.is_empty() && report.utilisation.rows.is_empty() {
         return None;
-    }
-    let mut light = DocumentTable::new(
-        "Utilisation",
-        vec![Column::text("Utilisation"), Column::number("of what each unit can do")],
-    );
-    for row in &report.speed_of_light {
-        let percent =
-            TableCell { bar: row.percent.as_ref().map(|percent| percent.value), ..TableCell::new(row.text.as_str()) };
-        light.row(vec![TableCell::new(row.unit.as_str()), percent]);
     }
     let medium =
         |medium, title: &str, block| DocumentBlock::from(Section { medium, ..Section::new("", title, vec![block]) });
-    let mut blocks: Vec<DocumentBlock> =
-        light.block().map(|block| medium(Medium::Page, "Utilisation", block)).into_iter().collect();
+    let mut blocks: Vec<DocumentBlock> = report
+        .utilisation
+        .clone()
+        .block()
+        .map(|block| medium(Medium::Page, "Utilisation", block))
+        .into_iter()
+        .collect();
     blocks.extend(unsaid.into_iter().map(DocumentBlock::Text));
     let (leading, rest): (Vec<&FindingRow>, Vec<&FindingRow>) =
         report.findings.iter().partition(|finding| finding.leading);
@@ -250,41 +245,6 @@ fn times(report: &RunReport) -> Option<Section> {
     Some(Section { fold: if report.times.len() <= OPEN { Fold::Open } else { Fold::Closed }, ..section })
 }
 
-fn by_shape(report: &RunReport) -> Option<Section> {
-    let matrix = report.matrix.as_ref()?;
-    let shapes = matrix.shapes.iter().map(|shape| Column::number(shape.as_str()));
-    let mut table = DocumentTable::new("Variants by shape", texts(["variant"]).into_iter().chain(shapes).collect());
-    for row in &matrix.rows {
-        let cells = row.cells.iter().map(|cell| {
-            let Some(cell) = cell else { return TableCell::missing("") };
-            let beside = Some(cell.beside_best.as_str()).filter(|text| !text.is_empty());
-            let note = beside.into_iter().chain(cell.in_use.then_some("←")).collect::<Vec<_>>().join(" ");
-            TableCell::of(cell.text.as_str(), if cell.best { CellTone::Strong } else { CellTone::Plain }).note(note)
-        });
-        let role = if row.standing == VariantRole::Baseline { "baseline" } else { "" };
-        table.row([code(&row.label).note(role)].into_iter().chain(cells).collect());
-    }
-    let left_out = match matrix.left_out {
-        0 => String::new(),
-        many => format!(" {many} more candidates are in the table of variants."),
-    };
-    let key = format!("Bold: the best candidate of a shape, in the sweep. ←: the variant to use.{left_out}");
-    let blocks = vec![DocumentBlock::Aside(key), table.block()?];
-    Some(Section::part("shapes", format!("By shape: {}", matrix.title), "", blocks))
-}
-
-fn steps(report: &RunReport) -> Option<Section> {
-    let steps = report.steps.as_ref()?;
-    let columns = steps.columns.iter().map(|column| Column::number(column.as_str()));
-    let mut table =
-        DocumentTable::new("Steps of an evaluation", texts(["step", "launch"]).into_iter().chain(columns).collect());
-    for (name, about, cells) in &steps.rows {
-        table.row([code(name), cell(about)].into_iter().chain(cells.iter().map(cell)).collect());
-    }
-    let title = format!("Steps of {} at shape {}", steps.variant, steps.shape);
-    Some(Section::part("steps", title, "", vec![table.block()?]))
-}
-
 fn deltas(report: &RunReport) -> Option<Section> {
     // Stored runs come last and are never left out.
     let stored = report.deltas.iter().filter(|delta| delta.about.is_some()).count();
@@ -315,13 +275,8 @@ fn against(delta: &Delta) -> Section {
             let noise = if row.judged == ChangeDirection::WithinNoise { "within noise" } else { "" };
             let interval = row.interval.map(|interval| interval.text());
             let note = interval.iter().map(String::as_str).chain([noise]).filter(|part| !part.is_empty());
-            let tone = match row.judged {
-                ChangeDirection::Better => CellTone::Better,
-                ChangeDirection::Worse => CellTone::Worse,
-                ChangeDirection::WithinNoise | ChangeDirection::Neither => CellTone::Plain,
-            };
             let word = if noise.is_empty() { row.judged.word() } else { "" };
-            let change = TableCell::of(row.change.as_str(), tone);
+            let change = TableCell::of(row.change.as_str(), row.judged.into());
             let change = change.note(note.chain([word]).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", "));
             let [selected, other] = [&row.after, &row.before].map(|n| TableCell::value(n.value, n.text.as_str()));
             table.row(vec![TableCell::new(row.heading()), selected, other, change]);
@@ -348,57 +303,10 @@ fn against(delta: &Delta) -> Section {
 }
 
 fn effects(report: &RunReport) -> Option<Section> {
-    let numbers = ["from", "to", "change"].map(Column::number);
-    let mut table = DocumentTable::new(
-        "Effects of parameters",
-        texts(["parameter", "metric"]).into_iter().chain(numbers).collect(),
-    );
-    for effect in &report.effects {
-        for (at, row) in effect.rows.iter().enumerate() {
-            let name = format!("{} {} → {}", effect.parameter, effect.from, effect.to);
-            let name = if at == 0 {
-                TableCell::of(name, CellTone::Code).note(effect.pairs.as_str())
-            } else {
-                TableCell::default()
-            };
-            let means = row
-                .means
-                .clone()
-                .map_or_else(|| [0; 2].map(|_| TableCell::missing("")), |means| means.map(TableCell::new));
-            let tone = match row.judged {
-                ChangeDirection::Better => CellTone::Better,
-                ChangeDirection::Worse => CellTone::Worse,
-                ChangeDirection::WithinNoise | ChangeDirection::Neither => CellTone::Plain,
-            };
-            let change = TableCell::of(row.change.as_str(), tone).note(row.note.as_str());
-            table.row([name, TableCell::new(row.title.as_str())].into_iter().chain(means).chain([change]).collect());
-        }
-    }
     let means = "Means of variants that differ in one parameter, from its better value to its worse one.";
     let about = "on every gated metric, with 95 % intervals";
-    Some(Section::part(
-        "effects",
-        "Effects of parameters",
-        about,
-        vec![DocumentBlock::Aside(means.to_owned()), table.block()?],
-    ))
-}
-
-fn search(report: &RunReport) -> Option<Section> {
-    let search = report.search.as_ref()?;
-    let mut table =
-        DocumentTable::new("Measured in full", vec![Column::text("variant"), Column::number("few samples (µs)")]);
-    for row in &search.finalists {
-        let tried = row.tried.as_ref().map(|tried| TableCell::value(tried.value, tried.text.as_str()));
-        table.row(vec![code(&row.variant), tried.unwrap_or_else(|| TableCell::missing("not tried"))]);
-    }
-    let mut blocks = vec![DocumentBlock::Text(search.summary.to_string())];
-    blocks.extend(table.block());
-    let failures: Vec<String> = search.failures.iter().map(|(why, many)| format!("{many}: {why}")).collect();
-    if !failures.is_empty() {
-        blocks.push(Section::new("", "Not timed", vec![DocumentBlock::List(failures)]).into());
-    }
-    Some(Section::part("search", "Search", "", blocks))
+    let blocks = vec![DocumentBlock::Aside(means.to_owned()), report.effects.clone().block()?];
+    Some(Section::part("effects", "Effects of parameters", about, blocks))
 }
 
 fn measured_causes(report: &RunReport) -> Option<Section> {
@@ -449,7 +357,7 @@ fn deep_profile(report: &RunReport, profile: &DeepProfileRow, charts: Charts) ->
     }
     let about = DocumentBlock::Aside("Cycles for each issued instruction, the longest first.".to_owned());
     blocks.extend(states.block().into_iter().flat_map(|block| [about.clone(), block]));
-    blocks.extend(profile.pairs.iter().map(|pair| line_pairs(pair).into()));
+    blocks.extend(profile.pairs.iter().map(|pair| pair.section(Medium::Page).into()));
     blocks.extend(profile.advice.iter().flat_map(|advice| advice.blocks()));
     let mut counters = DocumentTable::new("Counters", texts(["metric"]).into_iter().chain(heads()).collect());
     for metric in profile.figures() {
@@ -459,45 +367,6 @@ fn deep_profile(report: &RunReport, profile: &DeepProfileRow, charts: Charts) ->
     blocks.extend(counters.block().map(|block| Section::folded("Counters", Medium::Page, vec![block]).into()));
     let about = "warp states, source lines, Nsight Compute's rules, counters";
     Section::part("deep-profile", "Deep profile", about, blocks)
-}
-
-fn line_pairs(pair: &PairedLines) -> Section {
-    let times = [&pair.first, &pair.other].map(|name| Column::number(name.as_str()));
-    let columns = texts(["line", "source"]).into_iter().chain(times);
-    let columns = columns.chain([Column::number("change"), Column::text("what changed")]);
-    let mut table = DocumentTable::new("Lines of two variants", columns.collect());
-    for line in &pair.lines {
-        let time = |time: &Option<LineTime>| match time {
-            Some(time) => cell(&time.time).note(time.stall.as_str()),
-            None => TableCell::new("-"),
-        };
-        let states: Vec<&str> = line.states.iter().map(CleanText::as_str).collect();
-        let source = TableCell::of(line.source.as_deref().unwrap_or_default(), CellTone::Code);
-        let (first, other) = (time(&line.first), time(&line.other));
-        table.row(vec![cell(&line.line), source, first, other, cell(&line.change), TableCell::new(states.join(", "))]);
-    }
-    let about = "Time at a line is its share of the samples of the duration under the profiler. A dash: no warp was sampled there.";
-    let mut blocks = vec![DocumentBlock::Aside(about.to_owned())];
-    blocks.extend(table.block());
-    blocks.extend(pair.lines.iter().filter(|line| !line.code.is_empty()).map(|line| machine_code(pair, line).into()));
-    Section::new("", format!("Line by line, with {}", pair.other), blocks)
-}
-
-fn machine_code(pair: &PairedLines, line: &PairedLine) -> Section {
-    let side = |name: &CleanText| [Column::text(name.as_str()), Column::number("time"), Column::text("mostly")];
-    let columns = [side(&pair.first), side(&pair.other)].concat();
-    let title = format!("Machine code of {} {}", line.line, line.source.as_deref().unwrap_or_default());
-    let mut table = DocumentTable::new(title.trim_end(), columns);
-    for row in &line.code {
-        let side = |one: &Option<SampledInstruction>| match one {
-            Some(one) => [code(&one.text), cell(&one.time), cell(&one.stall)],
-            None => [const { 0 }; 3].map(|_| TableCell::default()),
-        };
-        table.row([side(&row.first), side(&row.other)].concat());
-    }
-    let left_out =
-        (line.left_out > 0).then(|| DocumentBlock::Aside(format!("{} more lines are left out.", line.left_out)));
-    Section::folded(title, Medium::Page, [DocumentBlock::Table(table)].into_iter().chain(left_out).collect())
 }
 
 fn drawings(report: &RunReport) -> Option<Section> {

@@ -1,128 +1,74 @@
 //! The results of a search, for people.
 
-use super::number::{self, Number};
-use ncugate_model::{CleanText, SearchEnd, SearchRecord, SearchStart, TriedOutcome, TriedPoint};
-use serde::Serialize;
+use super::document::{CellTone, Column, DocumentBlock, DocumentTable, Section, TableCell};
+use super::number;
+use ncugate_model::{CleanText, SearchRecord, TriedOutcome, TriedPoint};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A search that chose the candidates.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct SearchRow {
-    /// Number of variants tried, size of the space, method, and why the search stopped.
-    pub summary: CleanText,
-    /// Reasons for failures, with the number of variants, the most frequent first.
-    pub failures: Vec<(CleanText, u32)>,
-    /// The variants that were measured in full, best first by their few samples.
-    pub finalists: Vec<FinalistRow>,
-    /// Each new best: variants tried, seconds, microseconds.
-    pub progress: Vec<(u32, f64, f64)>,
-}
-
-/// A variant that a search measured in full.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct FinalistRow {
-    pub variant: CleanText,
-    /// The result from few samples, in microseconds.
-    pub tried: Option<Number>,
-}
-
-/// The row of a run's search, if it finished.
-pub fn row(records: &[SearchRecord]) -> Option<SearchRow> {
-    let mut read = Read::default();
+/// The search of a run, if it finished.
+pub fn search(records: &[SearchRecord]) -> Option<Section> {
+    let (mut began, mut points, mut ended) = (None, Vec::new(), None);
     for record in records {
         match record {
-            SearchRecord::Began(began) => read.began = Some(began),
+            SearchRecord::Began(record) => began = Some(record),
             SearchRecord::Proposed { .. } => {}
-            SearchRecord::Tried(tried) => read.tried.push(tried),
-            SearchRecord::Ended(ended) => read.ended = Some(ended),
+            SearchRecord::Tried(tried) => points.push(tried),
+            SearchRecord::Ended(record) => ended = Some(record),
         }
     }
-    read.row()
+    let (began, ended) = (began?, ended?);
+    let all = began.combinations.map_or_else(|| "more than can be counted".to_owned(), |n| number::plain(n as f64));
+    let codes: BTreeSet<&String> = points.iter().filter_map(|tried| tried.code.as_ref()).collect();
+    let different = match codes.len() {
+        0 => String::new(),
+        codes => format!(" ({codes} different machine codes)"),
+    };
+    let time = |tried: &&TriedPoint| match tried.outcome {
+        TriedOutcome::Timed { us } => Some(us),
+        TriedOutcome::Failed { .. } => None,
+    };
+    let summary = format!(
+        "{} variants{different} of {all} combinations were tried in {:.0} s by strategy {} with seed {}. {} of them have a time, \
+         from {} rounds of each machine code. The search stopped because {}.",
+        points.len(),
+        ended.seconds,
+        began.strategy,
+        began.seed,
+        points.iter().filter_map(time).count(),
+        began.rounds,
+        ended.why,
+    );
+    let mut table =
+        DocumentTable::new("Measured in full", vec![Column::text("variant"), Column::number("few samples (µs)")]);
+    for variant in &ended.finalists {
+        let us = points.iter().find(|tried| tried.variant == *variant).and_then(time);
+        let few = us.map_or_else(|| TableCell::missing("not tried"), |us| TableCell::value(us, number::plain(us)));
+        table.row(vec![TableCell::of(variant.0.as_str(), CellTone::Code), few]);
+    }
+    let failures = Section::of_lines("Not timed", failures(&points));
+    let blocks = [DocumentBlock::Text(number::text::line(&summary))].into_iter().chain(table.block()).chain(failures);
+    Some(Section::part("search", "Search", "", blocks.collect()))
 }
 
-/// The records by kind.
-#[derive(Default)]
-struct Read<'a> {
-    began: Option<&'a SearchStart>,
-    tried: Vec<&'a TriedPoint>,
-    ended: Option<&'a SearchEnd>,
-}
-
-impl Read<'_> {
-    fn row(&self) -> Option<SearchRow> {
-        let (began, ended) = (self.began?, self.ended?);
-        let all = began.combinations.map_or_else(|| "more than can be counted".to_owned(), |n| number::plain(n as f64));
-        let codes: BTreeSet<&String> = self.tried.iter().filter_map(|tried| tried.code.as_ref()).collect();
-        let different = match codes.len() {
-            0 => String::new(),
-            codes => format!(" ({codes} different machine codes)"),
-        };
-        let timed = self.timed().count();
-        let summary = format!(
-            "{} variants{different} of {all} combinations were tried in {:.0} s by strategy {} with seed {}. {timed} of them have a time, \
-             from {} rounds of each machine code. The search stopped because {}.",
-            self.tried.len(),
-            ended.seconds,
-            began.strategy,
-            began.seed,
-            began.rounds,
-            ended.why,
-        );
-        Some(SearchRow {
-            summary: summary.into(),
-            failures: self.failures(),
-            finalists: ended.finalists.iter().map(|variant| self.finalist(&variant.0)).collect(),
-            progress: self.progress(),
-        })
-    }
-
-    /// Timed trials: number of variants tried until then, seconds, microseconds.
-    fn timed(&self) -> impl Iterator<Item = (u32, f64, f64)> {
-        self.tried.iter().zip(1..).filter_map(|(tried, count)| match tried.outcome {
-            TriedOutcome::Timed { us } => Some((count, tried.seconds, us)),
-            TriedOutcome::Failed { .. } => None,
-        })
-    }
-
-    fn progress(&self) -> Vec<(u32, f64, f64)> {
-        let mut best = f64::INFINITY;
-        let mut better = |&(_, _, us): &(u32, f64, f64)| {
-            let is_better = us < best;
-            best = best.min(us);
-            is_better
-        };
-        self.timed().filter(|trial| better(trial)).collect()
-    }
-
-    fn failures(&self) -> Vec<(CleanText, u32)> {
-        let mut counts: BTreeMap<CleanText, u32> = BTreeMap::new();
-        for tried in &self.tried {
-            if let TriedOutcome::Failed { reason } = &tried.outcome {
-                let reason = reason.split([':', ';', '(']).next().unwrap_or_default().trim();
-                *counts.entry(CleanText::from(reason)).or_default() += 1;
-            }
-        }
-        let mut counts: Vec<(CleanText, u32)> = counts.into_iter().collect();
-        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        counts
-    }
-
-    fn finalist(&self, variant: &str) -> FinalistRow {
-        let tried = self.tried.iter().find(|tried| tried.variant.0 == variant);
-        FinalistRow {
-            variant: variant.into(),
-            tried: tried.and_then(|tried| match tried.outcome {
-                TriedOutcome::Timed { us } => Some(Number::new(us)),
-                TriedOutcome::Failed { .. } => None,
-            }),
+/// Reasons with their number of variants, the most frequent first.
+fn failures(points: &[&TriedPoint]) -> Vec<String> {
+    let mut counts: BTreeMap<CleanText, u32> = BTreeMap::new();
+    for tried in points {
+        if let TriedOutcome::Failed { reason } = &tried.outcome {
+            let reason = reason.split([':', ';', '(']).next().unwrap_or_default().trim();
+            *counts.entry(CleanText::from(reason)).or_default() += 1;
         }
     }
+    let mut counts: Vec<(CleanText, u32)> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    counts.into_iter().map(|(why, many)| format!("{many}: {why}")).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncugate_model::{ProposedPoint, VariantId};
+    use crate::document::markdown_blocks;
+    use ncugate_model::{ProposedPoint, SearchEnd, SearchStart, VariantId};
 
     fn tried(variant: &str, us: Option<f64>, seconds: f64) -> SearchRecord {
         let outcome = match us {
@@ -135,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_is_its_summary_its_progress_and_its_failures() {
+    fn a_search_is_its_summary_its_finalists_and_its_failures() {
         let began = SearchStart {
             key: String::new(),
             axes: vec!["A".to_owned()],
@@ -160,15 +106,15 @@ mod tests {
             tried("A=2", Some(5.0), 4.0),
             SearchRecord::Ended(ended),
         ];
-        let row = row(&records).unwrap();
-        assert_eq!(row.progress, [(1, 1.0, 8.0), (4, 4.0, 5.0)]);
-        assert_eq!(row.failures, [("does not build".into(), 1)]);
-        assert!(row.summary.contains("4 variants were built"), "{}", row.summary);
-        assert!(
-            row.summary.starts_with("4 variants (2 different machine codes) of 20,000 combinations"),
-            "{}",
-            row.summary
-        );
-        assert_eq!(super::row(&records[..6]), None, "a search that has not ended is not shown");
+        let section = markdown_blocks(&[search(&records).unwrap().into()], 2);
+        for part in [
+            "4 variants (2 different machine codes) of 20,000 combinations",
+            "4 variants were built",
+            "| A=2",
+            "- 1: does not build",
+        ] {
+            assert!(section.contains(part), "{part}: {section}");
+        }
+        assert_eq!(search(&records[..6]), None, "a search that has not ended is not shown");
     }
 }

@@ -1,10 +1,10 @@
 //! The checks of a phase without a GPU, as text.
 
-use super::text_table::{Alignment, TextTable};
+use super::document::{Column, DocumentBlock, DocumentTable, TableCell};
 use indexmap::IndexMap;
 use ncugate_judge::{GateResult, GroupKind, StaticCheck, StaticGroup, VariantFacts};
 use ncugate_model::compiler_warnings;
-use ncugate_model::number;
+use ncugate_model::number::{self, text};
 use ncugate_model::{BuildOutcome, BuildRecord, ShapeName, Verdict};
 use ncugate_phase::plan::{Plan, Variant, VariantRole};
 use std::cmp::Ordering;
@@ -76,7 +76,7 @@ pub enum FactRows {
 }
 
 /// The facts of variants from build, launch and chip, a line each; empty if no variant has any.
-pub fn facts(plan: &Plan, ahead: &StaticCheck, shape: &ShapeName, rows: FactRows) -> String {
+pub fn facts(plan: &Plan, ahead: &StaticCheck, shape: &ShapeName, rows: FactRows) -> Vec<DocumentBlock> {
     let all = plan.variants.iter().zip(&ahead.facts).filter(|(_, facts)| **facts != VariantFacts::default());
     let mut listed: Vec<(&Variant, &VariantFacts)> = all.collect();
     let left = listed.len().saturating_sub(LISTED);
@@ -90,35 +90,25 @@ pub fn facts(plan: &Plan, ahead: &StaticCheck, shape: &ShapeName, rows: FactRows
         });
         listed.truncate(LISTED);
     }
-    if listed.is_empty() {
-        return String::new();
-    }
-    let cell = |value: Option<f64>| value.map_or_else(|| "n/a".to_owned(), number::short);
-    let mut alignments = vec![Alignment::Left];
-    alignments.extend([Alignment::Right; 5]);
-    let mut table = TextTable::new(alignments);
-    let head = ["registers", "spills", "shared_mem", "occupancy %", "blocks/SM", "limited by"];
-    table.push(std::iter::once(format!("  at shape {shape}")).chain(head.map(str::to_owned)).collect());
+    let numbers = ["registers", "spills", "shared_mem", "occupancy %", "blocks/SM"].map(Column::number);
+    let columns = [Column::text(format!("  at shape {shape}"))].into_iter().chain(numbers);
+    let columns = columns.chain([Column::text("limited by")]).collect();
+    let mut table = DocumentTable { is_whole: true, ..DocumentTable::new("Facts of variants", columns) };
     for (variant, facts) in listed {
-        table.push(vec![
-            match &facts.shape {
-                Some(other) if other != shape => format!("  {} (at {other})", variant.id),
-                _ => format!("  {}", variant.id),
-            },
-            cell(facts.registers),
-            cell(facts.spills),
-            cell(facts.shared_mem),
-            cell(facts.theoretical_occupancy),
-            cell(facts.blocks_per_sm),
-            facts.limiters.join(", "),
-        ]);
+        let name = match &facts.shape {
+            Some(other) if other != shape => format!("  {} (at {other})", variant.id),
+            _ => format!("  {}", variant.id),
+        };
+        let VariantFacts { registers, spills, shared_mem, theoretical_occupancy, blocks_per_sm, .. } = facts;
+        let numbers = [registers, spills, shared_mem, theoretical_occupancy, blocks_per_sm];
+        let cells = numbers
+            .map(|value| value.map_or_else(|| TableCell::missing(""), |n| TableCell::value(n, number::short(n))));
+        let limiters = TableCell::new(facts.limiters.join(", "));
+        table.row([TableCell::new(name)].into_iter().chain(cells).chain([limiters]).collect());
     }
-    let mut text = String::new();
-    table.write(&mut text, None);
-    if rows == FactRows::Best && left > 0 {
-        let _ = writeln!(text, "  the {LISTED} with the highest occupancy; -v lists {left} more");
-    }
-    text
+    let more = (rows == FactRows::Best && left > 0)
+        .then(|| DocumentBlock::Aside(format!("the {LISTED} with the highest occupancy; -v lists {left} more")));
+    table.block().into_iter().chain(more).collect()
 }
 
 /// The builds for an architecture, as text and as a verdict.
@@ -144,7 +134,11 @@ pub fn builds(plan: &Plan, builds: &[BuildRecord], arch: &str) -> (String, Verdi
                     by_reason.entry((is_excluded, out.reasons.join("\n"))).or_default().push(out.shape.to_string());
                 }
                 for ((is_excluded, why), shapes) in by_reason {
-                    let shapes = if shapes.len() == 1 { format!("shape {}", shapes[0]) } else { listed(&shapes, ", ") };
+                    let shapes = if shapes.len() == 1 {
+                        format!("shape {}", shapes[0])
+                    } else {
+                        text::listed(&shapes, NAMED, ", ")
+                    };
                     let what = match is_excluded {
                         true => format!(
                             "is not launched at {shapes}; gates on `each` or a glob judge it at its other shapes"
@@ -189,15 +183,6 @@ struct Failures(IndexMap<(String, String), Vec<String>>);
 /// Most variants or shapes named for one cause.
 const NAMED: usize = 3;
 
-/// `a; b; c and 5 more`.
-fn listed(names: &[String], between: &str) -> String {
-    let named = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(between);
-    match names.len().saturating_sub(NAMED) {
-        0 => named,
-        more => format!("{named} and {more} more"),
-    }
-}
-
 impl Failures {
     fn add(&mut self, variant: &str, what: String, why: String) {
         self.0.entry((what, why)).or_default().push(variant.to_owned());
@@ -205,7 +190,7 @@ impl Failures {
 
     fn text(&self) -> String {
         let block = |((what, why), variants): (&(String, String), &Vec<String>)| {
-            format!("  {}: {what}\n{}\n", listed(variants, "; "), indented(why))
+            format!("  {}: {what}\n{}\n", text::listed(variants.iter(), NAMED, "; "), indented(why))
         };
         self.0.iter().map(block).collect()
     }

@@ -1,5 +1,6 @@
 //! The launches, fills and copies of an evaluation with several steps, as rows.
 
+use super::document::{CellTone, Column, DocumentBlock, DocumentTable, Section, TableCell};
 use super::inputs::ReportInputs;
 use super::model::{Measure, MetricColumn};
 use super::number;
@@ -7,23 +8,11 @@ use super::text;
 use super::variant_row::{StepRow, VariantRow};
 use ncugate_model::LaunchMode;
 use ncugate_model::metric::{Catalogue, ShownIn, id};
-use ncugate_model::{CleanText, ShapeName, VariantId, demangled};
+use ncugate_model::{ShapeName, VariantId, demangled};
 use ncugate_phase::plan::{KernelLaunch, Method, ShapeProgram, Step, Variant};
-use serde::Serialize;
 
 /// Most metrics in the table of steps, in addition to the duration and its share.
 const COLUMNS: usize = 6;
-
-/// The steps of a variant at a shape.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct StepTable {
-    pub variant: CleanText,
-    pub shape: CleanText,
-    /// Titles of the columns of numbers, with their units.
-    pub columns: Vec<CleanText>,
-    /// One row for each step: number and name, launch configuration, and a text for each column.
-    pub rows: Vec<(CleanText, CleanText, Vec<CleanText>)>,
-}
 
 /// The program of a variant at a shape, in one line.
 pub fn program_text(program: &ShapeProgram) -> String {
@@ -124,12 +113,7 @@ fn is_of_launches(metric: &str) -> bool {
 }
 
 /// The steps of the main variant; none if its evaluation is one launch.
-pub fn table(
-    variants: &[VariantRow],
-    shapes: &[CleanText],
-    shape: usize,
-    metrics: &[MetricColumn],
-) -> Option<StepTable> {
+pub fn section(variants: &[VariantRow], shape: usize, metrics: &[MetricColumn], name: &ShapeName) -> Option<Section> {
     let row = variants.iter().find(|row| row.selected).or_else(|| variants.first())?;
     let steps = &row.shapes.get(shape)?.steps;
     if steps.is_empty() {
@@ -154,17 +138,18 @@ pub fn table(
         None => String::new(),
     };
     let title = |at: &usize| match number::unit(&metrics[*at].unit) {
-        "" => (&metrics[*at].title).into(),
-        unit => format!("{} {unit}", metrics[*at].title).into(),
+        "" => metrics[*at].title.clone(),
+        unit => format!("{} {unit}", metrics[*at].title),
     };
-    let of_step = |(at, step): (usize, &StepRow)| {
-        let cells = shown.iter().map(|at| cell(step, *at).into()).collect();
-        (format!("{} {}", at + 1, step.name).into(), step.about.clone(), cells)
-    };
-    Some(StepTable {
-        variant: row.id.clone(),
-        shape: shapes.get(shape)?.clone(),
-        columns: shown.iter().map(title).collect(),
-        rows: steps.iter().enumerate().map(of_step).collect(),
-    })
+    let heads = [Column::text("step"), Column::text("launch").minor()].into_iter();
+    let metric = |(place, at)| Column { is_minor: place > 0, ..Column::number(title(at)) };
+    let heads = heads.chain(shown.iter().enumerate().map(metric));
+    let mut table = DocumentTable::new("Steps of an evaluation", heads.collect());
+    for (at, step) in steps.iter().enumerate() {
+        let name = TableCell::of(format!("{} {}", at + 1, step.name), CellTone::Code);
+        let cells = shown.iter().map(|at| TableCell::new(cell(step, *at)));
+        table.row([name, TableCell::new(step.about.as_str())].into_iter().chain(cells).collect());
+    }
+    let title = format!("Steps of {} at shape {name}", row.id);
+    Some(Section::part("steps", title, "", vec![DocumentBlock::Table(table)]))
 }

@@ -1,9 +1,9 @@
 //! Effects of the parameters of a run's sweep, and the Pareto front over chosen objectives, as data and as text.
 
-use super::effects::{change, parameter_effects};
+use super::document::{Document, DocumentBlock, Section};
+use super::effects::{self, change};
 use super::model::MetricColumn;
 use super::number;
-use super::wrap::wrapped;
 use crate::chart::Chart;
 use crate::chart::front::{self, FrontLine, FrontObjective};
 use crate::explain::{
@@ -20,7 +20,6 @@ use ncugate_phase::config::Phase;
 use ncugate_phase::plan::{Plan, Variant};
 use serde::Serialize;
 use std::collections::HashSet;
-use std::fmt::Write as _;
 
 /// Most effects and interactions in a text.
 const LISTED: usize = 8;
@@ -145,62 +144,43 @@ fn gated_metrics(phase: &Phase) -> IndexSet<String> {
     of_candidates.map(|quantity| quantity.name).filter(|name| Catalogue::embedded().source(name).is_some()).collect()
 }
 
-/// The analysis for a terminal of this width.
-pub fn words(report: &SweepReport, columns: usize) -> String {
-    let SweepReport { phase, shape, objective, analysis, front, .. } = report;
-    let counted = number::counted(analysis.variants, "variant");
-    let mut out = format!("{phase} at {shape}: {objective} of {counted}, by matched pairs\n");
-    if !analysis.effects.is_empty() {
-        out += "\neffects on gated metrics (means of matched pairs, 95 % intervals)\n";
-    }
-    for effect in parameter_effects(analysis).iter().take(LISTED) {
-        for (at, line) in wrapped(&effect.sentence(), columns.saturating_sub(4)).iter().enumerate() {
-            let _ = writeln!(out, "{}{line}", if at == 0 { "  " } else { "    " });
-        }
-    }
-    let clear = analysis.interactions.iter().filter(|i| i.change.separation == Separation::Clear);
-    let clear: Vec<_> = clear.take(LISTED).collect();
-    if !clear.is_empty() {
-        out += "\ninteractions\n";
-    }
-    for found in clear {
-        let [first, second] = &found.ends;
-        let _ = writeln!(
-            out,
-            "  {} {} -> {} changes the effect of {} {} -> {} by {}",
-            found.second,
-            second[0],
-            second[1],
-            found.first,
-            first[0],
-            first[1],
-            change(&found.change, "")
+impl SweepReport {
+    /// Effects, interactions, edges and the front.
+    pub fn document(&self) -> Document {
+        let Self { phase, shape, objective, analysis, front, .. } = self;
+        let counted = number::counted(analysis.variants, "variant");
+        let effects = effects::table(&analysis.effects[..analysis.effects.len().min(LISTED)]).block();
+        let title = "Effects on gated metrics (means of matched pairs, 95 % intervals)";
+        let effects = effects.map(|table| Section::new("", title, vec![table]).into());
+        let clear = analysis.interactions.iter().filter(|i| i.change.separation == Separation::Clear).take(LISTED);
+        let clear = clear.map(|found| {
+            let [[a, b], [c, d]] = &found.ends;
+            let by = change(&found.change, "");
+            format!("{} {c} -> {d} changes the effect of {} {a} -> {b} by {by}", found.second, found.first)
+        });
+        let unit = Catalogue::embedded().get(objective).map_or("", |metric| metric.unit.as_str());
+        let edges = analysis.edges.iter().map(|edge| {
+            format!("{}: from {} to {} {}", edge.advice, edge.beside, edge.value, change(&edge.change, unit))
+        });
+        let best = format!(
+            "Front over {}: {} of {}, without differences that noise explains",
+            front.objectives.join(", "),
+            front.front.len(),
+            front.front.len() + front.beaten
         );
+        let on_front = front.front.iter().take(FRONT).map(|variant| {
+            let values: Vec<String> = variant.values.iter().map(|value| number::plain(*value)).collect();
+            format!("{}: {}", variant.variant, values.join(", "))
+        });
+        let parts = [
+            effects,
+            Section::of_lines("Interactions", clear),
+            Section::of_lines("Best at the edge of the range", edges),
+            Section::of_lines("Cannot be separated", analysis.inseparable.iter().map(ToString::to_string)),
+            Section::of_lines(best, on_front),
+        ];
+        let head = DocumentBlock::Text(format!("{phase} at {shape}: {objective} of {counted}, by matched pairs"));
+        let blocks = [head].into_iter().chain(parts.into_iter().flatten()).collect();
+        Document { title: phase.to_string(), sentence: String::new(), blocks }
     }
-    let unit = Catalogue::embedded().get(objective).map_or("", |metric| metric.unit.as_str());
-    if !analysis.edges.is_empty() {
-        out += "\nbest at the edge of the range\n";
-    }
-    for edge in &analysis.edges {
-        let _ =
-            writeln!(out, "  {}: from {} to {} {}", edge.advice, edge.beside, edge.value, change(&edge.change, unit));
-    }
-    if !analysis.inseparable.is_empty() {
-        out += "\ncannot be separated\n";
-    }
-    for reason in &analysis.inseparable {
-        let _ = writeln!(out, "  {reason}");
-    }
-    let _ = writeln!(
-        out,
-        "\nfront over {}: {} of {}, without differences that noise explains",
-        front.objectives.join(", "),
-        front.front.len(),
-        front.front.len() + front.beaten
-    );
-    for variant in front.front.iter().take(FRONT) {
-        let values: Vec<String> = variant.values.iter().map(|value| number::plain(*value)).collect();
-        let _ = writeln!(out, "  {}: {}", variant.variant, values.join(", "));
-    }
-    out
 }

@@ -7,7 +7,7 @@ use super::run_report::RunReport;
 use super::trust::cheat_count;
 use super::variant_row::VariantRow;
 use super::{number, text};
-use crate::document::terminal_blocks;
+use crate::document::{Column, DocumentBlock, DocumentTable, TableCell, terminal_blocks};
 use crate::history::shape_comparison;
 use crate::wrap::{paragraph, wrapped};
 use ncugate_judge::GateResult;
@@ -40,15 +40,15 @@ pub fn terminal(report: &RunReport, screen: Screen) -> Result<String, RenderErro
     paragraph(&mut out, 0, &report.title, columns);
     paragraph(&mut out, 0, &report.source.words(), columns);
     out.push('\n');
-    out.push_str(&variants(report, columns));
+    out.push_str(&terminal_blocks(&variants(report), Some(columns)));
     out.push('\n');
     if report.times.len() > 1 && report.times.iter().all(|row| row.first.is_some()) {
         out.push_str(&terminal_blocks(&shape_comparison::blocks(&report.times), Some(columns)));
         out.push('\n');
     }
     out.push_str(&gates(report, columns, screen.colours));
-    for line in steps(report) {
-        let _ = writeln!(out, "{line}");
+    if let Some(steps) = &report.steps {
+        out.push_str(&terminal_blocks(&[steps.clone().into()], Some(columns)));
     }
     for line in beside(report) {
         paragraph(&mut out, 0, &line, columns);
@@ -144,19 +144,6 @@ fn stages(report: &RunReport) -> String {
     whole.collect::<Vec<_>>().join(", ")
 }
 
-/// The steps of the selected variant, one line each: number and kernel, the duration under ncu and its share.
-fn steps(report: &RunReport) -> Vec<String> {
-    let Some(steps) = &report.steps else { return Vec::new() };
-    let what = steps.columns.first().map_or_else(String::new, |column| format!(" ({})", column.to_lowercase()));
-    let line =
-        |(name, _, cells): &(CleanText, CleanText, Vec<CleanText>)| match cells.first().filter(|cell| !cell.is_empty())
-        {
-            Some(cell) => format!("  {name}: {cell}"),
-            None => format!("  {name}"),
-        };
-    std::iter::once(format!("steps of {}{what}:", steps.variant)).chain(steps.rows.iter().map(line)).collect()
-}
-
 /// One line for each stored run that compares the objective.
 fn beside(report: &RunReport) -> Vec<String> {
     let line = |delta: &Delta| {
@@ -170,58 +157,29 @@ fn beside(report: &RunReport) -> Vec<String> {
 }
 
 /// Rank, variant and as many leading metrics as fit.
-fn variants(report: &RunReport, columns: usize) -> String {
+fn variants(report: &RunReport) -> Vec<DocumentBlock> {
     let ranked: Vec<&VariantRow> = report.variants.iter().filter(|v| v.rank.is_some()).take(TOP).collect();
     let baselines = report.variants.iter().filter(|v| v.standing == ncugate_phase::plan::VariantRole::Baseline).take(2);
     // The variant selected among those that pass may have a lower rank.
     let selected = report.variants.iter().filter(|v| v.selected && v.rank.is_none_or(|rank| rank > TOP));
     let rows: Vec<&VariantRow> = ranked.into_iter().chain(selected).chain(baselines).collect();
     if rows.is_empty() {
-        return "no variant is proven correct and measured\n".to_owned();
+        return vec![DocumentBlock::Text("no variant is proven correct and measured".to_owned())];
     }
     let Names { shared, names } = names(&rows, &report.params);
-    let name = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).clamp(8, columns / 2 + 6);
-    let mut room = columns - name - 5;
-    let mut shown: Vec<(usize, String, usize)> = Vec::new();
-    for (at, metric) in report.metrics.iter().enumerate() {
-        let head = match number::unit(&metric.unit) {
-            "" => metric.title.clone(),
-            unit => format!("{} {unit}", metric.title),
-        };
-        let width =
-            rows.iter().map(|v| report.value_text(v, at).chars().count()).max().unwrap_or(0).max(head.chars().count());
-        if width + 2 > room {
-            break;
-        }
-        room -= width + 2;
-        shown.push((at, head, width));
+    let heads = report.metrics.iter().map(|metric| match number::unit(&metric.unit) {
+        "" => Column::number(metric.title.as_str()).minor(),
+        unit => Column::number(format!("{} {unit}", metric.title)).minor(),
+    });
+    let columns = [Column::number("#"), Column::text("variant")].into_iter().chain(heads).collect();
+    let mut table = DocumentTable::new("Best variants", columns);
+    for (variant, name) in rows.into_iter().zip(names) {
+        let rank = variant.rank.map_or_else(|| "-".to_owned(), |rank| rank.to_string());
+        let values = (0..report.metrics.len()).map(|at| report.value_text(variant, at));
+        table.row([rank, name].into_iter().chain(values).map(TableCell::new).collect());
     }
-    let mut out = String::new();
-    if !shared.is_empty() {
-        paragraph(&mut out, 0, &format!("all shown: {shared}"), columns);
-    }
-    let _ = write!(out, "{:>3}  {}", "#", text::left("variant", name));
-    for (_, head, width) in &shown {
-        let _ = write!(out, "  {}", text::right(head, *width));
-    }
-    out.push('\n');
-    for (variant, label) in rows.into_iter().zip(names) {
-        let rank = variant.rank.map_or_else(|| "-".to_owned(), |r| r.to_string());
-        let lead = format!("{rank:>3}  ");
-        match label.chars().count() <= name {
-            true => out.push_str(&format!("{lead}{}", text::left(&label, name))),
-            // the values follow on the next line
-            false => {
-                hanging(&mut out, &lead, &label, columns);
-                out.push_str(&" ".repeat(lead.len() + name));
-            }
-        }
-        for (at, _, width) in &shown {
-            let _ = write!(out, "  {}", text::right(&report.value_text(variant, *at), *width));
-        }
-        out.push('\n');
-    }
-    out
+    let shared = (!shared.is_empty()).then(|| DocumentBlock::Text(format!("all shown: {shared}")));
+    shared.into_iter().chain(table.block()).collect()
 }
 
 /// Names of variants in a table.

@@ -424,7 +424,7 @@ fn changes() -> serde_json::Value {
 
 /// Every number of the table of variants as the report writes it, by variant and metric title.
 fn texts(report: &super::RunReport) -> serde_json::Value {
-    let of = |variant: &super::VariantRow| {
+    let of = |variant: &crate::variant_row::VariantRow| {
         let values = report.metrics.iter().zip(&variant.shapes[report.objective_shape].values);
         let text = |(metric, value): (&super::MetricColumn, &super::Measure)| {
             Some((metric.title.clone(), serde_json::Value::from(value.number()?.text.as_str())))

@@ -1,6 +1,7 @@
 //! Cells in aligned columns for a terminal, a log or a pipe. Nothing is cut.
 
 use crate::text;
+use crate::wrap::wrapped;
 
 /// Cells longer than this do not widen their column.
 const WIDEST: usize = 240;
@@ -35,9 +36,18 @@ impl TextTable {
     }
 
     /// Width of the lines, without limit.
-    pub fn width(&self) -> usize {
+    fn width(&self) -> usize {
         let widths = self.widths();
         widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
+    }
+
+    /// Width of the lines on a terminal of that many columns, on which long names have their own lines.
+    pub fn least_width(&self, columns: usize) -> usize {
+        let widths = self.widths().into_iter().enumerate().map(|(at, width)| match self.alignment(at) {
+            Alignment::Left => width.min(columns / 2 + 6) + GAP,
+            Alignment::Right => width + GAP,
+        });
+        widths.sum::<usize>().saturating_sub(GAP)
     }
 
     /// Writes the table for a terminal of that many columns, or without a limit. In a row that does not fit, a long
@@ -50,9 +60,15 @@ impl TextTable {
             let mut start = 0;
             for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
                 let is_long = cell.chars().count() > *width;
-                line += &match self.alignment(column) {
-                    Alignment::Left => text::left(cell, *width),
-                    Alignment::Right => text::right(cell, *width),
+                line += &match (
+                    self.alignment(column),
+                    columns.filter(|columns| is_long && start + cell.chars().count() > *columns),
+                ) {
+                    (Alignment::Left, Some(columns)) => {
+                        wrapped(cell, columns.saturating_sub(start)).join(&format!("\n{}", " ".repeat(start)))
+                    }
+                    (Alignment::Left, None) => text::left(cell, *width),
+                    (Alignment::Right, _) => text::right(cell, *width),
                 };
                 start += width + GAP;
                 if is_long && columns.is_some() && column + 1 < row.len() {

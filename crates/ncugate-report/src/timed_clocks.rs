@@ -2,6 +2,7 @@
 
 use super::inputs::{ReportInputs, RunSource};
 use super::number;
+use super::text;
 use ncugate_model::{CleanText, GpuStates, LatencyOutcome, LatencyRecord, ShapeName, Throttle, VariantId};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -119,10 +120,8 @@ pub fn cautions(inputs: &ReportInputs<'_>) -> Vec<String> {
         let slower = slowdown(samples, &states.sm_mhz)?;
         Some(format!("{} at shape '{}' ({slower:.2}x at the lowest clock)", record.variant, record.shape))
     });
-    let all: Vec<String> = following.collect();
-    let mut named: Vec<String> = all.iter().take(NAMED).cloned().collect();
-    named.extend((all.len() > NAMED).then(|| format!("{} more", all.len() - NAMED)));
-    let following = (!all.is_empty()).then(|| format!("Latency follows the clock of the SMs: {}.", named.join(", ")));
+    let named = text::listed(following, NAMED, ", ");
+    let following = (!named.is_empty()).then(|| format!("Latency follows the clock of the SMs: {named}."));
     lowered.into_iter().chain(following).collect()
 }
 

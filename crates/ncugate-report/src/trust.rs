@@ -1,6 +1,7 @@
 //! Evidence behind the numbers: cheating variants, self-reported latencies, launches verified while timed.
 
 use super::inputs::{ReportInputs, RunSource};
+use super::text;
 use super::{number, timed_clocks};
 use ncugate_judge::witness::WorkDurations;
 use ncugate_judge::{CapturedVariant, Correctness, VariantResult};
@@ -150,18 +151,13 @@ pub fn launches(one: &CapturedVariant) -> String {
     }
     let of = |(report, launches): &(&str, Vec<String>)| {
         let word = if launches.len() == 1 { "launch" } else { "launches" };
-        let more = launches.len().saturating_sub(LISTED);
-        let shown = launches.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        format!("{word} {shown}{more} of {}", CleanText::from(*report))
+        format!("{word} {} of {}", text::listed(launches, LISTED, ", "), CleanText::from(*report))
     };
     let places = reports.iter().map(of).collect::<Vec<_>>().join(", ");
-    let more = one.kernels.len().saturating_sub(NAMED);
-    let names: Vec<String> = one.kernels.iter().take(NAMED).map(|name| CleanText::from(name).to_string()).collect();
-    let more = if more > 0 { format!(" and {more} other kernels") } else { String::new() };
+    let kernels = text::listed(one.kernels.iter().map(CleanText::from), NAMED, ", ");
     let count = one.launches.len();
     let how = if count > 1 { format!("; its metrics are medians over the {count} launches") } else { String::new() };
-    format!("{places}, {}{more}{how}", names.join(", "))
+    format!("{places}, {kernels}{how}")
 }
 
 /// `8 variants cheat`.
@@ -173,10 +169,8 @@ pub fn cheat_count(cheats: &[CheatRow]) -> Option<String> {
 /// `2 variants cheat: skip (at shape 'wide' ...) and count (...).`
 fn said(cheats: &[CheatRow]) -> Option<String> {
     let each = |cheat: &CheatRow| format!("{} ({})", cheat.variant, cheat.reason);
-    let mut named: Vec<String> = cheats.iter().take(NAMED).map(each).collect();
-    let more = cheats.len().saturating_sub(NAMED);
-    named.extend((more > 0).then(|| format!("{more} more")));
-    Some(format!("{} and cannot pass a gate: {}.", cheat_count(cheats)?, named.join("; ")))
+    let named = text::listed(cheats.iter().map(each), NAMED, "; ");
+    Some(format!("{} and cannot pass a gate: {named}.", cheat_count(cheats)?))
 }
 
 /// `Better by the objective, but not selected because the measurement is rejected: skip (two durations disagree ...).`
@@ -190,28 +184,23 @@ fn passed_over(inputs: &ReportInputs<'_>) -> Option<String> {
     let passed = |result: &&VariantResult| result.rank.is_some() && result.objective.is_some_and(better);
     let each =
         |result: &VariantResult| Some(format!("{} ({})", result.variant, CleanText::from(result.doubt.as_deref()?)));
-    let all: Vec<String> = judgement.variants.iter().filter(passed).filter_map(each).collect();
-    let mut named: Vec<String> = all.iter().take(NAMED).cloned().collect();
-    named.extend((all.len() > NAMED).then(|| format!("{} more", all.len() - NAMED)));
-    (!all.is_empty()).then(|| {
-        format!("Better by the objective, but not selected because the measurement is rejected: {}.", named.join("; "))
-    })
+    let named = text::listed(judgement.variants.iter().filter(passed).filter_map(each), NAMED, "; ");
+    (!named.is_empty())
+        .then(|| format!("Better by the objective, but not selected because the measurement is rejected: {named}."))
 }
 
 /// `Self-reported latency: sdpa_flash (baseline), mine (candidate, cannot pass).`
 fn self_reported(inputs: &ReportInputs<'_>) -> Option<String> {
-    let programs: Vec<&Variant> = inputs.plan.variants.iter().filter(|variant| is_self_reported(variant)).collect();
-    let each = |variant: &&Variant| {
+    let each = |variant: &Variant| {
         let what = match variant.standing {
             VariantRole::Baseline => "baseline",
             VariantRole::Candidate => "candidate, cannot pass on its latency",
         };
         format!("{} ({what})", variant.id)
     };
-    let mut named: Vec<String> = programs.iter().take(NAMED).map(each).collect();
-    let more = programs.len().saturating_sub(NAMED);
-    named.extend((more > 0).then(|| format!("{more} more")));
-    (!programs.is_empty()).then(|| format!("Self-reported latency: {}.", named.join(", ")))
+    let programs = inputs.plan.variants.iter().filter(|variant| is_self_reported(variant));
+    let named = text::listed(programs.map(each), NAMED, ", ");
+    (!named.is_empty()).then(|| format!("Self-reported latency: {named}."))
 }
 
 /// `12 variants are launched only at the shapes of their `where`; 6 of them not at large, so they cannot be selected.`

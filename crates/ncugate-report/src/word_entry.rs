@@ -1,13 +1,12 @@
 //! The meaning of a word that the program prints: a rule or fact of the diagnosis, a word of the glossary, an exit
 //! status.
 
+use crate::document::{Document, DocumentBlock, Section};
 use crate::explain::RuleBook;
-use crate::wrap::paragraph;
 use ncugate_model::expr::Template;
 use ncugate_model::metric::Catalogue;
 use ncugate_phase::config::rule::{FACTS, FactSource, Rule, RuleKind};
 use serde::Serialize;
-use std::fmt::Write as _;
 
 /// A word and its meaning.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -100,18 +99,16 @@ impl WordEntry {
         })
     }
 
-    /// The entry for people, in lines of a width.
-    pub fn text(&self, columns: usize) -> String {
-        let mut out = format!("{} ({})\n", self.word, self.kind);
+    /// The entry for people.
+    pub fn document(&self) -> Document {
         let about = if self.kind == "rule" { "Symptoms" } else { "Shown by rules" };
         let related: Vec<String> = if self.rules.is_empty() { Vec::new() } else { vec![self.rules.join(", ")] };
         let parts =
             [("Meaning", &self.meaning), ("Measured", &self.measured), ("Do", &self.remedies), (about, &related)];
-        for (head, lines) in parts.iter().filter(|(_, lines)| !lines.is_empty()) {
-            let _ = writeln!(out, "\n{head}");
-            lines.iter().for_each(|line| paragraph(&mut out, 2, line, columns));
-        }
-        out
+        let title = format!("{} ({})", self.word, self.kind);
+        let mut blocks = vec![DocumentBlock::Text(title.clone())];
+        blocks.extend(parts.into_iter().filter_map(|(head, lines)| Section::of_lines(head, lines.iter().cloned())));
+        Document { title, sentence: String::new(), blocks }
     }
 }
 

@@ -87,15 +87,15 @@ impl NoisyRun {
                 launch: None,
                 left_out: Vec::new(),
             };
-            writer.build(&BuildRecord { variant: id(name), shares: None, outcome }).unwrap();
+            writer.record(&BuildRecord { variant: id(name), shares: None, outcome }).unwrap();
             let differences =
                 Differences { max_abs: 0.0, rel_l2: 0.0, nonfinite: 0, compared: 1, ..Differences::default() };
             let (shape, outcome) = (ShapeName("only".into()), CheckOutcome::Correct { differences });
             for seed in [0, 1] {
                 let (shape, outcome) = (shape.clone(), outcome.clone());
-                writer.check(&CheckRecord { variant: id(name), shape, seed, outcome, nulls: 0 }).unwrap();
+                writer.record(&CheckRecord { variant: id(name), shape, seed, outcome, nulls: 0 }).unwrap();
             }
-            writer.latency(&latency(name, us, spread, 30)).unwrap();
+            writer.record(&latency(name, us, spread, 30)).unwrap();
         }
         writer
     }
@@ -246,7 +246,7 @@ fn a_variant_that_was_decided_is_compared_by_the_rounds_it_had() {
     let text = PHASE.replace("on = \"a\"", "on = \"each\"").replace("0.995 * b", "0.995 * c");
     let bench = NoisyRun::with(&text.replace("[[variant]]\nname = \"c\"", "[[baseline]]\nname = \"c\""));
     let mut writer = bench.writer(9.0, 0.001);
-    writer.latency(&latency("b", 9.93, 0.03, 30)).unwrap();
+    writer.record(&latency("b", 9.93, 0.03, 30)).unwrap();
     let first = [latency("a", 9.0, 0.001, 30), latency("b", 9.9, 0.03, 30), latency("c", 10.0, 0.001, 30)];
     let more = [latency("b", 9.7, 0.0001, 30), latency("c", 10.0, 0.0001, 30)];
     let jobs = bench.confirm(&mut writer, &[&first, &more]);

@@ -82,12 +82,12 @@ impl Replay {
             left_out: Vec::new(),
         };
         let variant = VariantId(SELECTED.into());
-        writer.build(&BuildRecord { variant: variant.clone(), shares: None, outcome }).unwrap();
+        writer.record(&BuildRecord { variant: variant.clone(), shares: None, outcome }).unwrap();
         let differences =
             Differences { max_abs: 0.0, rel_l2: 0.0, nonfinite: 0, compared: 1, ..Differences::default() };
         let outcome = CheckOutcome::Correct { differences };
         writer
-            .check(&CheckRecord { variant, shape: phase.objective.shape.clone(), seed: 0, outcome, nulls: 0 })
+            .record(&CheckRecord { variant, shape: phase.objective.shape.clone(), seed: 0, outcome, nulls: 0 })
             .unwrap();
         let tools = tools(folder.path(), environment, disassembler);
         Self { folder, phase, plan, tools, writer }

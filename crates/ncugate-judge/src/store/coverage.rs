@@ -2,6 +2,7 @@
 
 use super::{Run, inputs, settings};
 use ncugate_model::ProfileOutcome;
+use ncugate_model::number::text;
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::{Plan, Variant};
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,10 +48,6 @@ fn shortened(mut phrases: Vec<String>) -> Vec<String> {
 }
 
 fn listed(what: &str, names: Vec<&str>) -> Option<String> {
-    let shown = names.iter().take(SHOWN).map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
-    match names.len() {
-        0 => None,
-        n if n <= SHOWN => Some(format!("{what} {shown}")),
-        n => Some(format!("{what} {shown} and {} more", n - SHOWN)),
-    }
+    let shown = text::listed(names.iter().map(|name| format!("'{name}'")), SHOWN, ", ");
+    (!names.is_empty()).then(|| format!("{what} {shown}"))
 }

@@ -7,6 +7,7 @@
 use super::folder::new_folder;
 use super::{Fingerprint, Manifest, MergedShard, Run, RunState, RunWriter, StoreError, changed_between};
 use jiff::Timestamp;
+use ncugate_model::number::text;
 use ncugate_model::stats::median;
 use ncugate_model::{LatencyOutcome, ProfileOutcome, ProfileRecord, ShapeName, VariantId};
 use ncugate_phase::config::{self, ConfigErrors, Phase};
@@ -35,12 +36,12 @@ pub enum MergeError {
     #[error("cannot merge {}: {reason}", folder.display())]
     Unfit { folder: PathBuf, reason: String },
     /// Two runs differ in their measurement conditions or in their plan.
-    #[error("cannot merge {} with {}: {}", one.display(), other.display(), differences.join("; "))]
+    #[error("cannot merge {} with {}: {}", one.display(), other.display(), differences)]
     Unlike {
         one: PathBuf,
         /// The run that differs.
         other: PathBuf,
-        differences: Vec<String>,
+        differences: String,
     },
     /// Two runs measured the same shard.
     #[error("cannot merge: shard {shard} is in both {} and {}; name one of them", one.display(), other.display())]
@@ -170,15 +171,11 @@ impl ShardRun {
             differences.push("other programs or another compiler environment".to_owned());
         }
         differences.extend(changed_between(one, two));
-        let more = differences.len().saturating_sub(SHOWN);
-        differences.truncate(SHOWN);
-        differences.extend((more > 0).then(|| format!("and {more} more")));
-        match differences.is_empty() {
-            true => Ok(()),
-            false => {
-                Err(MergeError::Unlike { one: self.run.folder.clone(), other: other.run.folder.clone(), differences })
-            }
+        if differences.is_empty() {
+            return Ok(());
         }
+        let differences = text::listed(differences, SHOWN, "; ");
+        Err(MergeError::Unlike { one: self.run.folder.clone(), other: other.run.folder.clone(), differences })
     }
 
     /// Rejects a shard that did not measure exactly its part of the plan.
@@ -250,19 +247,19 @@ fn write(
         // count.
         let again = |variant: &VariantId| at > 0 && baselines.contains(variant);
         let run = &shard.run;
-        run.builds.iter().filter(|r| !again(&r.variant)).try_for_each(|record| writer.build(record))?;
-        run.checks.iter().try_for_each(|record| writer.check(record))?;
-        run.sanitizer.iter().try_for_each(|record| writer.sanitizer(record))?;
-        run.bitwise.iter().try_for_each(|record| writer.bitwise(record))?;
+        run.builds.iter().filter(|r| !again(&r.variant)).try_for_each(|record| writer.record(record))?;
+        run.checks.iter().try_for_each(|record| writer.record(record))?;
+        run.sanitizer.iter().try_for_each(|record| writer.record(record))?;
+        run.bitwise.iter().try_for_each(|record| writer.record(record))?;
         let failed = |outcome: &LatencyOutcome| !matches!(outcome, LatencyOutcome::Timed { .. });
         let counts = |record: &&_| -> bool {
             let record: &ncugate_model::LatencyRecord = record;
             !again(&record.variant) || failed(&record.outcome)
         };
-        run.latencies.iter().filter(counts).try_for_each(|record| writer.latency(record))?;
+        run.latencies.iter().filter(counts).try_for_each(|record| writer.record(record))?;
         copy_reports(shard, &folder)?;
         let profiles = run.profiles.iter().filter(|r| !again(&r.variant));
-        profiles.map(|record| renamed(record, shard)).try_for_each(|record| writer.profile(&record))?;
+        profiles.map(|record| renamed(record, shard)).try_for_each(|record| writer.record(&record))?;
     }
     let warnings = [of_shards(shards), unlike_speeds(shards, &baselines)].concat();
     warnings.iter().try_for_each(|warning| writer.warn(warning))?;

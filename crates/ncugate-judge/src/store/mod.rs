@@ -45,7 +45,7 @@ pub use phase_file::PhaseFile;
 pub use recording::{absolute_paths, record};
 pub use report_file::{is_report_name, prove_report};
 pub use reports::{open_report, open_reports};
-pub use run::{Run, RunForm, RunWriter, SCHEMA, newest, runs, runs_of_phase};
+pub use run::{JournalRecord, Run, RunForm, RunWriter, SCHEMA, newest, runs, runs_of_phase};
 pub use seal::seal;
 pub use search_journal::{SearchJournal, forget_search, take_search};
 pub use settings::settings;

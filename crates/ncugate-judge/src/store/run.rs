@@ -15,6 +15,7 @@ use ncugate_phase::config::{self, ConfigErrors, Phase, is_name};
 use ncugate_phase::plan::Plan;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -220,24 +221,43 @@ pub struct RunWriter {
     lock: FileLock,
     ledger: Ledger,
     manifest: Manifest,
-    builds: Journal,
-    checks: Journal,
-    latencies: Journal,
-    confirmations: Journal,
-    profiles: Journal,
-    deep_profiles: Journal,
-    /// Created with its first record.
-    sanitizer: Option<Journal>,
-    /// As `sanitizer`.
-    bitwise: Option<Journal>,
+    journals: BTreeMap<&'static str, Journal>,
 }
 
-/// A journal that is created with its first record.
-fn opened<'j>(journal: &'j mut Option<Journal>, path: &Path) -> Result<&'j mut Journal, StoreError> {
-    Ok(match journal {
-        Some(journal) => journal,
-        none => none.insert(Journal::open(path)?),
-    })
+/// Journals of every run; others are created with their first record.
+const JOURNALS: [&str; 6] = ["builds", "checks", "latencies", "confirmations", "profiles", "deep_profiles"];
+
+/// A record of a journal.
+pub trait JournalRecord: Serialize + DeserializeOwned {
+    /// The file of its journal, without `.jsonl`.
+    const STEM: &str;
+
+    /// The outcome that names its report.
+    fn profiled(&self) -> Option<&ProfileOutcome> {
+        None
+    }
+}
+
+macro_rules! journals {
+    ($($record:ty: $stem:literal $(, $outcome:ident)?;)*) => {$(
+        impl JournalRecord for $record {
+            const STEM: &str = $stem;
+            $(fn profiled(&self) -> Option<&ProfileOutcome> {
+                Some(&self.$outcome)
+            })?
+        }
+    )*};
+}
+
+journals! {
+    BuildRecord: "builds";
+    CheckRecord: "checks";
+    LatencyRecord: "latencies";
+    ConfirmationRecord: "confirmations";
+    ProfileRecord: "profiles", outcome;
+    DeepProfile: "deep_profiles", outcome;
+    SanitizerRecord: "sanitizer";
+    BitwiseRecord: "bitwise";
 }
 
 impl RunWriter {
@@ -284,15 +304,9 @@ impl RunWriter {
             lock,
             ledger,
             manifest: Manifest { seal: None, ..manifest },
-            builds: Journal::open(&folder.join("builds.jsonl"))?,
-            checks: Journal::open(&folder.join("checks.jsonl"))?,
-            latencies: Journal::open(&folder.join("latencies.jsonl"))?,
-            confirmations: Journal::open(&folder.join("confirmations.jsonl"))?,
-            profiles: Journal::open(&folder.join("profiles.jsonl"))?,
-            deep_profiles: Journal::open(&folder.join("deep_profiles.jsonl"))?,
-            sanitizer: None,
-            bitwise: None,
+            journals: BTreeMap::new(),
         };
+        JOURNALS.into_iter().try_for_each(|stem| writer.journal(stem).map(drop))?;
         writer.save_manifest()?;
         Ok(writer)
     }
@@ -301,60 +315,35 @@ impl RunWriter {
         &self.folder
     }
 
-    pub fn build(&mut self, record: &BuildRecord) -> Result<(), StoreError> {
-        self.writing()?;
-        kept(&mut self.builds, &mut self.ledger, record)
+    /// The journal, created with its first use.
+    fn journal(&mut self, stem: &'static str) -> Result<&mut Journal, StoreError> {
+        Ok(match self.journals.entry(stem) {
+            Entry::Occupied(journal) => journal.into_mut(),
+            Entry::Vacant(none) => none.insert(Journal::open(&self.folder.join(format!("{stem}.jsonl")))?),
+        })
     }
 
-    /// Adds a correctness case.
-    pub fn check(&mut self, record: &CheckRecord) -> Result<(), StoreError> {
-        self.writing()?;
-        kept(&mut self.checks, &mut self.ledger, record)
-    }
-
-    /// Adds a result of compute-sanitizer.
-    pub fn sanitizer(&mut self, record: &SanitizerRecord) -> Result<(), StoreError> {
-        self.writing()?;
-        kept(opened(&mut self.sanitizer, &self.folder.join("sanitizer.jsonl"))?, &mut self.ledger, record)
-    }
-
-    /// Adds a bitwise comparison.
-    pub fn bitwise(&mut self, record: &BitwiseRecord) -> Result<(), StoreError> {
-        self.writing()?;
-        kept(opened(&mut self.bitwise, &self.folder.join("bitwise.jsonl"))?, &mut self.ledger, record)
-    }
-
-    pub fn latency(&mut self, record: &LatencyRecord) -> Result<(), StoreError> {
-        self.writing()?;
-        kept(&mut self.latencies, &mut self.ledger, record)
-    }
-
-    /// Adds confirmation samples.
-    pub fn confirmation(&mut self, record: &ConfirmationRecord) -> Result<(), StoreError> {
-        self.writing()?;
-        kept(&mut self.confirmations, &mut self.ledger, record)
-    }
-
-    /// Adds the location of a profile.
-    pub fn profile(&mut self, record: &ProfileRecord) -> Result<(), StoreError> {
-        self.writing()?;
-        self.ledger.note_report(&self.folder, &record.outcome);
-        kept(&mut self.profiles, &mut self.ledger, record)
-    }
-
-    /// Adds a deep profile.
-    pub fn deep_profile(&mut self, record: &DeepProfile) -> Result<(), StoreError> {
-        self.writing()?;
-        self.ledger.note_report(&self.folder, &record.outcome);
-        kept(&mut self.deep_profiles, &mut self.ledger, record)
+    /// Appends a record to its journal, and notes it in the ledger.
+    ///
+    /// # Errors
+    /// Another process owns the run, or the record cannot be written.
+    pub fn record<T: JournalRecord>(&mut self, record: &T) -> Result<(), StoreError> {
+        self.prove_owned()?;
+        self.unseal()?;
+        if let Some(outcome) = record.profiled() {
+            self.ledger.note_report(&self.folder, outcome);
+        }
+        let journal = self.journal(T::STEM)?;
+        journal.append(record)?;
+        let (name, bytes, hash) = journal.state();
+        self.ledger.note(&name, bytes, &hash);
+        Ok(())
     }
 
     /// Adds wall time to a finished stage; a continued run accumulates it. From here on the stage's data survive a
     /// power loss.
     pub fn spent(&mut self, stage: &str, seconds: f64) -> Result<(), StoreError> {
-        let journals =
-            [&self.builds, &self.checks, &self.latencies, &self.confirmations, &self.profiles, &self.deep_profiles];
-        journals.into_iter().chain(&self.sanitizer).chain(&self.bitwise).try_for_each(Journal::sync)?;
+        self.journals.values().try_for_each(Journal::sync)?;
         let seconds = if seconds.is_finite() { seconds } else { 0.0 };
         match self.manifest.stage_seconds.iter_mut().find(|(name, _)| name == stage) {
             Some((_, total)) => *total += seconds,
@@ -439,12 +428,6 @@ impl RunWriter {
         }
     }
 
-    /// Removes the list of files before a record is written.
-    fn writing(&mut self) -> Result<(), StoreError> {
-        self.prove_owned()?;
-        self.unseal()
-    }
-
     fn prove_owned(&self) -> Result<(), StoreError> {
         match self.lock.is_lost() {
             true => Err(StoreError::Lost { folder: self.folder.clone() }),
@@ -476,18 +459,6 @@ fn readable(folder: &Path, text: &[u8]) -> Result<(), StoreError> {
         return Err(refused(format!("it would be larger than {} bytes", super::MANIFEST)));
     }
     serde_json::from_slice::<Manifest>(text).map(drop).map_err(|error| refused(error.to_string()))
-}
-
-/// Appends a record, and notes it in the ledger.
-fn kept<T: Serialize + DeserializeOwned>(
-    journal: &mut Journal,
-    ledger: &mut Ledger,
-    record: &T,
-) -> Result<(), StoreError> {
-    journal.append(record)?;
-    let (name, bytes, hash) = journal.state();
-    ledger.note(&name, bytes, &hash);
-    Ok(())
 }
 
 /// Folders of all runs and recordings under `profiles`, sorted; empty if the folder does not exist.

@@ -241,49 +241,27 @@ fn recordings() -> Vec<PhaseRun> {
     folders.iter().map(|folder| PhaseRun::load(folder).unwrap()).collect()
 }
 
-/// The measured ranges behind the bands: `cargo test --lib honest_variants -- --nocapture`.
 #[test]
 fn honest_variants_of_every_recording_agree_with_their_counters() {
     at_root();
-    let mut all: Vec<(f64, String)> = Vec::new();
-    let (mut bytes, mut repeats) = (Vec::<(f64, String)>::new(), Vec::<(f64, String)>::new());
+    let mut cases = 0;
     for run in recordings().into_iter().filter(|run| run.phase.name != "cheats") {
         let session = JudgedRun::of(&run, ReferenceRuns::default(), TODAY).unwrap();
         let measured = session.measurements();
         for variant in &run.plan.variants {
             for shape in &run.phase.workload.shapes {
                 let read = |metric: &str| measured.quantities().read(&variant.id, &shape.name, metric).value();
-                let Some((latency, duration)) = read("latency_p50").zip(read("duration")) else { continue };
-                let case = format!("{} {} at {}", run.run.folder.display(), variant.id, shape.name);
-                all.push((duration / 1e3 / latency, case.clone()));
-                let outputs =
-                    run.phase.workload.buffer_bytes(shape, |role| role == ncugate_model::Role::Output).unwrap();
-                let declared = run.phase.workload.bytes_at(shape).unwrap().unwrap_or(0.0);
-                let needed = declared - outputs.min(62_914_560.0);
-                bytes.extend(read("dram_bytes").filter(|_| declared > 0.0).map(|b| (b / needed, case.clone())));
-                assert_eq!(measured.witness().doubt(&variant.id, &shape.name), None, "{case}");
+                if read("latency_p50").and(read("duration")).is_some() {
+                    let case = format!("{} {} at {}", run.run.folder.display(), variant.id, shape.name);
+                    assert_eq!(measured.witness().doubt(&variant.id, &shape.name), None, "{case}");
+                    cases += 1;
+                }
             }
-        }
-        let confirmations = run.run.confirmations.iter().map(|record| &record.timed);
-        for record in run.run.latencies.iter().chain(confirmations) {
-            let LatencyOutcome::Timed { samples, audit: Some(audit), .. } = &record.outcome else { continue };
-            let shortest = audit.unrepeated.iter().flat_map(super::unrepeated::each).reduce(f64::min);
-            let case = format!("{} {} at {}", run.run.folder.display(), record.variant, record.shape);
-            repeats.extend(shortest.map(|us| (us / ncugate_model::stats::median(samples).unwrap(), case)));
         }
         let cheats = |c: &Correctness| matches!(c, Correctness::Cheats { .. });
         assert!(!measured.correctness().values().any(cheats), "{}: no variant of it cheats", run.phase.name);
     }
-    for (what, ratios) in
-        [("duration / p50", &mut all), ("DRAM bytes / needed", &mut bytes), ("without repeats / p50", &mut repeats)]
-    {
-        ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
-        println!("{what}: {} cases", ratios.len());
-        for (ratio, case) in ratios.iter().take(3).chain(ratios.iter().rev().take(3)) {
-            println!("  {ratio:.3} {case}");
-        }
-    }
-    assert!(all.len() > 200 && bytes.len() > 100);
+    assert!(cases > 200, "{cases}");
 }
 
 /// A recording with the latencies of its selected variant, or of all variants, changed.

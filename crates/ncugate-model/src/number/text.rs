@@ -4,7 +4,7 @@
 //! characters, marks that change the direction of the following text, and lengths that bury the page.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 /// Maximum length of a name or message, in characters.
 pub const LONGEST: usize = 2_000;
@@ -103,27 +103,31 @@ pub fn clip(text: &str, longest: usize) -> String {
     if line.chars().nth(longest).is_none() {
         return line;
     }
-    let mut clipped: String = line.chars().take(longest.saturating_sub(1)).collect();
-    clipped.push('…');
-    clipped
+    line.chars().take(longest.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// The first `most` items, and how many more there are: `a, b and 3 more`.
+pub fn listed<T: Display>(items: impl IntoIterator<Item = T>, most: usize, between: &str) -> String {
+    let mut items = items.into_iter();
+    let first: Vec<String> = items.by_ref().take(most).map(|item| item.to_string()).collect();
+    match items.count() {
+        0 => first.join(between),
+        more => format!("{} and {} more", first.join(between), super::plain(more as f64)),
+    }
 }
 
 /// `text` left-aligned in a column of `width` characters. The width in a format string has 16 bits and panics beyond.
 pub fn left(text: &str, width: usize) -> String {
-    let mut padded = text.to_owned();
-    padded.extend(blanks(text, width));
-    padded
+    format!("{text}{}", blanks(text, width))
 }
 
 /// `text` right-aligned in a column of `width` characters.
 pub fn right(text: &str, width: usize) -> String {
-    let mut padded: String = blanks(text, width).collect();
-    padded.push_str(text);
-    padded
+    format!("{}{text}", blanks(text, width))
 }
 
-fn blanks(text: &str, width: usize) -> impl Iterator<Item = char> + use<> {
-    std::iter::repeat_n(' ', width.saturating_sub(text.chars().count()))
+fn blanks(text: &str, width: usize) -> String {
+    " ".repeat(width.saturating_sub(text.chars().count()))
 }
 
 /// A title inside a sentence: `Latency p50` is `latency p50`, `DRAM bytes` stays.

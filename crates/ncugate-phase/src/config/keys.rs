@@ -362,10 +362,7 @@ keys! {
     PROFILE: ProfileKeys = "[profile]", "How counters are collected.";
     ncu = key(KeyKind::Text, "The profiler.").otherwise("`ncu` on `PATH`");
     shapes = key(TEXTS, "Shapes that are profiled, by name or glob. A few launches at other timed shapes are profiled with them.").otherwise("the objective's, and those that gates name");
-    metrics = key(
-        TEXTS,
-        "Further metrics to collect: names of the catalogue or of ncu.",
-    ).default("[]");
+    metrics = key(TEXTS, "Further metrics to collect: names of the catalogue or of ncu.").default("[]");
     timeout_s = key(KeyKind::Whole(1), "Time limit of one ncu process, in seconds.").default("300");
     repeat = key(
         KeyKind::Whole(1),
@@ -582,10 +579,7 @@ keys! {
         "Glob over the kernel's name: of the function (`softmax_warp_forward`), with scopes and template arguments \
              (`at::native::reduce<float>`), or the whole signature.",
     );
-    nvtx = key(
-        KeyKind::Text,
-        "Glob over one of the open NVTX ranges, or over all of them (`outer > inner`).",
-    );
+    nvtx = key(KeyKind::Text, "Glob over one of the open NVTX ranges, or over all of them (`outer > inner`).");
     launch = key(
         KeyKind::Either(&[KeyKind::Whole(0), KeyKind::List(&KeyKind::Whole(0))]),
         "Number of the launch in its report, or several, as ncu and `ncugate show` write it; the first is 0.",

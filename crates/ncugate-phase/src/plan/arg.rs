@@ -275,27 +275,32 @@ impl L2Promotion {
     }
 }
 
-impl From<L2Promotion> for u32 {
-    fn from(promotion: L2Promotion) -> Self {
-        match promotion {
-            L2Promotion::None => 0,
-            L2Promotion::Bytes64 => 64,
-            L2Promotion::Bytes128 => 128,
-            L2Promotion::Bytes256 => 256,
+/// Both ways between an enum and its bytes.
+macro_rules! of_bytes {
+    ($type:ident, $what:literal: $($variant:ident = $bytes:literal),+) => {
+        impl From<$type> for u32 {
+            fn from(value: $type) -> Self {
+                match value {
+                    $($type::$variant => $bytes,)+
+                }
+            }
         }
-    }
+
+        impl TryFrom<u32> for $type {
+            type Error = String;
+
+            fn try_from(bytes: u32) -> Result<Self, String> {
+                match bytes {
+                    $($bytes => Ok(Self::$variant),)+
+                    _ => Err(format!("no {} of {bytes} bytes", $what)),
+                }
+            }
+        }
+    };
 }
 
-impl TryFrom<u32> for L2Promotion {
-    type Error = String;
-
-    fn try_from(bytes: u32) -> Result<Self, String> {
-        let all = [Self::None, Self::Bytes64, Self::Bytes128, Self::Bytes256];
-        all.into_iter()
-            .find(|&promotion| u32::from(promotion) == bytes)
-            .ok_or_else(|| format!("no L2 promotion of {bytes} bytes"))
-    }
-}
+of_bytes!(L2Promotion, "L2 promotion": None = 0, Bytes64 = 64, Bytes128 = 128, Bytes256 = 256);
+of_bytes!(Swizzle, "swizzle": None = 0, Span32 = 32, Span64 = 64, Span128 = 128);
 
 /// The span within which a bulk copy permutes chunks of 16 bytes in shared memory, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -309,28 +314,6 @@ pub enum Swizzle {
     Span64,
     /// 128 bytes.
     Span128,
-}
-
-impl From<Swizzle> for u32 {
-    fn from(swizzle: Swizzle) -> Self {
-        match swizzle {
-            Swizzle::None => 0,
-            Swizzle::Span32 => 32,
-            Swizzle::Span64 => 64,
-            Swizzle::Span128 => 128,
-        }
-    }
-}
-
-impl TryFrom<u32> for Swizzle {
-    type Error = String;
-
-    fn try_from(bytes: u32) -> Result<Self, String> {
-        let all = [Self::None, Self::Span32, Self::Span64, Self::Span128];
-        all.into_iter()
-            .find(|&swizzle| u32::from(swizzle) == bytes)
-            .ok_or_else(|| format!("no swizzle of {bytes} bytes"))
-    }
 }
 
 /// A scalar with its C type.

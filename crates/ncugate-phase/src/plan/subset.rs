@@ -5,6 +5,7 @@ use super::{Plan, Variant, VariantRole};
 use crate::config::{BASE, Phase};
 use globset::GlobMatcher;
 use ncugate_model::expr::{Expr, ExprError, Names, Value};
+use ncugate_model::number::text;
 use ncugate_model::{GlobError, ShapeName, glob, nearest};
 use serde::{Deserialize, Serialize};
 
@@ -130,11 +131,8 @@ impl PhaseSubset {
         if let Some((text, error)) = wrong {
             return Err(SubsetError::Condition { text, reason: error.to_string() });
         }
-        let mut ids = plan.candidates().map(|variant| variant.id.0.as_str());
-        let first: Vec<&str> = ids.by_ref().take(3).collect();
-        let more = ids.count();
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        Err(SubsetError::Nothing { asked: self.words(), there: first.join(", ") + &more })
+        let there = text::listed(plan.candidates().map(|variant| &variant.id), 3, ", ");
+        Err(SubsetError::Nothing { asked: self.words(), there })
     }
 
     fn phase(&self, phase: &Phase) -> Result<Phase, SubsetError> {

@@ -13,8 +13,13 @@ pub struct Colour {
     pub dark: (u8, u8, u8),
 }
 
-/// Picks the colour of a light or of a dark page.
-pub type Shade = fn(&Colour) -> (u8, u8, u8);
+impl Colour {
+    /// The colour of the page's scheme, for CSS.
+    fn css(&self) -> String {
+        let hex = |(r, g, b): (u8, u8, u8)| format!("#{r:02x}{g:02x}{b:02x}");
+        format!("light-dark({},{})", hex(self.light), hex(self.dark))
+    }
+}
 
 /// Page background, light and dark.
 pub const PAGE: Colour = Colour { class: "page", light: (255, 255, 255), dark: (21, 24, 28) };
@@ -66,32 +71,17 @@ pub fn class(light: (u8, u8, u8)) -> Option<&'static str> {
     ALL.iter().find(|colour| colour.light == light).map(|colour| colour.class)
 }
 
-/// Custom properties of a page for the colours that its tables and badges share with drawings: `--pass:#007a61;...`
-pub fn properties(shade: Shade) -> String {
-    let shared = [PASS, FAIL, INCONCLUSIVE, BASELINE];
-    let property = |colour: &Colour| {
-        let (r, g, b) = shade(colour);
-        format!("--{}:#{r:02x}{g:02x}{b:02x};", colour.class)
-    };
-    shared.iter().map(property).collect()
+/// Custom properties of a page for the colours that its tables and badges share with drawings: `--pass:...`
+pub fn properties() -> String {
+    [PASS, FAIL, INCONCLUSIVE, BASELINE].iter().map(|colour| format!("--{}:{};", colour.class, colour.css())).collect()
 }
 
-/// Style rules for the colours of drawings on a light and on a dark page. The caller supplies media queries and the
-/// selector prefix.
-pub fn rules(shade: Shade, prefix: &str) -> String {
-    let (r, g, b) = shade(&PAGE);
-    let halo = format!("{prefix} .halo{{stroke:#{r:02x}{g:02x}{b:02x}}}");
-    ALL.iter()
-        .map(|colour| {
-            let (r, g, b) = shade(colour);
-            let class = colour.class;
-            format!(
-                "{prefix} .{class}[fill^=\"#\"]{{fill:#{r:02x}{g:02x}{b:02x}}}\
-                 {prefix} .{class}[stroke^=\"#\"]{{stroke:#{r:02x}{g:02x}{b:02x}}}"
-            )
-        })
-        .chain([halo])
-        .collect()
+/// Style rules for the colours of drawings, in a document with both colour schemes.
+pub fn rules() -> String {
+    let rule = |Colour { class, .. }: &Colour, css: String| {
+        format!(".{class}[fill^=\"#\"]{{fill:{css}}}.{class}[stroke^=\"#\"]{{stroke:{css}}}")
+    };
+    ALL.iter().map(|colour| rule(colour, colour.css())).chain([format!(".halo{{stroke:{}}}", PAGE.css())]).collect()
 }
 
 #[cfg(test)]
@@ -150,6 +140,7 @@ mod tests {
     #[test]
     fn verdicts_and_baselines_are_apart_for_every_kind_of_vision() {
         let colours = [PASS, FAIL, INCONCLUSIVE, BASELINE];
+        type Shade = fn(&Colour) -> (u8, u8, u8);
         let shades: [Shade; 2] = [|c| c.light, |c| c.dark];
         for (at, one) in colours.iter().enumerate() {
             for other in &colours[at + 1..] {

@@ -7,7 +7,7 @@ use crate::document::{
     CellTone, Column, Document, DocumentBlock, DocumentFact, DocumentTable, Fold, Medium, Section, TableCell,
     TableListing, TableRow,
 };
-use crate::metric_change::{ChangeDirection, MetricChange};
+use crate::metric_change::MetricChange;
 use crate::number;
 use ncugate_model::metric::Catalogue;
 use ncugate_model::{CleanText, Verdict};
@@ -139,10 +139,8 @@ fn fact(letter: &str, side: &SideSummary) -> DocumentFact {
 }
 
 fn alone(side: &str, names: &[CleanText]) -> Option<DocumentBlock> {
-    let more = names.len().saturating_sub(ALONE);
-    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let shown: Vec<&str> = names.iter().take(ALONE).map(CleanText::as_str).collect();
-    (!names.is_empty()).then(|| DocumentBlock::Text(format!("only in {side}: {}{rest}", shown.join("; "))))
+    let listed = number::text::listed(names, ALONE, "; ");
+    (!names.is_empty()).then(|| DocumentBlock::Text(format!("only in {side}: {listed}")))
 }
 
 fn gates(gates: &[GateChange]) -> Option<DocumentBlock> {
@@ -258,12 +256,7 @@ fn values(row: &MetricChange) -> [TableCell; 2] {
 }
 
 fn change(row: &MetricChange) -> TableCell {
-    let tone = match row.judged {
-        ChangeDirection::Better => CellTone::Better,
-        ChangeDirection::Worse => CellTone::Worse,
-        ChangeDirection::WithinNoise | ChangeDirection::Neither => CellTone::Plain,
-    };
-    TableCell::of(row.change.as_str(), tone)
+    TableCell::of(row.change.as_str(), row.judged.into())
 }
 
 /// Whether it is one of ncu's own metrics, which explain a change less than those of the catalogue.

@@ -13,7 +13,7 @@ mod totals;
 
 pub use comparison::{ComparedPair, GateChange, RunComparison};
 pub use metric_filter::MetricFilterError;
-pub use side::{ComparedSide, ComparedSubject, LaunchedKernel, MeasurementSetup, SideError, SideSummary};
+pub use side::{ComparedSide, ComparedSubject, LaunchedKernel, MeasurementSetup, SideSummary};
 pub use times::{ComparedTime, SidePresence};
 
 #[cfg(test)]

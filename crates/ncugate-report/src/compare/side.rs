@@ -2,7 +2,7 @@
 
 use crate::clock_control::clock_control;
 use crate::kernel_names::short_names;
-use crate::kernels::{KernelFilter, named};
+use crate::kernels::{KernelFilter, KernelsError, named};
 use crate::launch_shape::LaunchShape;
 use crate::model::{Conclusion, Measure};
 use crate::provenance::{NO_REPOSITORY, commit};
@@ -85,20 +85,6 @@ pub struct LaunchedKernel {
     pub nanos: Option<f64>,
 }
 
-/// Why a report cannot be compared.
-#[derive(Debug, thiserror::Error)]
-pub enum SideError {
-    #[error("cannot read the launches of `{name}`")]
-    Damaged {
-        name: CleanText,
-        #[source]
-        source: ReportError,
-    },
-    /// No launch matches.
-    #[error("no launch of `{name}` matches; it has {launches}")]
-    NoLaunch { name: CleanText, launches: usize },
-}
-
 impl ComparedSide {
     pub fn of_run(name: &str, report: &RunReport) -> Self {
         let git = report.provenance.git.as_ref();
@@ -122,8 +108,8 @@ impl ComparedSide {
     ///
     /// # Errors
     /// A damaged report, or one without a matching launch.
-    pub fn of_report(name: &str, report: &ncu_rep::Report, filter: &KernelFilter) -> Result<Self, SideError> {
-        let damaged = |source| SideError::Damaged { name: name.into(), source };
+    pub fn of_report(name: &str, report: &ncu_rep::Report, filter: &KernelFilter) -> Result<Self, KernelsError> {
+        let damaged = |source| KernelsError::Damaged { name: name.into(), source };
         let mut subjects: IndexMap<CleanText, ComparedSubject> = IndexMap::new();
         let mut devices = IndexSet::new();
         let mut launches = 0;
@@ -151,7 +137,7 @@ impl ComparedSide {
             devices.extend(launch.device_name().map_err(damaged)?.map(|device| CleanText::from(&*device)));
         }
         if subjects.is_empty() {
-            return Err(SideError::NoLaunch { name: name.into(), launches: report.launches().len() });
+            return Err(KernelsError::NoLaunch { name: name.into(), launches: report.launches().len() });
         }
         for subject in subjects.values_mut() {
             let Some(launched) = &mut subject.launched else { continue };

@@ -89,7 +89,7 @@ fn write_section(section: &Section, depth: usize) -> String {
 fn write_table(table: &DocumentTable) -> String {
     let heads: Vec<&str> = table.columns.iter().map(|column| column.title.as_str()).collect();
     let mut text = MarkdownTable::new(&heads);
-    for row in table.rows.iter().take(ROWS) {
+    for row in table.shown(ROWS) {
         text.row(row.cells.iter().map(cell).collect());
     }
     let rest = table.rest(ROWS).map_or_else(String::new, |rest| format!("\n{}\n", escape(&rest)));

@@ -12,6 +12,7 @@ pub use terminal::{blocks as terminal_blocks, terminal};
 use crate::chart::Chart;
 use crate::chart::svg::Drawing;
 use crate::explain::Severity;
+use crate::metric_change::ChangeDirection;
 use ncugate_model::Verdict;
 use serde::{Serialize, Serializer};
 
@@ -103,6 +104,8 @@ pub struct DocumentTable {
     pub columns: Vec<Column>,
     pub rows: Vec<TableRow>,
     pub listing: Option<TableListing>,
+    /// Every medium shows all rows.
+    pub is_whole: bool,
     /// What the rows are like that a medium leaves out, and where they are: `have less time: ... has all`.
     pub rest: String,
 }
@@ -192,6 +195,12 @@ impl Section {
         Self { id: id.to_owned(), title: title.into(), blocks, ..Self::default() }
     }
 
+    /// Lines under a title; none without lines.
+    pub fn of_lines(title: impl Into<String>, lines: impl IntoIterator<Item = String>) -> Option<DocumentBlock> {
+        let lines: Vec<String> = lines.into_iter().collect();
+        (!lines.is_empty()).then(|| Self::new("", title, vec![DocumentBlock::List(lines)]).into())
+    }
+
     /// A part that a page folds.
     pub fn folded(title: impl Into<String>, medium: Medium, blocks: Vec<DocumentBlock>) -> Self {
         Self { fold: Fold::Closed, medium, ..Self::new("", title, blocks) }
@@ -224,8 +233,13 @@ impl DocumentTable {
         (!self.rows.is_empty()).then_some(DocumentBlock::Table(self))
     }
 
+    /// The rows that a medium shows.
+    fn shown(&self, most: usize) -> &[TableRow] {
+        if self.is_whole { &self.rows } else { &self.rows[..self.rows.len().min(most)] }
+    }
+
     fn rest(&self, most: usize) -> Option<String> {
-        let more = self.rows.len().checked_sub(most).filter(|more| *more > 0)?;
+        let more = self.rows.len().checked_sub(self.shown(most).len()).filter(|more| *more > 0)?;
         Some(format!("{} more {}", crate::number::plain(more as f64), self.rest).trim_end().to_owned())
     }
 }
@@ -298,6 +312,16 @@ impl From<Verdict> for CellTone {
             Verdict::Pass => Self::Pass,
             Verdict::Fail => Self::Fail,
             Verdict::Inconclusive => Self::Inconclusive,
+        }
+    }
+}
+
+impl From<ChangeDirection> for CellTone {
+    fn from(change: ChangeDirection) -> Self {
+        match change {
+            ChangeDirection::Better => Self::Better,
+            ChangeDirection::Worse => Self::Worse,
+            ChangeDirection::WithinNoise | ChangeDirection::Neither => Self::Plain,
         }
     }
 }

@@ -42,14 +42,14 @@ pub fn blocks(blocks: &[DocumentBlock], columns: Option<usize>) -> String {
                     advice.iter().for_each(|advice| paragraph(&mut out, 2, &format!("Try: {advice}"), wide));
                 }
             }
-            DocumentBlock::List(lines) => lines.iter().for_each(|line| paragraph(&mut out, 2, line, wide)),
+            DocumentBlock::List(lines) => lines.iter().for_each(|line| paragraph(&mut out, 0, line, wide)),
             DocumentBlock::Table(table) => write_table(&mut out, table, columns),
             DocumentBlock::Figures(charts) => {
                 for chart in charts {
                     paragraph(&mut out, 0, &format!("{} {}", chart.title, chart.note), wide);
                 }
             }
-            DocumentBlock::Code(lines) => lines.iter().for_each(|line| out.push_str(&format!("  {}\n", line.text))),
+            DocumentBlock::Code(lines) => lines.iter().for_each(|line| out.push_str(&format!("{}\n", line.text))),
         }
     }
     out
@@ -59,9 +59,8 @@ fn write_section(out: &mut String, section: &Section, columns: Option<usize>) {
     if section.medium > Medium::Screen {
         return;
     }
-    let _ = writeln!(out, "\n{} {}", section.title, section.about);
-    out.truncate(out.trim_end().len());
     out.push('\n');
+    paragraph(out, 0, &format!("{} {}", section.title, section.about), columns.unwrap_or(usize::MAX));
     for line in blocks(&section.blocks, columns.map(|columns| columns.saturating_sub(2))).lines() {
         let _ = writeln!(out, "{}", format!("  {line}").trim_end());
     }
@@ -70,7 +69,7 @@ fn write_section(out: &mut String, section: &Section, columns: Option<usize>) {
 fn write_table(out: &mut String, table: &DocumentTable, columns: Option<usize>) {
     let mut shown: Vec<usize> = (0..table.columns.len()).collect();
     let mut text = text_table(table, &shown);
-    while columns.is_some_and(|columns| text.width() > columns) {
+    while columns.is_some_and(|columns| text.least_width(columns) > columns) {
         let Some(minor) = shown.iter().rposition(|at| table.columns[*at].is_minor) else { break };
         shown.remove(minor);
         text = text_table(table, &shown);
@@ -88,7 +87,7 @@ fn text_table(table: &DocumentTable, shown: &[usize]) -> TextTable {
     if columns().any(|column| !column.title.is_empty()) {
         text.push(columns().map(|column| column.title.clone()).collect());
     }
-    for row in table.rows.iter().take(ROWS) {
+    for row in table.shown(ROWS) {
         let cells = shown.iter().filter_map(|at| row.cells.get(*at));
         text.push(cells.map(cell_text).collect());
     }

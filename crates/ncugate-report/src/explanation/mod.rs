@@ -1,14 +1,14 @@
 //! Explains the time of a kernel for one kind of reader: one bottleneck, its evidence, the next experiment.
 
 mod agent;
+mod document;
 mod overview;
 mod report;
-mod terminal;
 
 pub use agent::brief;
+pub use document::table;
 pub use overview::overview;
 pub use report::{KernelTime, ReportExplanation};
-pub use terminal::{table, text};
 
 use super::ablation_row::AblationRow;
 use super::assemble::observations;

@@ -1,56 +1,51 @@
 //! The kernels of a report on one screen: the longest first, with the findings that matter and the next command.
 
 use super::report::{KernelTime, ReportExplanation};
-use super::terminal::text;
 use super::{Explanation, time};
 use crate::diagnosis_row::{DiagnosisOutcome, RuleCoverage};
+use crate::document::{CodeLine, Document, DocumentBlock, Section, terminal_blocks};
 use crate::finding_row::FindingRow;
 use crate::number;
 use crate::provenance::quoted;
-use crate::wrap::{paragraph, wrapped};
-use std::fmt::Write as _;
 
 /// Lines of a screen.
 const LINES: usize = 40;
-/// Blanks before the findings of a kernel.
-const INDENT: usize = 4;
 
-/// As many kernels as fit a screen, and the next commands; a single kernel in full. `path` is the report as the reader
-/// names it.
-pub fn overview(report: &ReportExplanation, path: &str, columns: usize) -> String {
+/// As many kernels as fit a screen of that many columns, and the next commands; a single kernel in full. `path` is the
+/// report as the reader names it.
+pub fn overview(report: &ReportExplanation, path: &str, columns: usize) -> Document {
     if let [only] = report.kernels.as_slice() {
         let page = format!("ncugate page {}", quoted(path));
-        return format!("{}\nNext:\n  {page}\n", text(only, columns));
+        let mut document = only.document();
+        document.push(commands("Next:", &[page]));
+        return document;
     }
-    let mut out = String::new();
-    paragraph(&mut out, 0, &head(report), columns);
-    if let Some(row) = &report.together {
-        paragraph(&mut out, 0, &format!("{}. Try: {}", cause(row, None), row.advice), columns);
-    }
-    let next = next(report, path, columns);
+    let mut blocks = vec![DocumentBlock::Text(head(report))];
+    let together = |row: &FindingRow| DocumentBlock::Text(format!("{}. Try: {}", cause(row, None), row.advice));
+    blocks.extend(report.together.as_ref().map(together));
+    let next = next(report, path);
+    let height = |blocks: &[DocumentBlock]| height(&terminal_blocks(blocks, Some(columns)), columns);
     // one line is blank, and one says how many kernels are left out
-    let mut room = LINES.saturating_sub(height(&out, columns) + height(&next, columns) + 2);
-    let mut shown = 0;
-    for (at, kernel) in report.kernels.iter().enumerate() {
-        let lines = block(at, kernel, columns);
-        let needed = height(&lines, columns) + 1;
-        if shown > 0 && needed > room {
-            break;
-        }
+    let mut room = LINES.saturating_sub(height(&blocks) + height(&next) + 2);
+    let kernels = report.kernels.iter().enumerate().map(|(at, kernel)| block(at, kernel));
+    let shown = kernels.enumerate().take_while(|(at, kernel)| {
+        let needed = height(std::slice::from_ref(kernel));
+        let fits = *at == 0 || needed <= room;
         room = room.saturating_sub(needed);
-        shown += 1;
-        out.push('\n');
-        out += &lines;
-    }
-    let rest = report.kernels.get(shown..).unwrap_or_default();
+        fits
+    });
+    let shown: Vec<DocumentBlock> = shown.map(|(_, kernel)| kernel).collect();
+    let rest = report.kernels.get(shown.len()..).unwrap_or_default();
+    blocks.extend(shown);
     if !rest.is_empty() {
         let share: Option<f64> = rest.iter().map(|one| one.kernel.as_ref()?.percent).sum();
         let verb = if rest.len() == 1 { "takes" } else { "take" };
         let share =
             share.map_or_else(|| "less time".to_owned(), |share| format!("{} of the time", number::share(share)));
-        let _ = writeln!(out, "\n{} more {verb} {share}: `--each` lists all", rest.len());
+        blocks.push(Section::new("", format!("{} more {verb} {share}: `--each` lists all", rest.len()), vec![]).into());
     }
-    out + &next
+    blocks.extend(next);
+    Document { title: report.name.clone(), sentence: String::new(), blocks }
 }
 
 /// `g12.ncu-rep: 12 launches of 1 kernel, 6.117 ms under ncu on NVIDIA H200`.
@@ -68,34 +63,28 @@ fn head(report: &ReportExplanation) -> String {
     format!("{}: {launches} of {kernels}, {total}{device}{clocks}", report.name)
 }
 
-fn block(at: usize, explanation: &Explanation, columns: usize) -> String {
-    let mut out = String::new();
+fn block(at: usize, explanation: &Explanation) -> DocumentBlock {
     let head = explanation.kernel.as_ref().map_or_else(String::new, kernel_head);
-    for (line, text) in wrapped(&head, columns.saturating_sub(INDENT)).into_iter().enumerate() {
-        let number = if line == 0 { format!("{:>2}. ", at + 1) } else { " ".repeat(INDENT) };
-        let _ = writeln!(out, "{number}{text}");
-    }
-    let inner = |out: &mut String, text: &str| paragraph(out, INDENT, text, columns);
     let share = explanation.kernel.as_ref().and_then(|kernel| kernel.percent);
-    match &explanation.bottleneck {
+    let mut lines = match &explanation.bottleneck {
         Some(row) => {
-            inner(&mut out, &cause(row, share));
-            inner(&mut out, &row.sentence);
-            if !row.advice.is_empty() {
-                inner(&mut out, &format!("Try: {}", row.advice));
-            }
+            let advice = (!row.advice.is_empty()).then(|| format!("Try: {}", row.advice));
+            [cause(row, share), row.sentence.to_string()].into_iter().chain(advice).collect()
         }
-        None => inner(&mut out, &outcome(explanation)),
-    }
-    if let Some(row) = explanation.ncu.first() {
-        inner(&mut out, &format!("{}: {}", row.title, row.sentence));
-    }
-    let is_own = |row: &&FindingRow| row.variant == explanation.variant;
-    let mut more = explanation.insights.iter().filter(is_own);
-    if let Some(second) = more.find(|row| row.is_cause() && row.saving.is_some()) {
-        inner(&mut out, &format!("Also: {}", cause(second, share)));
-    }
-    out
+        None => vec![outcome(explanation)],
+    };
+    lines.extend(explanation.ncu.first().map(|row| format!("{}: {}", row.title, row.sentence)));
+    let mut more = explanation.insights.iter().filter(|row| row.variant == explanation.variant);
+    let second = more.find(|row| row.is_cause() && row.saving.is_some());
+    lines.extend(second.map(|second| format!("Also: {}", cause(second, share))));
+    let lines = lines.into_iter().map(DocumentBlock::Text).collect();
+    Section::new("", format!("{}. {head}", at + 1), lines).into()
+}
+
+/// Commands, which are never wrapped, under a title.
+fn commands(title: &str, commands: &[String]) -> DocumentBlock {
+    let lines = commands.iter().map(CodeLine::plain).collect();
+    Section::new("", title, vec![DocumentBlock::Code(lines)]).into()
 }
 
 /// `attn, grid 8×8: 2,095 µs in 2 launches, 34.2 % of the time`.
@@ -130,24 +119,20 @@ fn outcome(explanation: &Explanation) -> String {
     }
 }
 
-/// The commands that show more, and the one that collects missing counters. Commands are never wrapped.
-fn next(report: &ReportExplanation, path: &str, columns: usize) -> String {
-    let mut out = String::new();
+/// The commands that show more, and the one that collects missing counters.
+fn next(report: &ReportExplanation, path: &str) -> Vec<DocumentBlock> {
     let lacks = report.kernels.iter().filter_map(|one| one.not_asked.as_ref()).max_by_key(|lacks| lacks.rules);
-    if let Some(lacks) = lacks {
-        out.push('\n');
-        paragraph(&mut out, 0, &missing(report, lacks), columns);
-        if let Some(command) = &lacks.command {
-            let _ = writeln!(out, "  {command}");
-        }
-    }
+    let collect = lacks.map(|lacks| {
+        let command = lacks.command.iter().map(ToString::to_string).collect::<Vec<_>>();
+        commands(&missing(report, lacks), &command)
+    });
     let path = quoted(path);
     let first = report.kernels.first().and_then(|one| one.kernel.as_ref());
     let named = |function: &str| function.chars().all(|c| c.is_alphanumeric() || c == '_') && !function.is_empty();
     let kernel = first.map(|kernel| kernel.function.as_str()).filter(|function| named(function)).unwrap_or("REGEX");
-    out += "\nNext: one kernel in full, or all kernels with charts as an HTML page\n";
-    let _ = writeln!(out, "  ncugate explain {path} --kernel {kernel}\n  ncugate page {path}");
-    out
+    let more = [format!("ncugate explain {path} --kernel {kernel}"), format!("ncugate page {path}")];
+    let next = commands("Next: one kernel in full, or all kernels with charts as an HTML page", &more);
+    collect.into_iter().chain([next]).collect()
 }
 
 /// How many rules could not be evaluated; `up to` if kernels differ.

@@ -5,8 +5,9 @@
 
 mod values;
 
-use self::values::{DeepProfileValues, DeltaValues, VariantValues};
+use self::values::{DeepProfileValues, VariantValues};
 use super::ablation_row::AblationRow;
+use super::deltas::Delta;
 use super::diagnosis_row::DiagnosisRow;
 use super::error::RenderError;
 use super::finding_row::FindingRow;
@@ -92,7 +93,7 @@ pub struct Results<'a> {
     /// Variants, best first, then baselines.
     pub variants: Vec<VariantValues<'a>>,
     /// The selected variant beside each baseline and each stored run.
-    pub deltas: Vec<DeltaValues<'a>>,
+    pub deltas: &'a [Delta],
     /// What the rules could say of each variant in use at its shapes: whether they were asked.
     pub diagnosis: &'a [DiagnosisRow],
     /// What the counters say, gravest first.
@@ -162,7 +163,7 @@ impl<'a> Results<'a> {
             waivers: &report.waivers,
             metrics: report.metrics.iter().map(|m| (m.name.as_str(), m)).collect(),
             variants: report.variants.iter().map(|v| values::variant(report, v)).collect(),
-            deltas: report.deltas.iter().map(values::delta).collect(),
+            deltas: &report.deltas,
             diagnosis: &report.diagnosis,
             findings: &report.findings,
             ablations: &report.ablations,

@@ -1,8 +1,6 @@
 //! Columns of the report as maps by name: variants at shapes, deep profiles, deltas.
 
 use crate::deep_profile::{DeepProfileRow, ProfiledVariant};
-use crate::deltas::Delta;
-use crate::metric_change::MetricChange;
 use crate::model::Measure;
 use crate::ncu_advice::{HotRow, NcuAdvice, RuleRow};
 use crate::run_report::RunReport;
@@ -83,22 +81,6 @@ pub struct DeepProfileValues<'a> {
     pub metrics: MetricValues<'a>,
 }
 
-/// The selected variant beside a baseline or a stored run.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct DeltaValues<'a> {
-    /// Id of a baseline, or what a stored run is to this one (`previous run`).
-    pub against: &'a str,
-    /// Whether that is a program with a self-reported latency.
-    pub self_reported: bool,
-    /// Where a stored run comes from; null for a baseline of the phase.
-    pub about: Option<&'a str>,
-    /// Shape.
-    pub shape: &'a str,
-    /// Values by metric.
-    #[schemars(with = "std::collections::BTreeMap<String, MetricChange>")]
-    pub metrics: IndexMap<&'a str, &'a MetricChange>,
-}
-
 fn is_empty<T>(rows: &&[T]) -> bool {
     rows.is_empty()
 }
@@ -153,15 +135,5 @@ fn deep_profile<'a>(row: &'a DeepProfileRow, at: usize, variant: &'a ProfiledVar
         passes: variant.passes,
         seconds: variant.seconds,
         metrics: MetricValues::new(row.metrics.iter().map(|m| (m.name.as_str(), m.values.get(at)))),
-    }
-}
-
-pub(super) fn delta(delta: &Delta) -> DeltaValues<'_> {
-    DeltaValues {
-        against: &delta.against,
-        self_reported: delta.self_reported,
-        about: delta.about.as_deref(),
-        shape: &delta.shape,
-        metrics: delta.rows.iter().map(|row| (row.metric.as_str(), row)).collect(),
     }
 }

@@ -1,7 +1,7 @@
 //! The page of a report: where time is spent, what limits each kernel, where its warps wait.
 
 use super::group::{DIAGNOSED, LaunchGroup, ProfiledReport};
-use super::{memory, source};
+use super::source;
 use crate::chart::{Chart, KernelPoint, kernel_roofline, launch_timeline};
 use crate::diagnosis_row::DiagnosisRow;
 use crate::document::{
@@ -259,7 +259,8 @@ fn section<'f>(
         let source = format!("PM sampling of launch {}", group.median_launch);
         blocks.push(DocumentBlock::Figures(vec![launch_timeline(&format!("timeline-{}", at + 1), &source, timeline)]));
     }
-    blocks.push(group.memory.as_deref().map_or_else(|| DocumentBlock::Aside(MEMORY_LACKS.to_owned()), memory::table));
+    blocks
+        .push(group.memory.clone().map_or_else(|| DocumentBlock::Aside(MEMORY_LACKS.to_owned()), DocumentBlock::Table));
     let has_source = source.is_some();
     blocks.extend(source.map(DocumentBlock::Section));
     if let Some(said) = said {

@@ -1,8 +1,9 @@
 //! Launches of a report by kernel and NVTX range.
 
-use super::memory::{self, MemoryFact};
+use super::memory;
 use super::roofline::LaunchRoofline;
 use crate::clock_control::clock_control;
+use crate::document::DocumentTable;
 use crate::explain::{self, DiagnosedLaunch, NcuObservations, RuleBook};
 use crate::finding_row::FindingRow;
 use crate::kernel_names::short_names;
@@ -59,7 +60,7 @@ pub struct LaunchGroup {
     /// Work and traffic of that launch.
     pub roofline: LaunchRoofline,
     /// Memory traffic of that launch; none if it was not collected.
-    pub memory: Option<Vec<MemoryFact>>,
+    pub memory: Option<DocumentTable>,
     /// Findings of the rules and of ncu for that launch; only for the groups with the longest total time.
     pub diagnosed: Option<DiagnosedLaunch>,
     /// Id, metrics and duration of every launch.
@@ -165,7 +166,7 @@ impl ProfiledReport {
             let metrics = LaunchMetrics::of(&launch).map_err(damaged)?;
             outside = outside.or(metrics.capability().filter(|chip| ChipFamily::of(*chip).is_none()));
             group.roofline = LaunchRoofline::of(&metrics, metrics.capability());
-            group.memory = memory::facts(&metrics);
+            group.memory = memory::table(&metrics);
             if at < DIAGNOSED {
                 let diagnosed = explain::diagnose_launch(name, report, &launch, RuleBook::shipped());
                 group.diagnosed = Some(diagnosed.map_err(damaged)?);

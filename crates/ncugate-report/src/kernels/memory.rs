@@ -1,50 +1,30 @@
 //! Data between the kernel, the caches and device memory.
 
-use crate::document::{Column, DocumentBlock, DocumentTable, TableCell};
+use crate::document::{Column, DocumentTable, TableCell};
 use crate::number;
 use ncugate_judge::frame::LaunchMetrics;
 
 /// Bytes of a sector of the L1 cache.
 const SECTOR: f64 = 32.0;
 
-/// A count or a rate of a unit, or of the traffic between two.
-#[derive(Debug, Clone, PartialEq)]
-pub struct MemoryFact {
-    pub unit: &'static str,
-    pub label: &'static str,
-    /// None if it was not collected.
-    pub text: Option<String>,
-}
-
-/// Facts from the kernel to device memory. None if most counters are missing.
-pub fn facts(counters: &LaunchMetrics<'_>) -> Option<Vec<MemoryFact>> {
-    let facts: Vec<MemoryFact> = FACTS
-        .iter()
-        .filter(|(_, _, counter, ..)| *counter != TOTAL || counters.collected(TOTAL).is_some())
-        .map(|(unit, label, counter, factor, name)| {
-            let text = counters.collected(counter).map(|value| match value.is_finite() {
-                true => number::with_unit(factor * value, name),
-                false => "no value".to_owned(),
-            });
-            MemoryFact { unit, label, text }
-        })
-        .collect();
-    (2 * facts.iter().filter(|fact| fact.text.is_some()).count() > facts.len()).then_some(facts)
-}
-
-pub fn table(facts: &[MemoryFact]) -> DocumentBlock {
+/// Counts and rates from the kernel to device memory. None if most counters are missing.
+pub fn table(counters: &LaunchMetrics<'_>) -> Option<DocumentTable> {
     let mut table = DocumentTable::new("Memory", vec![Column::text("Memory"), Column::text(""), Column::number("")]);
-    let mut last = "";
-    for fact in facts {
-        let text = fact.text.as_deref().map_or_else(|| TableCell::missing("not collected"), TableCell::new);
-        table.row(vec![
-            TableCell::new(if fact.unit == last { "" } else { fact.unit }),
-            TableCell::new(fact.label),
-            text,
-        ]);
-        last = fact.unit;
+    let (mut last, mut collected) = ("", 0);
+    let known = |counter: &str| counter != TOTAL || counters.collected(TOTAL).is_some();
+    for (unit, label, counter, factor, name) in FACTS.into_iter().filter(|(_, _, counter, ..)| known(counter)) {
+        let value = counters.collected(counter);
+        collected += usize::from(value.is_some());
+        let value = match value {
+            Some(value) if value.is_finite() => TableCell::new(number::with_unit(factor * value, name)),
+            Some(_) => TableCell::new("no value"),
+            None => TableCell::missing("not collected"),
+        };
+        let heading = TableCell::new(if unit == last { "" } else { unit });
+        table.row(vec![heading, TableCell::new(label), value]);
+        last = unit;
     }
-    DocumentBlock::Table(table)
+    (2 * collected > table.rows.len()).then_some(table)
 }
 
 /// Some sets of ncu have reads and writes of device memory, others their sum.
@@ -85,7 +65,12 @@ mod tests {
     fn a_full_set_fills_every_unit_and_absent_counters_say_so() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/full1.ncu-rep.zst");
         let report = Report::open(path).unwrap();
-        let facts = facts(&LaunchMetrics::of(&report.launch(0).unwrap()).unwrap()).unwrap();
+        let table = table(&LaunchMetrics::of(&report.launch(0).unwrap()).unwrap()).unwrap();
+        let mut facts: Vec<[&str; 3]> = Vec::new();
+        for row in &table.rows {
+            let [unit, label, value] = [0, 1, 2].map(|at| row.cells[at].text.as_str());
+            facts.push([if unit.is_empty() { facts.last().unwrap()[0] } else { unit }, label, value]);
+        }
         for (unit, label, value, name) in [
             ("Kernel", "global loads", 270_336.0, ""),
             ("Kernel", "local stores", 287_744.0, ""),
@@ -98,14 +83,14 @@ mod tests {
             ("Device memory", "of the peak", 0.062_000_299_350_391_21, "%"),
             (SHARED, "load instructions", 4_194_304.0, ""),
         ] {
-            let found = facts.iter().find(|fact| (fact.unit, fact.label) == (unit, label)).unwrap();
-            assert_eq!(found.text, Some(number::with_unit(value, name)), "{label}");
+            let value = number::with_unit(value, name);
+            assert!(facts.contains(&[unit, label, &value]), "{unit} {label} {value}");
         }
     }
 
     #[test]
     fn a_report_that_lacks_most_memory_counters_has_no_chart() {
-        assert_eq!(facts(&LaunchMetrics::from([("gpu__time_duration.sum", 1.0)])), None);
-        assert_eq!(facts(&LaunchMetrics::from([("dram__bytes.sum", 1e6)])), None);
+        assert_eq!(table(&LaunchMetrics::from([("gpu__time_duration.sum", 1.0)])), None);
+        assert_eq!(table(&LaunchMetrics::from([("dram__bytes.sum", 1e6)])), None);
     }
 }

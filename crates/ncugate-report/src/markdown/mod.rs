@@ -14,9 +14,9 @@ use super::number;
 use super::run_report::RunReport;
 use super::run_sections;
 use super::text;
-use super::variant_row::{VariantRow, state};
-use crate::document::{Section, markdown_blocks};
-use ncugate_model::Verdict;
+use super::variant_row::state;
+use crate::document::{CellTone, Column, DocumentBlock, DocumentTable, Section, TableCell, markdown_blocks};
+use ncugate_model::{CleanText, Verdict};
 use std::fmt::Write as _;
 
 /// Most variants in the table.
@@ -43,9 +43,11 @@ pub fn sections(report: &RunReport, charts: Charts) -> Vec<String> {
     let mut sections = vec![verdict(report)];
     let write = |section: Section| markdown_blocks(&[section.into()], 2).trim_start().to_owned();
     sections.extend(run_sections::leading(report).into_iter().map(write));
-    sections.push(variants(report));
+    sections.push(write(variants(report)));
     sections.extend(run_sections::following(report, charts).into_iter().map(write));
-    sections.extend(list("Notes", &report.first_screen.notes));
+    let notes: Vec<String> = report.first_screen.notes.iter().map(CleanText::to_string).collect();
+    let notes = (!notes.is_empty()).then(|| Section::new("notes", "Notes", vec![DocumentBlock::List(notes)]));
+    sections.extend(notes.map(write));
     sections
 }
 
@@ -63,7 +65,9 @@ fn verdict(report: &RunReport) -> String {
     if let Some(obstacle) = &headline.obstacle {
         let _ = writeln!(out, "{}\n", escape(obstacle));
     }
-    out.push_str(&choices(report));
+    if let Some(choices) = choices(report) {
+        let _ = writeln!(out, "{}", markdown_blocks(&[choices], 2).trim_start());
+    }
     if let Some(next) = &report.first_screen.next {
         let _ = writeln!(out, "**Next:** {}\n", escape(&next.text()));
     }
@@ -78,60 +82,50 @@ fn verdict(report: &RunReport) -> String {
     out
 }
 
-/// A row for each shape: the variant to use, bold, or the selected one if none is recommended.
-fn choices(report: &RunReport) -> String {
-    if report.first_screen.shapes.is_empty() {
-        return String::new();
-    }
+/// What to use at each shape.
+fn choices(report: &RunReport) -> Option<DocumentBlock> {
     let head = match report.in_use.basis {
         UseBasis::Nothing => "selected",
         UseBasis::Selected | UseBasis::Fallback if report.first_screen.recommends() => "use",
         UseBasis::Selected | UseBasis::Fallback => "passes",
     };
-    let mut table = MarkdownTable::new(&["shape", head, "measured"]);
+    let mut table = DocumentTable::new("Choices", ["shape", head, "measured"].map(Column::text).to_vec());
     for row in &report.first_screen.shapes {
-        let variant = match row.standing {
-            Recommendation::Recommended => format!("**{}**", escape(&row.variant)),
-            Recommendation::Losing | Recommendation::NotRecommended => escape(&row.variant),
+        let tone = match row.standing {
+            Recommendation::Recommended => CellTone::Strong,
+            Recommendation::Losing | Recommendation::NotRecommended => CellTone::Plain,
         };
-        table.row(vec![escape(&row.shape), variant, escape(&row.text())]);
+        let variant = TableCell::of(row.variant.as_str(), tone);
+        table.row(vec![TableCell::new(row.shape.as_str()), variant, TableCell::new(row.text())]);
     }
-    format!("{table}\n")
+    table.block()
 }
 
-fn variants(report: &RunReport) -> String {
+fn variants(report: &RunReport) -> Section {
     let metrics = &report.metrics[..report.metrics.len().min(COLUMNS)];
-    let heads = metrics.iter().map(MetricColumn::heading);
-    let heads: Vec<String> =
-        ["", "rank", "variant"].map(str::to_owned).into_iter().chain(heads).chain(["stopped by".to_owned()]).collect();
-    let mut table = MarkdownTable::new(&heads);
-    let shown: Vec<&VariantRow> = report.variants.iter().filter(|v| v.rank.is_some()).take(TOP).collect();
-    for variant in &shown {
-        let values = (0..metrics.len()).map(|at| report.value_text(variant, at));
-        let stop = variant.stopped_by.first().map_or_else(String::new, |s| escape(s));
-        let rank = variant.rank.map_or_else(String::new, |r| r.to_string());
-        let name = if variant.selected { format!("**{}**", escape(&variant.id)) } else { escape(&variant.id) };
-        let state = state(variant.verdict, variant.uncompared).to_uppercase();
-        table.row([state, rank, name].into_iter().chain(values).chain([stop]).collect());
+    let heads = metrics.iter().map(MetricColumn::heading).map(Column::number);
+    let heads = ["", "rank", "variant"].map(Column::text).into_iter().chain(heads).chain([Column::text("stopped by")]);
+    let mut table = DocumentTable { is_whole: true, ..DocumentTable::new("Best variants", heads.collect()) };
+    for variant in report.variants.iter().filter(|v| v.rank.is_some()).take(TOP) {
+        let values = (0..metrics.len()).map(|at| TableCell::new(report.value_text(variant, at)));
+        let stop = TableCell::new(variant.stopped_by.first().map_or("", CleanText::as_str));
+        let rank = TableCell::new(variant.rank.map_or_else(String::new, |r| r.to_string()));
+        let tone = if variant.selected { CellTone::Strong } else { CellTone::Plain };
+        let lead = [
+            TableCell::verdict(variant.verdict, state(variant.verdict, variant.uncompared)),
+            rank,
+            TableCell::of(variant.id.as_str(), tone),
+        ];
+        table.row(lead.into_iter().chain(values).chain([stop]).collect());
     }
     let wrong = report.variants.iter().filter(|v| v.correctness.verdict == Verdict::Fail).count();
     let shared = report.variants.iter().filter(|v| v.shares.is_some()).count();
-    let mut out = format!("## Best variants\n\n{table}");
-    let _ = writeln!(
-        out,
-        "\n{} of {} shown; {} wrong; {} share the measurements of a variant with the same machine code. All are in `results.json`.",
-        shown.len(),
+    let counts = format!(
+        "{} of {} shown; {} wrong; {} share the measurements of a variant with the same machine code. All are in results.json.",
+        table.rows.len(),
         number::counted(report.variants.len(), "variant"),
         number::plain(wrong as f64),
         number::plain(shared as f64),
     );
-    out
-}
-
-fn list<T: AsRef<str>>(title: &str, lines: &[T]) -> Option<String> {
-    if lines.is_empty() {
-        return None;
-    }
-    let lines: String = lines.iter().map(|line| format!("- {}\n", escape(line.as_ref()))).collect();
-    Some(format!("## {title}\n\n{lines}"))
+    Section::new("variants", "Best variants", vec![DocumentBlock::Table(table), DocumentBlock::Aside(counts)])
 }

@@ -4,10 +4,10 @@ use super::CaptureLaunch;
 use super::metric_choice::MetricChoice;
 use super::table::{clean, dimensions, kernel_name, line, number};
 use crate::clock_control::clock_control;
+use crate::document::{Column, DocumentBlock, DocumentTable, TableCell, terminal_blocks};
 use crate::kernel_names::short_names;
 use crate::launch_shape::LaunchShape;
 use crate::number;
-use crate::text_table::{Alignment, TextTable};
 use indexmap::IndexMap;
 use ncu_rep::{Launch, Report};
 use ncugate_judge::frame::launches::FrameError;
@@ -30,8 +30,6 @@ const USUAL: [(&str, &str); 10] = [
     ("shared_mem", "shared memory"),
     ("ipc", "IPC"),
 ];
-/// Names take at most this many columns from the metrics; a longer name has its own line.
-const NAME: usize = 24;
 /// Most launches that have a row each, and most rows of a screen.
 const LISTED: usize = 24;
 const SCREEN: usize = 20;
@@ -54,21 +52,8 @@ pub(super) struct LaunchList<'a> {
     pub columns: Option<usize>,
 }
 
-/// The cells of a column, with its head.
-struct ListColumn {
-    cells: Vec<String>,
-    alignment: Alignment,
-}
-
-impl ListColumn {
-    fn new(head: &str, alignment: Alignment, cells: impl Iterator<Item = String>) -> Self {
-        Self { cells: std::iter::once(head.to_owned()).chain(cells).collect(), alignment }
-    }
-
-    fn width(&self) -> usize {
-        self.cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0)
-    }
-}
+/// A column with its cells.
+type ListColumn = (Column, Vec<String>);
 
 impl LaunchList<'_> {
     /// Time, launch configuration and the usual metrics, as many as fit the terminal: of each launch, or of each kernel
@@ -106,15 +91,15 @@ impl LaunchList<'_> {
         let names: Vec<&str> = groups.keys().map(|(_, name, ..)| name.as_str()).collect();
         let text = |head: &str, of: &dyn Fn(&str, &LaunchShape, &str) -> String| {
             let cells = groups.keys().map(|(report, _, shape, ranges)| clean(&of(report, shape, ranges)));
-            ListColumn::new(head, Alignment::Left, cells)
+            (Column::text(head), cells.collect())
         };
         let figure = |head: &str, of: &dyn Fn(&[usize]) -> Option<String>| {
             let cells = groups.values().map(|rows| of(rows).unwrap_or_else(|| "-".to_owned()));
-            ListColumn::new(head, Alignment::Right, cells)
+            (Column::number(head), cells.collect())
         };
-        let mut columns = Vec::new();
+        let mut columns: Vec<ListColumn> = Vec::new();
         columns.extend(self.is_of_several().then(|| text("report", &|report, _, _| report.to_owned())));
-        columns.push(ListColumn::new("kernel", Alignment::Left, short_names(&names).iter().map(|name| clean(name))));
+        columns.push((Column::text("kernel"), short_names(&names).iter().map(|name| clean(name)).collect()));
         columns.push(text("grid", &|_, shape, _| dimensions(shape.grid)));
         columns.push(text("block", &|_, shape, _| dimensions(shape.block)));
         columns.extend(self.nvtx.then(|| text("nvtx", &|_, _, ranges| ranges.to_owned())));
@@ -165,8 +150,6 @@ impl LaunchList<'_> {
 
     /// Writes columns, and the median of the usual metrics over the launches of each row.
     fn table(&self, mut columns: Vec<ListColumn>, rows: &[Vec<usize>], out: &mut String) -> Result<(), FrameError> {
-        let mut room =
-            self.columns.map(|all| all.saturating_sub(columns.iter().map(|column| column.width().min(NAME) + 2).sum()));
         let (mut missing, mut is_timed): (Vec<&str>, bool) = (Vec::new(), false);
         let mut outside: Option<(String, Vec<&str>)> = None;
         for ((name, head), values) in USUAL.into_iter().zip(self.values(&USUAL.map(|(name, _)| name))?) {
@@ -188,16 +171,10 @@ impl LaunchList<'_> {
                 median(&numbers).ok()
             };
             let cells = rows.iter().map(|row| middle(row).map_or_else(|| "-".to_owned(), |value| cell(value, unit)));
-            let column = ListColumn::new(head, Alignment::Right, cells);
-            let width = column.width() + 2;
-            if room.is_some_and(|room| width > room) {
-                continue;
-            }
-            room = room.map(|room| room - width);
-            columns.push(column);
+            columns.push((Column::number(head).minor(), cells.collect()));
             is_timed |= name == "duration";
         }
-        write(&columns, self.columns, out);
+        write(columns, self.columns, out);
         if let Some(clocks) = self.clocks()?.filter(|_| is_timed) {
             line(out, &format!("times under ncu: {clocks}"));
         }
@@ -229,9 +206,9 @@ impl LaunchList<'_> {
                 "" => name.clone(),
                 unit => format!("{name} [{unit}]"),
             };
-            ListColumn::new(&head, Alignment::Right, cells.into_iter())
+            (Column::number(head), cells)
         }));
-        write(&columns, self.columns, out);
+        write(columns, self.columns, out);
         Ok(())
     }
 
@@ -243,15 +220,15 @@ impl LaunchList<'_> {
     /// Report, id, kernel, grid, block, stream and NVTX ranges; report and stream only if there are several.
     fn launch_columns(&self) -> Result<Vec<ListColumn>, FrameError> {
         let text = |head: &str, of: &dyn Fn(&CaptureLaunch<'_>) -> String| {
-            ListColumn::new(head, Alignment::Left, self.launches.iter().map(|launch| clean(&of(launch))))
+            (Column::text(head), self.launches.iter().map(|launch| clean(&of(launch))).collect())
         };
-        let mut columns = Vec::new();
+        let mut columns: Vec<ListColumn> = Vec::new();
         columns.extend(self.is_of_several().then(|| text("report", &|(capture, _)| capture.name.to_owned())));
         columns.push(text("launch", &|(_, launch)| launch.id().to_string()));
         let names: Vec<String> = self.launches.iter().map(|(_, launch)| full_name(launch)).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let short = short_names(&names).into_iter().map(|name| clean(&name));
-        columns.push(ListColumn::new("kernel", Alignment::Left, short));
+        columns.push((Column::text("kernel"), short.collect()));
         columns.push(text("grid", &|(_, launch)| dimensions(launch.grid())));
         columns.push(text("block", &|(_, launch)| dimensions(launch.block())));
         let streams: BTreeSet<Option<u32>> = self.launches.iter().map(|(_, launch)| launch.stream()).collect();
@@ -265,7 +242,7 @@ impl LaunchList<'_> {
                 .iter()
                 .map(|(c, launch)| Ok(clean(&rows::ranges(c.name, launch)?)))
                 .collect::<Result<_, FrameError>>()?;
-            columns.push(ListColumn::new("nvtx", Alignment::Left, ranges.into_iter()));
+            columns.push((Column::text("nvtx"), ranges));
         }
         Ok(columns)
     }
@@ -288,13 +265,14 @@ fn cell(value: f64, unit: &str) -> String {
     }
 }
 
-fn write(columns: &[ListColumn], width: Option<usize>, out: &mut String) {
-    let mut table = TextTable::new(columns.iter().map(|column| column.alignment).collect());
-    let rows = columns.first().map_or(0, |column| column.cells.len());
+fn write(columns: Vec<ListColumn>, width: Option<usize>, out: &mut String) {
+    let rows = columns.first().map_or(0, |(_, cells)| cells.len());
+    let (heads, cells): (Vec<Column>, Vec<Vec<String>>) = columns.into_iter().unzip();
+    let mut table = DocumentTable { is_whole: true, ..DocumentTable::new("Launches", heads) };
     for row in 0..rows {
-        table.push(columns.iter().map(|column| column.cells.get(row).cloned().unwrap_or_default()).collect());
+        table.row(cells.iter().map(|cells| TableCell::new(cells.get(row).cloned().unwrap_or_default())).collect());
     }
-    table.write(out, width);
+    out.push_str(&terminal_blocks(&[DocumentBlock::Table(table)], width));
 }
 
 #[cfg(test)]

@@ -9,10 +9,7 @@ keys! {
         KeyKind::List(&KeyKind::OneOf(&words(&SanitizerTool::WORDS))),
         "Tools of [compute-sanitizer](correctness.md#compute-sanitizer) that launch every variant before it is timed.",
     ).default("[]");
-    suppress = key(
-        KeyKind::List(&KeyKind::Table(&SUPPRESS.spec)),
-        SUPPRESS.spec.doc,
-    ).default("[]");
+    suppress = key(KeyKind::List(&KeyKind::Table(&SUPPRESS.spec)), SUPPRESS.spec.doc).default("[]");
 }
 
 keys! {

@@ -13,10 +13,7 @@ keys! {
         KeyKind::OneOf(&words(&SearchStrategy::WORDS)),
         "How variants are proposed. `elites`: the best so far with other values on some axes.",
     ).default("\"elites\"");
-    seed = key(
-        KeyKind::Whole(0),
-        "Seed of random choices: equal seeds and times give equal proposals.",
-    ).default("0");
+    seed = key(KeyKind::Whole(0), "Seed of random choices: equal seeds and times give equal proposals.").default("0");
     batch = key(
         COUNT,
         "Variants that are proposed, built and timed together.",

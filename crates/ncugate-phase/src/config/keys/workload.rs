@@ -82,22 +82,13 @@ keys! {
         NAMES,
         "Arguments of `entry`: buffers, scalars, or dimensions.",
     ).otherwise("those of the kernel's first launch");
-    npy = key(
-        KeyKind::Text,
-        "A NumPy file; its path has [names](#expressions) in braces.",
-    );
-    python = key(
-        KeyKind::Text,
-        "A function of a Python file, `\"ref.py:softmax\"`, which returns the outputs.",
-    );
+    npy = key(KeyKind::Text, "A NumPy file; its path has [names](#expressions) in braces.");
+    python = key(KeyKind::Text, "A function of a Python file, `\"ref.py:softmax\"`, which returns the outputs.");
     params = key(
         NAMES,
         "Parameters of variants that `python` takes by name too. The outputs are computed for each combination of their values.",
     ).otherwise("none");
-    command = key(
-        TEXTS,
-        "A program and its arguments.",
-    );
+    command = key(TEXTS, "A program and its arguments.");
     timeout_s = key(KeyKind::Whole(1), "Time limit of one call of `python` or `command`, in seconds.").default("60");
 }
 

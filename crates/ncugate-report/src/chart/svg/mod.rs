@@ -90,8 +90,7 @@ pub fn draw(chart: &Chart, setting: Setting) -> Result<String, DrawError> {
     let (title, rules) = match setting {
         Setting::Page => (String::new(), String::new()),
         Setting::File => {
-            let (light, dark) = (palette::rules(|c| c.light, ""), palette::rules(|c| c.dark, ""));
-            let rules = format!("{light}@media (prefers-color-scheme:dark){{{dark}}}");
+            let rules = format!(":root{{color-scheme:light dark}}{}", palette::rules());
             // Letters of a title are larger than those that `words` measures.
             (words::wrapped(&chart.title, (WIDTH - 2 * MARGIN.0) * SMALL / TITLE.0), rules)
         }

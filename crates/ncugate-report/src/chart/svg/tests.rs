@@ -62,7 +62,7 @@ fn a_page_owns_the_colours_and_a_file_brings_them() {
     assert_eq!(root.attribute("aria-label"), Some("Made up & <drawn>. Nothing."));
     assert!(tagged(&page, "style").next().is_none() && !texts(&page).contains(&chart.title));
     let style = tagged(&file, "style").next().unwrap().text().unwrap();
-    assert!(style.contains("prefers-color-scheme:dark") && texts(&file).contains(&chart.title));
+    assert!(style.contains("light-dark(") && texts(&file).contains(&chart.title));
     let background = tagged(&file, "rect").next().unwrap();
     assert_eq!(background.attribute("class"), Some("page"));
 }
