@@ -31,6 +31,6 @@ pub fn requirement(context: &EvalContext<'_>) -> Option<(Verdict, String)> {
     let none = || format!("toolchains: no candidate is correct by '{}', so none was compared", first.name);
     let reason = same.next().unwrap_or_else(none);
     let more = same.count();
-    let others = if more > 0 { format!("; so are {more} more") } else { String::new() };
+    let others = if more > 0 { format!(", and {more} more") } else { String::new() };
     Some((verdict, format!("{reason}{others}")))
 }

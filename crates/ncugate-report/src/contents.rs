@@ -10,7 +10,7 @@ use super::model::MetricColumn;
 use super::run_report::RunReport;
 use super::{
     deep_profile, deltas, effects, headline, in_use, matrix, provenance, run_charts, search, speed_of_light, steps,
-    trust, variants, waiver_row,
+    toolchains, trust, variants, waiver_row,
 };
 use crate::chart;
 use crate::explain::Finding;
@@ -64,6 +64,7 @@ impl RunReport {
             shape_deltas: deltas::by_shape(inputs, &metrics, &used),
             times: shape_comparison::by_shape(inputs, &used),
             effects: sweep.as_ref().map_or_else(Vec::new, effects::parameter_effects),
+            toolchains: toolchains::comparison(inputs),
             in_use: used,
             metrics,
             params,

@@ -16,6 +16,7 @@ use super::search::SearchRow;
 use super::shape_matrix::ShapeMatrix;
 use super::speed_of_light::SpeedOfLightRow;
 use super::steps::StepTable;
+use super::toolchains::ToolchainComparison;
 use super::trust::Trust;
 use super::variant_row::VariantRow;
 use super::waiver_row::WaiverRow;
@@ -82,6 +83,8 @@ pub struct RunReport {
     pub times: Vec<ShapeComparison>,
     /// Effects of the parameters on the gated metrics, strongest first.
     pub effects: Vec<ParameterEffects>,
+    /// The candidates by several toolchains.
+    pub toolchains: ToolchainComparison,
     /// The search that chose the candidates, if any.
     pub search: Option<SearchRow>,
     /// Utilisation of the units of the chip in the selected variant's launches at the objective's shape; empty if

@@ -24,7 +24,7 @@ fn a_toolchain_that_breaks_a_correct_candidate_fails_the_phase_and_no_fallback_h
     let (failed, reason) = verdict(&[(5, wrong()), (6, wrong())]);
     assert_eq!(failed, Verdict::Fail);
     let expected =
-        "toolchain 'b': REGCAP=64,THREADS=128 is correct by 'a', but here: wrong at shape 'small'; so are 1 more";
+        "toolchain 'b': REGCAP=64,THREADS=128 is correct by 'a', but here: wrong at shape 'small', and 1 more";
     assert!(reason.contains(expected), "{reason}");
     assert_eq!(verdict(&[(4, unproven())]).0, Verdict::Inconclusive);
     assert_eq!(verdict(&[(1, wrong()), (5, wrong())]).0, Verdict::Pass, "wrong by both is no matter of the toolchain");
