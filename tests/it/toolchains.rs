@@ -1,0 +1,75 @@
+//! A run that compares toolchains, with the doubles of `live`.
+
+use crate::command::{Finished, Place};
+use crate::live::machine_of_kernels;
+use crate::stored::report_of_variants;
+use serde_json::{Value, json};
+use std::fs;
+use std::time::Duration;
+
+/// A run with `[toolchains]`, each other one than the first a script around the double of nvcc: its exit and its results.
+fn run(others: &[(&str, &str)]) -> (Finished, Value) {
+    let (place, mut variables) = machine_of_kernels(&["copy_honest"], "rounds = 60");
+    let ids: Vec<String> = others.iter().map(|(name, _)| format!("copy_honest,toolchain={name}")).collect();
+    let launches: Vec<_> =
+        ids.iter().map(String::as_str).chain(["copy_honest"]).map(|id| ("copy_honest", id, 10_000.0));
+    let report = place.path().join("counted.ncu-rep");
+    fs::write(&report, report_of_variants(&launches.collect::<Vec<_>>())).unwrap();
+    variables.push(("NCUGATE_DOUBLE_REPORT", report.display().to_string()));
+    let mut table = "[toolchains]\nold = { nvcc = \"bin/nvcc\" }\n".to_owned();
+    for (name, line) in others {
+        let script = place.write_program(&format!("bin/{name}"), &format!("#!/bin/sh\n{line}\nexec bin/nvcc \"$@\"\n"));
+        table += &format!("{name} = {{ nvcc = \"{}\" }}\n", script.display());
+    }
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    place.write("phase.toml", &format!("{phase}{table}"));
+    finished(&place, variables)
+}
+
+fn finished(place: &Place, variables: Vec<(&'static str, String)>) -> (Finished, Value) {
+    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu", "--format", "json"]);
+    let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+    let results = serde_json::from_str(&finished.stdout).unwrap_or_default();
+    (finished, results)
+}
+
+/// Another number of registers and other code, from a copy of the source.
+const OTHER: &str = "case \"$*\" in *copy.cu*) sed 's/.byte 0$/.byte 7/; s/long 0, 32/long 0, 40/' copy.cu > other.cu; \
+                     set -- $(echo \"$@\" | sed 's/[^ ]*copy.cu/other.cu/') ;; esac";
+
+#[test]
+fn the_same_toolchain_twice_changes_nothing_and_another_one_is_timed_in_the_same_rounds() {
+    let (finished, results) = run(&[("same", ""), ("other", OTHER)]);
+    assert_eq!((finished.status, &results["verdict"]), (Some(0), &json!("pass")), "{finished:?}");
+    let rows = results["toolchains"].as_array().unwrap();
+    let of = |key: &str| rows.iter().map(|row| row[key].clone()).collect::<Vec<_>>();
+    assert_eq!(of("variant"), ["copy_honest", "copy_honest"]);
+    assert_eq!(of("toolchain"), ["other", "same"]);
+    assert_eq!(of("change"), ["equal", "same_code"], "{rows:?}");
+    assert_eq!(of("registers"), [json!([32, 40]), json!([32, 32])]);
+    assert!(rows[0]["latency"]["ratio"].is_array() && rows[1]["latency"].is_null(), "equal code is timed once");
+}
+
+#[test]
+fn a_toolchain_that_does_not_build_a_correct_kernel_fails_the_run() {
+    let (finished, results) =
+        run(&[("broken", "case \"$*\" in *copy.cu*) echo 'error: internal' >&2; exit 1 ;; esac")]);
+    assert_eq!(finished.status, Some(1), "{finished:?}");
+    assert_eq!(results["toolchains"][0]["change"], "wrong");
+    let reason = results["reason"].as_str().unwrap();
+    assert!(
+        reason.contains("toolchain 'broken': copy_honest is correct by 'old', but here: does not build"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn an_absent_compiler_is_named_by_its_key() {
+    let (place, variables) = machine_of_kernels(&["copy_honest"], "rounds = 60");
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    let table = "[toolchains]\nold = { nvcc = \"bin/nvcc\" }\ncuda130 = { nvcc = \"/nowhere/nvcc\" }\n";
+    place.write("phase.toml", &format!("{phase}{table}"));
+    let (finished, _) = finished(&place, variables);
+    assert_eq!(finished.status, Some(3), "{finished:?}");
+    assert!(finished.stderr.contains("`toolchains.cuda130.nvcc`: nvcc not found"), "{}", finished.stderr);
+}
