@@ -297,3 +297,75 @@ pub fn section(comparison: &ToolchainComparison) -> Option<Section> {
     let blocks = lines.chain([DocumentBlock::Aside(about.to_owned()), table.block()?]).collect();
     Some(Section::new("toolchains", "Toolchains", blocks))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+
+    /// The rows of a fixture with a second toolchain, whose latencies are those of the first times a factor by row.
+    fn rows(factors: &[(usize, f64)], wrong: Option<usize>) -> Vec<ToolchainRow> {
+        let gates =
+            "[[gate]]\nrequire = \"latency_p50 < 1e6\"\n[toolchains]\nold = { nvcc = \"a\" }\nnew = { nvcc = \"b\" }\n";
+        let mut fixture = Fixture::with_gates(6, gates);
+        let pairs: Vec<(VariantId, VariantId)> =
+            fixture.plan.candidates().filter_map(|v| Some((v.counterpart(&fixture.phase)?.1, v.id.clone()))).collect();
+        let hash = |id: &VariantId, builds: &[BuildRecord]| {
+            builds.iter().find(|of| of.variant == *id).and_then(|of| code(&of.outcome)).map(str::to_owned)
+        };
+        for (at, (first, other)) in pairs.iter().enumerate() {
+            let factor = factors.iter().find(|(row, _)| *row == at).map(|(_, factor)| *factor);
+            let same = hash(first, &fixture.run.builds).unwrap_or_default();
+            let record = fixture.run.builds.iter_mut().find(|of| of.variant == *other).unwrap();
+            if let BuildOutcome::Built { code_sha256, growth, resources, .. } = &mut record.outcome {
+                *growth = Some(CodeGrowth { place: "k.cu:9".to_owned(), before: 40, after: 60 });
+                if factor.is_none() {
+                    *code_sha256 = same;
+                    *growth = None;
+                } else {
+                    resources.spills = 12;
+                }
+            }
+            for shape in &fixture.phase.bench.shapes {
+                let samples: Vec<f64> = fixture
+                    .quantities
+                    .samples(first, shape)
+                    .unwrap()
+                    .iter()
+                    .map(|us| us * factor.unwrap_or(1.0))
+                    .collect();
+                let row = fixture.quantities.row(other, shape).unwrap();
+                let sampling = fixture
+                    .quantities
+                    .sampling_at(row)
+                    .cloned()
+                    .map(|sampling| ncugate_judge::frame::Sampling { fresh: None, ..sampling });
+                fixture.quantities.set_samples(row, samples.into());
+                fixture.quantities.set_sampling(row, sampling.unwrap());
+            }
+        }
+        for result in &mut fixture.judgement.variants {
+            result.correctness = match wrong.is_some_and(|at| result.variant == pairs[at].1) {
+                true => Correctness::Wrong { reason: "wrong at shape 's'".to_owned() },
+                false => Correctness::Proven { cases: 1, max_abs: 0.0 },
+            };
+        }
+        fixture.report().toolchains.rows
+    }
+
+    #[test]
+    fn a_row_says_what_a_toolchain_changed_the_gravest_first() {
+        let rows = rows(&[(0, 1.2), (1, 0.8), (2, 1.001), (3, 1.0)], Some(3));
+        let changes: Vec<ToolchainChange> = rows.iter().map(|row| row.change).collect();
+        use ToolchainChange::{Equal, Faster, SameCode, Slower, Wrong};
+        assert_eq!(changes, [Wrong, Slower, Faster, Equal, SameCode, SameCode]);
+        let slower = &rows[1];
+        let latency = slower.latency.as_ref().unwrap();
+        assert!((latency.after / latency.before - 1.2).abs() < 1e-9 && latency.ratio[0] > 1.0);
+        assert_eq!((slower.spills, slower.grown.as_ref().unwrap().place.as_str()), ([Some(0), Some(12)], "k.cu:9"));
+        assert_eq!(rows[0].reason.as_deref(), Some("wrong at shape 's'"));
+        let sentence =
+            "toolchain new against old: 2 same machine code, 1 different and equal, 1 faster, 1 slower, 1 wrong";
+        assert_eq!(summaries(&rows, "old"), [sentence]);
+    }
+}

@@ -655,6 +655,9 @@ fn every_candidate_is_built_by_each_toolchain_and_keeps_its_id_with_the_first() 
     assert_eq!(other.counterpart(&phase), Some(("old", first.id.clone())));
     assert_eq!((first.counterpart(&phase), plan.variants[180].toolchain()), (None, None));
     assert_eq!(phase.build.nvcc.as_deref(), Some(Path::new("/new/nvcc")));
+    let shard = plan.shard("2/7".parse().unwrap());
+    let both = shard.candidates().filter_map(|v| shard.variant(&v.counterpart(&phase)?.1)).count();
+    assert_eq!(2 * both, shard.candidates().count(), "both are measured on one GPU");
     let glob = "[[gate]]\nname = \"old\"\nrequire = \"spills == 0\"\non = \"*,toolchain=old\"\n\n[[gate]]\n";
     let text = phase.text.replacen("[[gate]]\n", glob, 1);
     assert!(unroll(&parse(Path::new("phase.toml"), &text).unwrap()).is_ok());

@@ -51,7 +51,13 @@ impl Variant {
     pub fn counterpart(&self, phase: &Phase) -> Option<(&str, VariantId)> {
         let toolchain =
             self.toolchain().filter(|name| phase.toolchains.iter().skip(1).any(|own| own.name == **name))?;
-        Some((toolchain, VariantId(self.id.0.strip_suffix(&suffix(toolchain))?.into())))
+        Some((toolchain, self.first_id()))
+    }
+
+    /// The id of the same candidate by the first toolchain; its own id without toolchains.
+    pub(super) fn first_id(&self) -> VariantId {
+        let first = self.toolchain().and_then(|name| self.id.0.strip_suffix(&suffix(name)));
+        first.map_or_else(|| self.id.clone(), |first| VariantId(first.into()))
     }
 }
 
