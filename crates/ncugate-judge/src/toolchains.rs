@@ -12,11 +12,15 @@ pub fn requirement(context: &EvalContext<'_>) -> Option<(Verdict, String)> {
     let candidates = context.plan.variants.iter().enumerate().filter(|(_, v)| v.standing == VariantRole::Candidate);
     let pairs = candidates.filter_map(|(at, variant)| {
         let (toolchain, counterpart) = variant.counterpart(context.phase)?;
-        matches!(context.correctness(context.find(&counterpart)?), Correctness::Proven { .. }).then_some(())?;
-        let (verdict, reason) = match context.correctness(at) {
-            Correctness::Proven { .. } => (Verdict::Pass, String::new()),
-            Correctness::Wrong { reason } | Correctness::Cheats { reason } => (Verdict::Fail, reason.clone()),
-            Correctness::Unproven { reason } | Correctness::Unchecked { reason } => {
+        let (verdict, reason) = match (context.correctness(context.find(&counterpart)?), context.correctness(at)) {
+            (Correctness::Wrong { .. } | Correctness::Cheats { .. } | Correctness::Unchecked { .. }, _) => return None,
+            (Correctness::Unproven { reason }, _) => {
+                let reason = format!("toolchains: {counterpart} is not proven by '{}': {reason}", first.name);
+                return Some((Verdict::Inconclusive, reason));
+            }
+            (_, Correctness::Proven { .. }) => (Verdict::Pass, String::new()),
+            (_, Correctness::Wrong { reason } | Correctness::Cheats { reason }) => (Verdict::Fail, reason.clone()),
+            (_, Correctness::Unproven { reason } | Correctness::Unchecked { reason }) => {
                 (Verdict::Inconclusive, reason.clone())
             }
         };
@@ -28,7 +32,7 @@ pub fn requirement(context: &EvalContext<'_>) -> Option<(Verdict, String)> {
     let pairs: Vec<(Verdict, String)> = pairs.collect();
     let verdict = Verdict::all(pairs.iter().map(|(verdict, _)| *verdict));
     let mut same = pairs.into_iter().filter(|(own, _)| *own == verdict).map(|(_, reason)| reason);
-    let none = || format!("toolchains: no candidate is correct by '{}', so none was compared", first.name);
+    let none = || format!("toolchains: no candidate is correct by '{}', so nothing was compared", first.name);
     let reason = same.next().unwrap_or_else(none);
     let more = same.count();
     let others = if more > 0 { format!(", and {more} more") } else { String::new() };

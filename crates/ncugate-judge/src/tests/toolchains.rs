@@ -27,6 +27,7 @@ fn a_toolchain_that_breaks_a_correct_candidate_fails_the_phase_and_no_fallback_h
         "toolchain 'b': REGCAP=64,THREADS=128 is correct by 'a', but here: wrong at shape 'small', and 1 more";
     assert!(reason.contains(expected), "{reason}");
     assert_eq!(verdict(&[(4, unproven())]).0, Verdict::Inconclusive);
+    assert_eq!(verdict(&[(1, unproven()), (5, wrong())]).0, Verdict::Inconclusive);
     assert_eq!(verdict(&[(1, wrong()), (5, wrong())]).0, Verdict::Pass, "wrong by both is no matter of the toolchain");
     let all: Vec<(usize, Correctness)> = (0..4).map(|at| (at, wrong())).collect();
     let (open, reason) = verdict(&all);
