@@ -355,9 +355,9 @@ mod tests {
 
     #[test]
     fn a_row_says_what_a_toolchain_changed_the_gravest_first() {
+        use ToolchainChange::{Equal, Faster, SameCode, Slower, Wrong};
         let rows = rows(&[(0, 1.2), (1, 0.8), (2, 1.001), (3, 1.0)], Some(3));
         let changes: Vec<ToolchainChange> = rows.iter().map(|row| row.change).collect();
-        use ToolchainChange::{Equal, Faster, SameCode, Slower, Wrong};
         assert_eq!(changes, [Wrong, Slower, Faster, Equal, SameCode, SameCode]);
         let slower = &rows[1];
         let latency = slower.latency.as_ref().unwrap();
