@@ -1,6 +1,7 @@
 //! A run that compares toolchains, with the doubles of `live`.
 
 use crate::command::{Finished, Place};
+use crate::kernels::nvcc;
 use crate::live::machine_of_kernels;
 use crate::stored::report_of_variants;
 use serde_json::{Value, json};
@@ -72,4 +73,40 @@ fn an_absent_compiler_is_named_by_its_key() {
     let (finished, _) = finished(&place, variables);
     assert_eq!(finished.status, Some(3), "{finished:?}");
     assert!(finished.stderr.contains("`toolchains.cuda130.nvcc`: nvcc not found"), "{}", finished.stderr);
+}
+
+/// A kernel with more live values than 24 registers hold.
+const LIVE: &str = r#"
+extern "C" __global__ void copy_honest(const float* x, float* y) {
+    float a[48];
+#pragma unroll
+    for (int i = 0; i < 48; ++i) a[i] = x[i * 128 + threadIdx.x];
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < 48; ++i) y[i * 128 + threadIdx.x] = a[47 - i] * a[i];
+}
+"#;
+
+#[test]
+fn a_planted_loss_is_named_with_registers_spills_and_its_line() {
+    let Some(nvcc) = nvcc() else { return };
+    let (place, mut variables) = machine_of_kernels(&["copy_honest"], "rounds = 60");
+    let ids = ["copy_honest", "copy_honest,toolchain=capped"];
+    let report = place.path().join("counted.ncu-rep");
+    fs::write(&report, report_of_variants(&ids.map(|id| ("copy_honest", id, 10_000.0)))).unwrap();
+    variables.push(("NCUGATE_DOUBLE_REPORT", report.display().to_string()));
+    place.write("copy.cu", LIVE);
+    let (compiler, line) = (nvcc.path().display(), "exec {} \"$@\" -maxrregcount=24");
+    let script = format!("#!/bin/sh\n{}\n", line.replace("{}", &compiler.to_string()));
+    let capped = place.write_program("bin/capped", &script);
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    let phase = phase.replace("entry = \"copy\"", "entry = \"copy\"\nflags = [\"-lineinfo\"]");
+    let table = format!("old = {{ nvcc = \"{compiler}\" }}\ncapped = {{ nvcc = \"{}\" }}\n", capped.display());
+    place.write("phase.toml", &format!("{phase}[toolchains]\n{table}"));
+    let (finished, results) = finished(&place, variables);
+    let row = &results["toolchains"][0];
+    let [registers, spills] = ["registers", "spills"].map(|key| [0, 1].map(|at| row[key][at].as_u64().unwrap_or(99)));
+    assert!(registers[0] > 24 && registers[1] <= 24 && spills[0] == 0 && spills[1] > 0, "{finished:?}");
+    assert!(row["grown"]["place"].as_str().is_some_and(|place| place.starts_with("copy.cu:")), "{row}");
+    assert_eq!(row["toolchain"], "capped");
 }

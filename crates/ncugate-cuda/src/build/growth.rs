@@ -34,9 +34,28 @@ fn counts(cubin: &Path, symbols: &EntrySymbols, variant: &Variant) -> Option<BTr
 fn largest(before: &BTreeMap<CodePlace, u32>, after: &BTreeMap<CodePlace, u32>) -> Option<CodeGrowth> {
     let grown = after.iter().filter_map(|(place, after)| {
         let before = before.get(place).copied().unwrap_or(0);
-        (*after > before).then_some((after - before, place, before, *after))
+        Some((after.checked_sub(before).filter(|by| *by > 0)?, place, before, *after))
     });
     let (_, CodePlace { file, line }, before, after) = grown.max_by_key(|(by, ..)| *by)?;
     let place = if *line == 0 { file.clone() } else { relative(&format!("{file}:{line}")) };
     Some(CodeGrowth { place, before, after })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_that_grew_the_most_is_named_among_lines_that_shrank() {
+        let lines = |counts: [(u32, u32); 3]| {
+            let place = |line| CodePlace { file: "k.cu".to_owned(), line };
+            counts.into_iter().map(|(line, count)| (place(line), count)).collect::<BTreeMap<_, _>>()
+        };
+        let (before, after) = (lines([(1, 9), (2, 5), (3, 1)]), lines([(1, 2), (2, 9), (4, 3)]));
+        let grown = CodeGrowth { place: "k.cu:2".to_owned(), before: 5, after: 9 };
+        assert_eq!(largest(&before, &after), Some(grown));
+        assert_eq!(largest(&before, &lines([(1, 8), (2, 5), (3, 0)])), None);
+        let kernel = |count| [(CodePlace { file: "k".to_owned(), line: 0 }, count)].into();
+        assert_eq!(largest(&kernel(4), &kernel(6)).unwrap().place, "k", "without a line table");
+    }
 }
