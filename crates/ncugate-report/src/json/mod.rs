@@ -103,7 +103,7 @@ pub struct Results<'a> {
     /// Deep profiles, the selected variant's first.
     pub deep_profiles: Vec<DeepProfileValues<'a>>,
     /// Candidates by several toolchains, the gravest change first.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub toolchains: &'a [ToolchainRow],
     /// What is not in the numbers, and why.
     pub missing: &'a [CleanText],
