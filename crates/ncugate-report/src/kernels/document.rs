@@ -345,7 +345,8 @@ fn roofline(report: &ProfiledReport) -> Result<Chart, String> {
     let bandwidth = median(&bandwidths).unwrap_or(f64::NAN);
     let ceilings = peaks.iter().filter_map(|((name, is_by_data_sheet), peaks)| {
         let peak = median(peaks).ok()?;
-        let name = if *is_by_data_sheet { format!("{name} (dense, by data sheet)") } else { (*name).to_owned() };
+        let dense = if name.ends_with("tensor") { "dense, " } else { "" };
+        let name = if *is_by_data_sheet { format!("{name} ({dense}by data sheet)") } else { (*name).to_owned() };
         Some(Ceiling { name, peak, ridge: peak / bandwidth })
     });
     let is_by_data_sheet = rooflines().any(|roofline| roofline.is_bandwidth_by_data_sheet);
