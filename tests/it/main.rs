@@ -75,6 +75,7 @@ mod submit;
 mod table;
 mod tensor_maps;
 mod tolerance;
+mod toolchains;
 mod torch_function;
 mod trace;
 mod trust;

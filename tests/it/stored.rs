@@ -304,6 +304,7 @@ impl Stored {
             log: String::new(),
             launch: None,
             left_out: Vec::new(),
+            growth: None,
         }
     }
 

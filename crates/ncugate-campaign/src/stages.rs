@@ -125,8 +125,11 @@ impl Campaign<'_> {
         let is_python =
             |method: &Method| matches!(method, Method::Kernel(kernel) if matches!(kernel.code, KernelCode::Python(_)));
         let is_user = |method: &Method| is_python(method) || (includes_packages && method.is_built());
-        for variant in self.plan.variants.iter().filter(|variant| is_user(&variant.method)) {
-            self.writer.used(&variant.id, builder.software())?;
+        for variant in &self.plan.variants {
+            let own = variant.toolchain().and_then(|name| builder.toolchain_software(name));
+            if let Some(software) = own.or_else(|| is_user(&variant.method).then(|| builder.software())) {
+                self.writer.used(&variant.id, software)?;
+            }
         }
         for warning in compiler_warnings(&builds) {
             self.writer.warn(&warning)?;

@@ -2,7 +2,7 @@
 
 use super::error::CampaignError;
 use super::gpu_choice::{ChosenGpu, GpuChoice, choose};
-use ncugate_cuda::build::{Arch, Nvcc};
+use ncugate_cuda::build::{Arch, Nvcc, first_nvcc};
 use ncugate_cuda::gpu::{DeviceAttributes, GpuMonitor};
 use ncugate_cuda::host::{DeviceProbe, WorkerCommand, find_device};
 use ncugate_judge::store::{Fingerprint, Machine};
@@ -40,7 +40,7 @@ struct Programs {
 
 impl Programs {
     fn find(phase: &Phase) -> Result<Self, CampaignError> {
-        let nvcc = || Nvcc::find(phase.build.nvcc.as_deref());
+        let nvcc = || first_nvcc(phase);
         let (nvcc, ncu) = rayon::join(nvcc, || Ncu::find(phase.profile.ncu.as_deref()));
         match (ncu, phase.counting) {
             (Err(ncu), CounterPolicy::Required) => Err(match nvcc {

@@ -43,6 +43,7 @@ pub fn phase() -> Phase {
         select: ncugate_phase::config::Selection::Best,
         recording: None,
         build: BuildSettings::default(),
+        toolchains: Vec::new(),
         bench: BenchSettings {
             warmup: 1,
             rounds: 3,

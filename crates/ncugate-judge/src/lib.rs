@@ -61,6 +61,7 @@ mod tally;
 mod tests;
 mod throttled;
 mod tiers;
+mod toolchains;
 mod traced_values;
 mod unlikely_limits;
 mod unlisted_metrics;

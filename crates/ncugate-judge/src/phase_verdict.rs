@@ -9,7 +9,7 @@ use super::results::{Correctness, Judgement, SelectedVariant, Shortfall, Variant
 use super::selection_basis::{Choice, SelectionBasis};
 use super::shortfall::Shortfalls;
 use super::tally::VerdictTally;
-use super::{cautions, fallback, stages, tiers};
+use super::{cautions, fallback, stages, tiers, toolchains};
 use crate::frame::Quantities;
 use ncugate_model::metric::Catalogue;
 use ncugate_model::number::counted;
@@ -64,6 +64,10 @@ pub fn judge(
     }
     tiers.count_in(&mut tally);
     stages.count_in(&mut tally);
+    let toolchains = toolchains::requirement(&context);
+    if let Some((verdict, reason)) = toolchains.clone() {
+        tally.count(verdict, || reason);
+    }
 
     let mut warnings = selection_warnings(&context, &all);
     warnings.extend(gates.iter().flat_map(|g| g.warnings.clone()));
@@ -75,7 +79,9 @@ pub fn judge(
     let grounds =
         SelectionBasis::new(Choice::of(phase, selected), required.chain(tiers.required()).chain(stages.required()));
     grounds.hold(&mut verdict, &mut reason);
-    let go = preconditions.iter().all(|p| p.verdict == Verdict::Pass);
+    // No fallback stands in for a compiler that breaks kernels.
+    let go = preconditions.iter().all(|p| p.verdict == Verdict::Pass)
+        && toolchains.is_none_or(|(verdict, _)| verdict == Verdict::Pass);
     let fallback = || fallback::judge(&evaluator, candidates.selected, &mut warnings);
     let fallback = (verdict == Verdict::Fail && go).then(fallback).flatten();
     if let Some(taken) = fallback.as_ref().filter(|f| f.verdict == Verdict::Pass) {

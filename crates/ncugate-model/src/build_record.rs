@@ -159,6 +159,15 @@ impl EntrySymbols {
     }
 }
 
+/// The place of a kernel whose number of instructions grew the most.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CodeGrowth {
+    /// `file:line`; the kernel, if it has no line table.
+    pub place: String,
+    pub before: u32,
+    pub after: u32,
+}
+
 /// How building a variant ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
@@ -191,6 +200,9 @@ pub enum BuildOutcome {
         /// Shapes at which it is never launched; not all shapes.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         left_out: Vec<LeftOutShape>,
+        /// Where it has more instructions than the same candidate by the first toolchain.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        growth: Option<CodeGrowth>,
     },
     /// nvcc failed, or the cubin has no such entry.
     Failed {

@@ -58,6 +58,7 @@ mod tests {
                 log: log.to_owned(),
                 launch: None,
                 left_out: Vec::new(),
+                growth: None,
             },
         };
         let twice = "k.cu:1:9: warning: \"TILE\" redefined\n  note";

@@ -56,8 +56,8 @@ pub use audit::{Audit, IsolatedSamples, UnrepeatedSamples};
 pub use better::Better;
 pub use bitwise::{BitwiseComparison, BitwiseOutcome, BitwiseRecord, batch_dimension, differ_alone_in};
 pub use build_record::{
-    BuildOutcome, BuildRecord, BuiltKernel, CompiledArg, CompiledLaunch, EntryResources, EntrySymbols, LaunchExtents,
-    LeftOutShape, Resources, ShapeLaunch,
+    BuildOutcome, BuildRecord, BuiltKernel, CodeGrowth, CompiledArg, CompiledLaunch, EntryResources, EntrySymbols,
+    LaunchExtents, LeftOutShape, Resources, ShapeLaunch,
 };
 pub use capability::ComputeCapability;
 pub use cell::Cell;

@@ -10,7 +10,8 @@ use super::inputs::ReportInputs;
 use super::model::MetricColumn;
 use super::run_report::RunReport;
 use super::{
-    deep_profile, deltas, effects, headline, in_use, provenance, run_charts, search, steps, trust, variants, waiver_row,
+    deep_profile, deltas, effects, headline, in_use, provenance, run_charts, search, steps, toolchains, trust,
+    variants, waiver_row,
 };
 use crate::chart;
 use crate::explain::Finding;
@@ -63,6 +64,7 @@ impl RunReport {
             shape_deltas: deltas::by_shape(inputs, &metrics, &used),
             times: shape_comparison::by_shape(inputs, &used),
             effects: effects::table(sweep.as_ref().map_or(&[], |sweep| &sweep.effects)),
+            toolchains: toolchains::comparison(inputs),
             in_use: used,
             metrics,
             params,

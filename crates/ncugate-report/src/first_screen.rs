@@ -220,5 +220,5 @@ fn notes(report: &RunReport) -> Vec<CleanText> {
     let warnings = report.warnings.iter().map(|warning| super::text::sentence(warning).into());
     let headline = &report.headline;
     let cautions = headline.changed_limits.iter().chain(&headline.cautions).chain(&report.trust.lines).cloned();
-    cautions.chain(warnings).chain(missing).collect()
+    report.toolchains.summaries.iter().cloned().chain(cautions).chain(warnings).chain(missing).collect()
 }

@@ -159,6 +159,7 @@ impl Fixture {
             diagnosis: &self.diagnosis,
             speed_of_light: &self.speed_of_light,
             said: &self.said,
+            dram_peak: None,
             deep: DeepProfileInputs { quantities: &self.deep, problem: None },
             source: RunSource::Recorded { folder: "profiles/phase_d/example".to_owned() },
             compared: &[],

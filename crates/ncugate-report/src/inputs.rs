@@ -63,6 +63,8 @@ pub struct ReportInputs<'a> {
     pub speed_of_light: &'a [explain::Utilisation],
     /// Observations of ncu's own rules and sampler.
     pub said: &'a [explain::NcuObservations],
+    /// Bytes per second of device memory by its clock and bus, if a report has them.
+    pub dram_peak: Option<f64>,
     pub deep: DeepProfileInputs<'a>,
     pub source: RunSource,
     /// Stored runs that requirements compare with, one line each: `baseline: run ...`.

@@ -66,6 +66,7 @@ pub mod sweep;
 pub mod terminal;
 mod text_table;
 mod timed_clocks;
+mod toolchains;
 mod trust;
 mod variant_row;
 mod variants;

@@ -5,9 +5,8 @@ use super::inputs::ReportInputs;
 use super::run_report::RunReport;
 use super::sweep;
 use crate::chart::{ChartedRun, ChartedShape, ChartedTimeline};
-use crate::explain::{self, ParetoAxis, Roofline, SweepAnalysis};
+use crate::explain::{self, ChipKnowledge, ParetoAxis, Roofline, SweepAnalysis};
 use ncugate_judge::frame::MetricCells;
-use ncugate_judge::witness::dense_half_operations;
 use ncugate_model::expr::{Names, Value};
 use ncugate_model::stats::Resampler;
 use ncugate_model::{Better, VariantId};
@@ -55,9 +54,13 @@ fn roofline(inputs: &ReportInputs<'_>) -> Option<Roofline> {
         workload.flops.as_ref()?.eval_number(&scope).ok().filter(|f| *f > 0.0)
     });
     let gpu = inputs.run.manifest.fingerprint.gpu.as_ref();
-    let dense_half = gpu.and_then(|gpu| Some(dense_half_operations(gpu.compute_capability)? * f64::from(gpu.sms)));
+    let chip = ChipKnowledge {
+        capability: gpu.map(|gpu| gpu.compute_capability),
+        sms: gpu.map(|gpu| gpu.sms),
+        dram_peak: inputs.dram_peak,
+    };
     let quantities = inputs.quantities.filled_from(inputs.deep.quantities);
-    explain::roofline(&quantities, objective, &all, operations, dense_half)
+    explain::roofline(&quantities, objective, &all, operations, chip)
 }
 
 fn ranked(inputs: &ReportInputs<'_>) -> Vec<VariantId> {

@@ -11,6 +11,7 @@ use super::first_screen::FirstScreen;
 use super::in_use::InUse;
 use super::model::{Headline, Measure, MetricColumn, ObjectiveRow};
 use super::provenance::{Provenance, RunOrigin};
+use super::toolchains::ToolchainComparison;
 use super::trust::Trust;
 use super::variant_row::VariantRow;
 use super::waiver_row::WaiverRow;
@@ -78,6 +79,8 @@ pub struct RunReport {
     /// Effects of the parameters on the gated metrics, strongest first.
     #[serde(skip)]
     pub effects: DocumentTable,
+    /// The candidates by several toolchains.
+    pub toolchains: ToolchainComparison,
     /// The search that chose the candidates, if any.
     #[serde(skip)]
     pub search: Option<Section>,

@@ -9,6 +9,7 @@ use super::metric_change::{ChangeDirection, MetricChange};
 use super::model::Measure;
 use super::number::{self, Number};
 use super::run_report::RunReport;
+use super::toolchains;
 use super::waiver_row::WaiverRow;
 use crate::chart::Chart;
 use crate::document::{
@@ -35,7 +36,9 @@ const DEEP: [&str; 3] = ["stalls", "roofline", "timeline"];
 
 /// Sections before the variants.
 pub fn leading(report: &RunReport) -> Vec<Section> {
-    let sections = [findings(report), waivers(report), stages(report), times(report), matrix::by_shape(report)];
+    let toolchains = toolchains::section(&report.toolchains);
+    let sections =
+        [findings(report), toolchains, waivers(report), stages(report), times(report), matrix::by_shape(report)];
     [gates(report)].into_iter().chain(sections.into_iter().flatten()).collect()
 }
 

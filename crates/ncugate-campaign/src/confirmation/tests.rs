@@ -86,6 +86,7 @@ impl NoisyRun {
                 log: String::new(),
                 launch: None,
                 left_out: Vec::new(),
+                growth: None,
             };
             writer.record(&BuildRecord { variant: id(name), shares: None, outcome }).unwrap();
             let differences =

@@ -80,6 +80,7 @@ impl Replay {
             log: String::new(),
             launch: None,
             left_out: Vec::new(),
+            growth: None,
         };
         let variant = VariantId(SELECTED.into());
         writer.record(&BuildRecord { variant: variant.clone(), shares: None, outcome }).unwrap();

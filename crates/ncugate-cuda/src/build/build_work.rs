@@ -6,7 +6,7 @@ use super::nvcc::CompileUnit;
 use indexmap::{IndexMap, IndexSet};
 use ncugate_model::{BuildOutcome, KernelName};
 use ncugate_phase::config::CodeForm;
-use ncugate_phase::plan::{FunctionPlan, HostCode, KernelCode, KernelPlan, Method, Plan};
+use ncugate_phase::plan::{FunctionPlan, HostCode, KernelCode, KernelPlan, Method, Plan, Variant};
 
 /// The units to compile, each with its variants and their indices in the plan.
 pub(super) type Units<'a> = IndexMap<CompileUnit, Vec<PlannedKernel<'a>>>;
@@ -36,9 +36,10 @@ pub(super) struct PlannedHost<'p> {
     pub host: &'p HostCode,
 }
 
-pub(super) fn sorted<'p>(plan: &'p Plan, arch: &Arch) -> BuildWork<'p> {
+/// The work of the variants for which `is_member` holds.
+pub(super) fn sorted<'p>(plan: &'p Plan, arch: &Arch, is_member: impl Fn(&Variant) -> bool) -> BuildWork<'p> {
     let mut sorted = BuildWork::default();
-    for (index, variant) in plan.variants.iter().enumerate() {
+    for (index, variant) in plan.variants.iter().enumerate().filter(|(_, variant)| is_member(variant)) {
         match &variant.method {
             Method::Function(function @ FunctionPlan { host: Some(host), .. }) => {
                 sorted.hosts.push(PlannedHost { index, function, host });

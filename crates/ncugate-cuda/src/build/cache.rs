@@ -191,7 +191,7 @@ impl Cache {
         let named = named.iter().map(|file| Ok((file, fs::read(file)?))).collect::<io::Result<Vec<_>>>()?;
         let mut digest = Digest::default()
             .part(LAYOUT)
-            .part(nvcc.version())
+            .part(nvcc.identity())
             .part(arch.to_string())
             .part(unit.source.as_os_str().as_encoded_bytes())
             .part(open::named(&unit.source, MAX_SOURCE)?)

@@ -6,6 +6,7 @@ use super::budget::{SharedArray, shared_arrays};
 use super::build_work::{BuildWork, PlannedHost, UnitWork, Units, sorted};
 use super::cache::{Artifact, Cache, CacheError, CacheInputs, CompilerOutput, MAX_CODE, MAX_SOURCE, prerequisites};
 use super::error::BuildError;
+use super::growth::note_growth;
 use super::launch_check::{Launchable, SourceFacts};
 use super::message::{budget_line, message, relative, too_much_shared, unlinked, unreadable};
 use super::nvcc::{CompileUnit, Nvcc};
@@ -21,8 +22,8 @@ use ncugate_model::disk::open;
 use ncugate_model::occupancy::Chip;
 use ncugate_model::process::{self, ProcessExit};
 use ncugate_model::{BuildOutcome, BuildRecord, CompiledLaunch, EntryResources, EntrySymbols, Resources};
-use ncugate_phase::config::{CodeForm, Phase, Workload, WorkloadReference};
-use ncugate_phase::plan::{Arg, KernelLaunch, KernelPlan, Plan, ShapeProgram};
+use ncugate_phase::config::{CodeForm, Phase, Toolchain, WorkloadReference};
+use ncugate_phase::plan::{Arg, KernelLaunch, KernelPlan, Plan, ShapeProgram, Variant};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -85,6 +86,8 @@ pub struct Builder<'a> {
     pub(super) phase: Option<&'a Phase>,
     /// Versions of compilers other than nvcc.
     pub(super) software: Mutex<BTreeMap<String, String>>,
+    /// Versions of nvcc and of other compilers, for each toolchain but the first.
+    toolchains: Mutex<BTreeMap<String, BTreeMap<String, String>>>,
     /// nvcc's error on an empty kernel, if any; determined after the first failure.
     trouble: OnceLock<Option<String>>,
     /// Files that were read, with their SHA-256.
@@ -115,6 +118,7 @@ impl<'a> Builder<'a> {
             python: PythonEnvironment::default(),
             phase: None,
             software: Mutex::default(),
+            toolchains: Mutex::default(),
             trouble: OnceLock::new(),
             read: Mutex::default(),
             absent: Mutex::default(),
@@ -209,6 +213,11 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Versions of the compilers of a toolchain; none for the first and for a name that built nothing.
+    pub fn toolchain_software(&self, name: &str) -> Option<BTreeMap<String, String>> {
+        self.toolchains.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get(name).cloned()
+    }
+
     /// Versions of compilers other than nvcc; empty if nvcc was enough.
     pub fn software(&self) -> BTreeMap<String, String> {
         self.software.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
@@ -226,7 +235,7 @@ impl<'a> Builder<'a> {
             rayon::ThreadPoolBuilder::new().build().map_err(|e| BuildError::Threads { reason: e.to_string() })?;
         let line = Mutex::new(OutcomeQueue {
             plan,
-            workload: self.phase.map(|phase| &phase.workload),
+            phase: self.phase,
             sharing: self.sharing,
             waiting: vec![None; plan.variants.len()],
             out: Vec::new(),
@@ -241,7 +250,30 @@ impl<'a> Builder<'a> {
             }
             Ok(())
         };
-        let BuildWork { known, units, cubins, python, hosts } = sorted(plan, self.arch);
+        let (first, others) = match self.phase.map(|phase| phase.toolchains.as_slice()).and_then(<[_]>::split_first) {
+            Some((first, others)) => (Some(first), others),
+            None => (None, &[][..]),
+        };
+        let is_other =
+            |variant: &Variant| first.is_some_and(|first| variant.toolchain().is_some_and(|own| own != first.name));
+        self.build_part(sorted(plan, self.arch, |variant| !is_other(variant)), &pool, &done)?;
+        for toolchain in others {
+            let builder = self.of(toolchain)?;
+            let own = |variant: &Variant| variant.toolchain() == Some(toolchain.name.as_str());
+            builder.build_part(sorted(plan, self.arch, own), &pool, &done)?;
+            self.absorb(toolchain, builder);
+        }
+        Ok(line.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).out)
+    }
+
+    /// Builds the given variants, and passes the outcomes to `done`.
+    fn build_part(
+        &self,
+        work: BuildWork<'_>,
+        pool: &rayon::ThreadPool,
+        done: &(dyn Fn(Vec<(usize, BuildOutcome)>) -> Result<(), BuildError> + Sync),
+    ) -> Result<(), BuildError> {
+        let BuildWork { known, units, cubins, python, hosts } = work;
         if !units.is_empty() || !hosts.is_empty() {
             self.nvcc()?;
         }
@@ -273,8 +305,44 @@ impl<'a> Builder<'a> {
             });
             let ended = || BuildError::Threads { reason: "the thread for Python kernels ended early".to_owned() };
             by_nvcc.and(by_python.join().unwrap_or_else(|_| Err(ended())))
-        })?;
-        Ok(line.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).out)
+        })
+    }
+
+    /// The builder with the programs of another toolchain.
+    fn of(&self, toolchain: &Toolchain) -> Result<Self, BuildError> {
+        let build = self.phase.map(|phase| phase.build.of(toolchain)).unwrap_or_default();
+        let python = PythonEnvironment::of(&build);
+        let headers = PackageHeaders::find(&build.include, &python, self.cache)
+            .map_err(|error| error.of_toolchain(Some(&toolchain.name), "python"))?;
+        let found = match &toolchain.nvcc {
+            None => self.nvcc.get().map(|nvcc| nvcc.clone().into_owned()),
+            Some(path) => {
+                Some(Nvcc::find(Some(path)).map_err(|error| error.of_toolchain(Some(&toolchain.name), "nvcc"))?)
+            }
+        };
+        let software = headers.versions.clone();
+        let nvcc = OnceLock::new();
+        if let Some(found) = found {
+            drop(nvcc.set(Cow::Owned(found.with_headers(headers))));
+        }
+        Ok(Self {
+            nvcc,
+            python,
+            include_scope: self.include_scope,
+            phase: self.phase,
+            software: Mutex::new(software),
+            ..Self::finding(self.nvcc_name, self.arch, self.cache, self.sharing)
+        })
+    }
+
+    /// Takes over what the builder of a toolchain read, and its versions.
+    fn absorb(&self, toolchain: &Toolchain, other: Self) {
+        self.read.lock().unwrap_or_else(std::sync::PoisonError::into_inner).extend(other.files_read());
+        self.absent.lock().unwrap_or_else(std::sync::PoisonError::into_inner).extend(other.absent_files());
+        let nvcc = other.nvcc.get().map(|nvcc| ("nvcc".to_owned(), nvcc.version().to_owned()));
+        let software = other.software().into_iter().chain(nvcc).collect();
+        let mut toolchains = self.toolchains.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        toolchains.insert(toolchain.name.clone(), software);
     }
 
     /// Files that the compiler has read so far, with their SHA-256, without those of the toolkit and the system.
@@ -350,7 +418,7 @@ impl<'a> Builder<'a> {
     /// The machine code of the source of `unit`, linked with that of its other sources.
     fn linked(&self, unit: &CompileUnit, first: Artifact, others: &[Artifact]) -> Result<CompileResult, BuildError> {
         let parts: Vec<&Artifact> = std::iter::once(&first).chain(others).collect();
-        let digest = Digest::default().part("link").part(self.nvcc()?.version()).part(self.arch.to_string());
+        let digest = Digest::default().part("link").part(self.nvcc()?.identity()).part(self.arch.to_string());
         let digest = digest.list(unit.flags.iter()).list(parts.iter().map(|part| &part.sha256));
         let inputs = Cache::key(digest.list(compiler_environment::variables().iter()));
         let attempt = match self.cache.lookup(&inputs) {
@@ -695,6 +763,7 @@ impl<'a> Builder<'a> {
             log: relative(&ptxas::without_reports(&artifact.log)),
             launch,
             left_out,
+            growth: None,
         })
     }
 
@@ -738,6 +807,7 @@ impl<'a> Builder<'a> {
             log: relative(&ptxas::without_reports(&artifact.log)),
             launch: None,
             left_out: Vec::new(),
+            growth: None,
         })
     }
 
@@ -823,7 +893,7 @@ fn named_symbols(entries: &[(&str, Entry)]) -> EntrySymbols {
 /// Outcomes on their way to the sink; each is held back until all earlier ones are known.
 struct OutcomeQueue<'a> {
     plan: &'a Plan,
-    workload: Option<&'a Workload>,
+    phase: Option<&'a Phase>,
     sharing: Deduplication,
     waiting: Vec<Option<BuildOutcome>>,
     out: Vec<BuildRecord>,
@@ -833,10 +903,15 @@ struct OutcomeQueue<'a> {
 impl OutcomeQueue<'_> {
     fn advance(&mut self) -> Result<(), BuildError> {
         while let Some(outcome) = self.waiting.get_mut(self.out.len()).and_then(Option::take) {
-            let variant = self.plan.variants[self.out.len()].id.clone();
-            let mut record = BuildRecord { variant, shares: None, outcome };
+            let variant = &self.plan.variants[self.out.len()];
+            let mut record = BuildRecord { variant: variant.id.clone(), shares: None, outcome };
             if self.sharing == Deduplication::Share {
-                record.shares = duplicates::twin(&self.out, &record, self.plan, self.workload);
+                let workload = self.phase.map(|phase| &phase.workload);
+                record.shares = duplicates::twin(&self.out, &record, self.plan, workload);
+            }
+            if let Some((_, first)) = self.phase.and_then(|phase| variant.counterpart(phase)) {
+                let first = self.out.iter().find(|record| record.variant == first);
+                note_growth(&mut record.outcome, first.map(|record| &record.outcome), variant);
             }
             (self.sink)(&record).map_err(BuildError::Store)?;
             self.out.push(record);

@@ -30,6 +30,9 @@ pub enum BuildError {
     /// The Python of a reference was not found.
     #[error("`{}` not found; hint: install Python, or set `python` under [build]", python.display())]
     NoPython { python: PathBuf },
+    /// A program of a toolchain is missing.
+    #[error("`toolchains.{key}`: {cause}")]
+    Toolchain { key: String, cause: Box<Self> },
     /// Several tools are missing.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Several(Vec<Self>),
@@ -68,4 +71,16 @@ pub enum BuildError {
     /// The user asked to stop.
     #[error("interrupted during the build")]
     Interrupted,
+}
+
+impl BuildError {
+    /// The same about a program of a toolchain, if it is one.
+    pub(super) fn of_toolchain(self, name: Option<&str>, program: &str) -> Self {
+        match name {
+            Some(name) if !matches!(self, Self::Interrupted) => {
+                Self::Toolchain { key: format!("{name}.{program}"), cause: Box::new(self) }
+            }
+            Some(_) | None => self,
+        }
+    }
 }

@@ -223,8 +223,8 @@ fn places(arg: &Arg, start: usize) -> Vec<(Range<u64>, String)> {
 fn differing_field(arg: &Arg, compiled: &[ParameterField]) -> Option<String> {
     let own = places(arg, 0);
     let is_alike = |field: &&ParameterField| {
-        let within = own.iter().filter(|(place, _)| place.start < field.place.end && field.place.start < place.end);
-        let ends = within.clone().next().zip(within.last()).map(|((first, _), (last, _))| first.start..last.end);
+        let mut within = own.iter().filter(|(place, _)| place.start < field.place.end && field.place.start < place.end);
+        let ends = within.clone().next().zip(within.next_back()).map(|((first, _), (last, _))| first.start..last.end);
         ends.as_ref() == Some(&field.place)
     };
     let hint = |name: &str, place: &Range<u64>, there: &str| {

@@ -4,6 +4,7 @@ use super::arch::Arch;
 use super::build_work::is_expression;
 use super::error::BuildError;
 use super::package_headers::PackageHeaders;
+use ncugate_model::digest::sha256;
 use ncugate_model::{KernelName, process};
 use ncugate_phase::config::CodeForm;
 use std::collections::BTreeMap;
@@ -90,6 +91,8 @@ impl CompileUnit {
 pub struct Nvcc {
     path: PathBuf,
     version: String,
+    /// The hash of its text, if it is a script: two with the same version can pass different flags to the compiler.
+    script: String,
     /// Headers besides its own and the system's.
     headers: PackageHeaders,
 }
@@ -123,7 +126,11 @@ impl Nvcc {
             return Err(BuildError::Unusable { path, reason });
         }
         match version_in(&output.stdout) {
-            Some(version) => Ok(Self { version: version.to_owned(), path, headers: PackageHeaders::default() }),
+            Some(version) => {
+                let text = std::fs::read(&path).ok().filter(|bytes| bytes.starts_with(b"#!"));
+                let script = text.map_or_else(String::new, |text| sha256(&text));
+                Ok(Self { version: version.to_owned(), script, path, headers: PackageHeaders::default() })
+            }
             None => Err(BuildError::Unusable { path, reason: "`--version` printed no version".to_owned() }),
         }
     }
@@ -135,6 +142,11 @@ impl Nvcc {
     /// `13.0.88`.
     pub fn version(&self) -> &str {
         &self.version
+    }
+
+    /// What distinguishes its output from that of another nvcc, for keys of the cache.
+    pub(super) fn identity(&self) -> String {
+        format!("{}{}", self.version, self.script)
     }
 
     /// The same with headers of packages.
@@ -318,7 +330,7 @@ pub(super) mod tests {
 
     fn at_path(path: &str) -> Nvcc {
         let headers = PackageHeaders::default();
-        Nvcc { path: PathBuf::from(path), version: "13.0.88".to_owned(), headers }
+        Nvcc { path: PathBuf::from(path), version: "13.0.88".to_owned(), script: String::new(), headers }
     }
 
     #[test]

@@ -441,6 +441,7 @@ impl<'a> Compilers<'a> {
         let path = std::path::absolute(&kernel.source).unwrap_or_else(|_| kernel.source.clone());
         let digest = Digest::default()
             .part("python")
+            .part(which::which(&self.python.program).unwrap_or_default().as_os_str().as_encoded_bytes())
             .list(PROGRAM.iter().map(|(_, text)| sha256(text.as_bytes())))
             .list(self.software().map(|(package, version)| format!("{package} {version}")).collect::<Vec<_>>().iter())
             .part(arch)

@@ -6,14 +6,15 @@ use super::cache::Artifact;
 use super::compile::{BuildProgress, Builder, Deduplication};
 use super::nvcc::tests::for_test;
 use super::nvcc::{CompileUnit, Nvcc};
-use super::{Arch, Cache, ptxas};
+use super::{Arch, Cache, prove_tools, ptxas};
 use ncugate_fixtures::at_root;
 use ncugate_model::ComputeCapability;
 use ncugate_model::ShapeName;
 use ncugate_model::VariantId;
 use ncugate_model::cubin::{Entry, LineTable};
+use ncugate_model::expr::Value;
 use ncugate_model::{BuildOutcome, BuildRecord};
-use ncugate_phase::config::{CodeForm, OutOfBoundsFill};
+use ncugate_phase::config::{CodeForm, OutOfBoundsFill, Toolchain};
 use ncugate_phase::plan::{
     Arg, CommandPlan, FunctionPlan, HostCode, KernelCode, KernelLaunch, KernelPlan, L2Promotion, Method, Plan,
     ScalarValue, ShapeProgram, Step, Swizzle, TensorMap, Variant, VariantRole, reference_launch,
@@ -852,4 +853,49 @@ fn a_kernel_includes_the_headers_of_a_package_and_is_compiled_again_after_a_chan
     assert!(cached(&built(&phase).0));
     fs::write(&header, "#define VALUE 2.0f\n").unwrap();
     assert!(!cached(&built(&phase).0));
+}
+
+#[test]
+fn a_toolchain_that_spills_is_named_with_its_line_and_an_equal_one_shares_everything() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        fs::write(folder.path().join(name), text).unwrap();
+        folder.path().join(name)
+    };
+    let script = write("capped", &format!("#!/bin/sh\nexec {} \"$@\" -maxrregcount=24\n", nvcc.path().display()));
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let text = "extern \"C\" __global__ void k(float* y) {\n  float a[48];\n#pragma unroll\n  \
+                for (int i = 0; i < 48; ++i) a[i] = y[i * 128 + threadIdx.x];\n  __syncthreads();\n#pragma unroll\n  \
+                for (int i = 0; i < 48; ++i) y[i * 128 + threadIdx.x] = a[47 - i] * a[i];\n}\n";
+    let mut kernel = kernel(write("k.cu", text), "k", "p");
+    kernel.flags = vec!["-lineinfo".to_owned()];
+    let mut phase = ncugate_fixtures::phase();
+    let toolchain =
+        |name: &str, nvcc: &Path| Toolchain { name: name.to_owned(), nvcc: Some(nvcc.to_owned()), python: None };
+    phase.toolchains = vec![toolchain("a", nvcc.path()), toolchain("same", nvcc.path()), toolchain("capped", &script)];
+    let mut plan =
+        plan(["k", "k,toolchain=same", "k,toolchain=capped"].map(|id| (id, Method::Kernel(kernel.clone()))).into());
+    for (variant, name) in plan.variants.iter_mut().zip(["a", "same", "capped"]) {
+        variant.params.push(("toolchain".to_owned(), Value::Text(name.to_owned())));
+    }
+    let (cache, arch) = (Cache::at(&folder.path().join("cache")).unwrap(), "sm_90".parse::<Arch>().unwrap());
+    let builder = Builder::new(&nvcc, &arch, &cache, Deduplication::Share).with_python_of(&phase).unwrap();
+    let records = builder.build(&plan, &|_| {}, &mut |_| Ok(())).unwrap();
+    let built = |at: usize| match &records[at].outcome {
+        BuildOutcome::Built { resources, growth, .. } => (*resources, growth.clone()),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(records[1].shares.as_ref(), Some(&records[0].variant));
+    assert_eq!((&built(0), records[2].shares.as_ref()), (&built(1), None), "a script is another compiler");
+    let ((first, none), (capped, growth)) = (built(0), built(2));
+    assert!(first.registers > 24 && capped.registers <= 24 && first.spills == 0 && capped.spills > 0);
+    let growth = growth.unwrap();
+    assert!(none.is_none() && growth.after > growth.before && growth.place.contains("/k.cu:"), "{growth:?}");
+    assert_eq!(builder.toolchain_software("capped").unwrap()["nvcc"], nvcc.version());
+
+    phase.toolchains[2].nvcc = Some("/nowhere/nvcc".into());
+    let error = prove_tools(&phase, &plan, &arch).unwrap_err().to_string();
+    assert!(error.starts_with("`toolchains.capped.nvcc`: nvcc not found"), "{error}");
 }

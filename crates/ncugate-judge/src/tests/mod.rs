@@ -10,6 +10,7 @@ mod properties;
 mod requirement_changes;
 mod table;
 mod throttled;
+mod toolchains;
 
 use super::{BetweenRuns, Context, Correctness, GateResult, Judgement, Noise};
 use crate::frame::{FreshSamples, Program, Quantities, Sampling};

@@ -107,19 +107,47 @@ const fn tensor_operations(capability: ComputeCapability) -> Option<f64> {
     })
 }
 
-/// Dense FP16 operations per clock and multiprocessor of the tensor pipe, by NVIDIA's data sheets: with FP16
-/// accumulation, and at the same rate as BF16 where the chip has it. TF32 has half of it, FP8 twice.
+/// A format of arithmetic with a peak on data sheets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PeakFormat {
+    /// Scalar FP32; all others are those of the tensor pipe.
+    Fp32,
+    Fp64Tensor,
+    Tf32Tensor,
+    /// FP16, and BF16 at the same rate.
+    HalfTensor,
+    Fp8Tensor,
+    Fp4Tensor,
+    Int8Tensor,
+}
+
+/// Dense operations per clock and multiprocessor in a format, by data sheets; a multiply-add counts as two. `None` for a chip
+/// without the format or outside of the table.
 ///
-/// Peak over boost clock and multiprocessors: RTX 2080 Ti 107.6, A100 312, RTX 3090 142, RTX 4090 330, H100 SXM 989, B200
-/// 2,250, RTX 5090 419 TFLOP/s.
-pub const fn dense_half_operations(capability: ComputeCapability) -> Option<f64> {
-    Some(match (capability.major, capability.minor) {
-        (7, 5) | (8, 6 | 9) | (12, 0 | 1) => 1024.0,
-        (8, 0 | 7) => 2048.0,
-        (9, 0) => 4096.0,
-        (10, 0 | 3) => 8192.0,
+/// FP32: results per clock in the table of arithmetic throughput of the CUDA C++ programming guide. Tensor formats: dense
+/// peak over boost clock and multiprocessors, in TFLOP/s of FP16 (with FP16 accumulation): RTX 2080 Ti 107.6, A100 312, A10
+/// 125, L4 121, RTX 4090 330, H100 SXM 989, B200 and B300 2,250, RTX 5090 419; TF32 of A100 156, A10 62.5, L4 60, H100 495,
+/// RTX PRO 6000 252; FP8 of L4 242, H100 1,979, B200 4,500, RTX 5090 838; FP4 of B200 9,000, B300 13,500, RTX 5090 1,676; INT8
+/// of A100 624, A10 250, L4 242, H100 1,979, B200 4,500, RTX 5090 838; FP64 of A100 19.5, H100 67, B200 37. Some boards have
+/// less: GeForce halves FP16 with FP32 accumulation, and TF32.
+pub const fn dense_operations(capability: ComputeCapability, format: PeakFormat) -> Option<f64> {
+    // FP32, FP64, TF32, FP16, FP8, FP4, INT8; 0 if the chip does not have it
+    let rates: [u32; 7] = match (capability.major, capability.minor) {
+        (7, 5) => [128, 0, 0, 1024, 0, 0, 2048],
+        (8, 0) => [128, 128, 1024, 2048, 0, 0, 4096],
+        (8, 6) => [256, 0, 512, 1024, 0, 0, 2048],
+        (8, 7) => [256, 0, 1024, 2048, 0, 0, 4096],
+        (8, 9) => [256, 0, 512, 1024, 2048, 0, 2048],
+        (9, 0) => [256, 256, 2048, 4096, 8192, 0, 8192],
+        (10, 0) => [256, 128, 4096, 8192, 16_384, 32_768, 16_384],
+        (10, 3) => [256, 0, 4096, 8192, 16_384, 49_152, 0],
+        (12, 0 | 1) => [256, 0, 512, 1024, 2048, 4096, 2048],
         _ => return None,
-    })
+    };
+    match rates[format as usize] {
+        0 => None,
+        rate => Some(rate as f64),
+    }
 }
 
 #[cfg(test)]
@@ -128,19 +156,38 @@ mod tests {
 
     #[test]
     fn dense_peaks_are_those_of_data_sheets() {
-        let half = |cc, sms: f64, hz| dense_half_operations(ComputeCapability::from(cc)).unwrap() * sms * hz / 1e12;
+        use PeakFormat::{Fp4Tensor, Fp8Tensor, Fp32, Fp64Tensor, HalfTensor, Int8Tensor, Tf32Tensor};
         let sheets = [
-            ((7, 5), 68.0, 1.545e9, 107.6),
-            ((8, 0), 108.0, 1.41e9, 312.0),
-            ((8, 6), 82.0, 1.695e9, 142.0),
-            ((8, 9), 128.0, 2.52e9, 330.3),
-            ((9, 0), 132.0, 1.83e9, 989.4),
-            ((10, 0), 148.0, 1.85e9, 2250.0),
-            ((12, 0), 170.0, 2.407e9, 419.0),
+            ((7, 5), HalfTensor, 68.0, 1.545e9, 107.6),
+            ((8, 0), HalfTensor, 108.0, 1.41e9, 312.0),
+            ((8, 0), Tf32Tensor, 108.0, 1.41e9, 156.0),
+            ((8, 0), Int8Tensor, 108.0, 1.41e9, 624.0),
+            ((8, 0), Fp64Tensor, 108.0, 1.41e9, 19.5),
+            ((8, 0), Fp32, 108.0, 1.41e9, 19.5),
+            ((8, 6), HalfTensor, 72.0, 1.695e9, 125.0),
+            ((8, 6), Fp32, 72.0, 1.695e9, 31.2),
+            ((8, 9), HalfTensor, 58.0, 2.04e9, 121.0),
+            ((8, 9), Fp8Tensor, 58.0, 2.04e9, 242.0),
+            ((8, 9), Fp32, 58.0, 2.04e9, 30.3),
+            ((8, 9), HalfTensor, 128.0, 2.52e9, 330.3),
+            ((9, 0), HalfTensor, 132.0, 1.83e9, 989.4),
+            ((9, 0), Fp8Tensor, 132.0, 1.83e9, 1979.0),
+            ((9, 0), Fp32, 132.0, 1.98e9, 67.0),
+            ((9, 0), Fp64Tensor, 132.0, 1.98e9, 67.0),
+            ((10, 0), HalfTensor, 148.0, 1.85e9, 2250.0),
+            ((10, 0), Fp4Tensor, 148.0, 1.85e9, 9000.0),
+            ((10, 3), Fp4Tensor, 148.0, 1.85e9, 13_500.0),
+            ((12, 0), HalfTensor, 170.0, 2.407e9, 419.0),
+            ((12, 0), Fp4Tensor, 170.0, 2.407e9, 1676.0),
+            ((12, 0), Tf32Tensor, 188.0, 2.617e9, 252.0),
+            ((12, 0), Fp32, 170.0, 2.407e9, 104.8),
         ];
-        for (cc, sms, hz, peak) in sheets {
-            assert!((half(cc, sms, hz) / peak - 1.0).abs() < 0.01, "{cc:?}: {}", half(cc, sms, hz));
+        for (cc, format, sms, hz, peak) in sheets {
+            let own = dense_operations(ComputeCapability::from(cc), format).unwrap() * sms * hz / 1e12;
+            assert!((own / peak - 1.0).abs() < 0.01, "{cc:?} {format:?}: {own}");
         }
+        assert_eq!(dense_operations(ComputeCapability::new(8, 6), Fp8Tensor), None, "no FP8 before 8.9");
+        assert_eq!(dense_operations(ComputeCapability::new(9, 0), Fp4Tensor), None);
         // INT4: 1,248 TOP/s on an A100, 1,321 on an RTX 4090.
         let a100 = tensor_operations(ComputeCapability::new(8, 0)).unwrap() * 108.0 * 1.41e9;
         let ada = tensor_operations(ComputeCapability::new(8, 9)).unwrap() * 128.0 * 2.52e9;

@@ -29,7 +29,7 @@ use ncugate_phase::plan::{Method, Plan, Variant, VariantRole};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-pub use chip::{ChipFacts, dense_half_operations};
+pub use chip::{ChipFacts, PeakFormat, dense_operations};
 pub use isolated::{DurationSource, WorkDurations};
 
 /// An error that no honest measurement reaches, as a factor.

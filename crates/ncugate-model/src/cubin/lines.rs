@@ -3,7 +3,7 @@
 //! nvcc writes DWARF line programs with one extension: an opcode that names the row at which a function was inlined.
 //! Every kernel's addresses count from 0 in its own section, so relocations say which kernel an address belongs to.
 
-use super::{CubinError, Elf, damaged};
+use super::{CubinError, Elf, damaged, machine_code};
 use gimli::{
     AttributeValue, DebugLine, DebugLineOffset, EndianSlice, LineInstruction, LineProgramHeader, LittleEndian,
 };
@@ -17,6 +17,11 @@ type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 const SECTION: &str = ".debug_line";
 /// nvcc's opcode before a row of inlined code: the row of the call, counted from 1 in its kernel, then the function's name.
 const INLINED: u8 = 0x90;
+/// Bytes of an instruction (sm_70 and later).
+const INSTRUCTION: usize = 16;
+/// The bits of an opcode, and that of padding.
+const OPCODE: u16 = 0xfff;
+const NOP: u16 = 0x918;
 /// Maximum depth of inlined calls; deeper ones are not real code.
 const DEEPEST: usize = 32;
 /// Maximum length of a folder or file name in characters, as systems limit it.
@@ -143,6 +148,26 @@ impl LineTable {
     }
 }
 
+/// Numbers of instructions of the kernel `entry`, without padding, by the lines of its own file: inlined code of another file
+/// counts for the line that calls it. Without a line table, all count for the kernel.
+///
+/// # Errors
+/// Not a cubin, or damaged.
+pub fn instructions_by_line(cubin: &[u8], entry: &str) -> Result<BTreeMap<CodePlace, u32>, CubinError> {
+    let table = LineTable::read(cubin, entry)?;
+    let mut counts = BTreeMap::new();
+    for (at, word) in machine_code(cubin, entry)?.unwrap_or_default().chunks_exact(INSTRUCTION).enumerate() {
+        if u16::from_le_bytes([word[0], word[1]]) & OPCODE == NOP {
+            continue;
+        }
+        let chain = table.at((at * INSTRUCTION) as u64);
+        let own = chain.last().and_then(|kernel| chain.iter().find(|place| place.file == kernel.file));
+        let place = own.cloned().unwrap_or_else(|| CodePlace { file: entry.to_owned(), line: 0 });
+        *counts.entry(place).or_default() += 1;
+    }
+    Ok(counts)
+}
+
 /// The path of a row's file, as the compiler wrote it.
 fn path(row: &LineRow, header: &LineProgramHeader<Bytes<'_>>) -> String {
     let text = |value: AttributeValue<Bytes<'_>>| match value {
@@ -186,7 +211,6 @@ fn unreadable(error: gimli::Error) -> CubinError {
 
 #[cfg(test)]
 mod tests {
-    use super::super::machine_code;
     use super::*;
 
     /// The cubin of the capture of a deep profile: one kernel, `sdpa_scalar`, 0x4000 bytes of code.
@@ -206,6 +230,15 @@ mod tests {
         let code = cubin();
         let size = machine_code(&code, "sdpa_scalar").unwrap().unwrap().len();
         assert_eq!(table.at(size as u64), []);
+    }
+
+    #[test]
+    fn instructions_count_for_lines_of_the_kernels_own_file() {
+        let counts = instructions_by_line(&cubin(), "sdpa_scalar").unwrap();
+        assert!(counts.keys().all(|place| place.file.ends_with("/sdpa_scalar.cu")), "{counts:?}");
+        let all: u32 = counts.values().sum();
+        assert!((900..=1024).contains(&all), "0x4000 bytes without the padding at the end: {all}");
+        assert_eq!(instructions_by_line(&cubin(), "sdpa"), Ok(BTreeMap::new()));
     }
 
     #[test]

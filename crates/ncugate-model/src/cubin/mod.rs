@@ -13,7 +13,7 @@ mod variable;
 pub use entry::{Entry, Traffic, parameters, symbol, symbol_among};
 pub use fatbin::{DeviceCode, FatbinError, device_code, is_binary};
 pub use feature::CodeFeature;
-pub use lines::{CodePlace, LineTable};
+pub use lines::{CodePlace, LineTable, instructions_by_line};
 pub use parameter_field::{ParameterField, parameter_fields};
 pub use variable::{ModuleVariable, variable, variables};
 

@@ -34,6 +34,7 @@ mod init;
 mod launch;
 mod rule;
 mod search;
+mod toolchain;
 mod workload;
 
 pub use argument::*;
@@ -45,6 +46,7 @@ pub use init::*;
 pub use launch::*;
 pub use rule::*;
 pub use search::*;
+pub use toolchain::*;
 pub use workload::*;
 
 use super::{DeepProfileTarget, L2State, OutOfBoundsFill, Selection, Verification};
@@ -235,6 +237,7 @@ keys! {
     ROOT: RootKeys = "the file", "One phase: one experiment.";
     phase = key(KeyKind::Table(&PHASE.spec), PHASE.spec.doc).required();
     build = key(KeyKind::Table(&BUILD.spec), BUILD.spec.doc);
+    toolchains = key(KeyKind::Table(&TOOLCHAINS), TOOLCHAINS.doc);
     bench = key(KeyKind::Table(&BENCH.spec), BENCH.spec.doc);
     profile = key(KeyKind::Table(&PROFILE.spec), PROFILE.spec.doc);
     machine = key(KeyKind::Table(&MACHINE.spec), MACHINE.spec.doc);

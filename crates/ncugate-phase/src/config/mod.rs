@@ -42,7 +42,7 @@ pub use locate::{KeyPlaces, within};
 pub use own_bound::{BoundOf, OwnBound};
 pub use phase::{
     BASE, Base, BaseKernels, BenchSettings, BuildSettings, CounterPolicy, DeepProfileTarget, L2State, Objective, Phase,
-    ProfileSettings, SMS, Selection, USUAL_SMS, Verification,
+    ProfileSettings, SMS, Selection, TOOLCHAIN_PARAM, Toolchain, USUAL_SMS, Verification,
 };
 pub use problem_origin::{ImportFormat, ProblemOrigin, Ranking};
 pub use project::{MAX_BYTES, PROJECT_FILE, Project};

@@ -54,6 +54,14 @@ pub struct BuildSettings {
 }
 
 impl BuildSettings {
+    /// The same with the programs of a toolchain.
+    #[must_use]
+    pub fn of(&self, toolchain: &Toolchain) -> Self {
+        let named = |own: &Option<PathBuf>, other: &Option<PathBuf>| own.as_ref().or(other.as_ref()).cloned();
+        let (nvcc, python) = (named(&toolchain.nvcc, &self.nvcc), named(&toolchain.python, &self.python));
+        Self { nvcc, python, ..self.clone() }
+    }
+
     /// The file of `FILE.py` or of a module (`pkg.mod`), which is in the first folder of `pythonpath`.
     pub fn python_file(&self, named: &str) -> PathBuf {
         let is_module =
@@ -65,6 +73,19 @@ impl BuildSettings {
         }
     }
 }
+
+/// The compilers of one column of a comparison.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Toolchain {
+    pub name: String,
+    /// nvcc instead of the first toolchain's.
+    pub nvcc: Option<PathBuf>,
+    /// Python instead of the first toolchain's.
+    pub python: Option<PathBuf>,
+}
+
+/// The parameter whose value is the toolchain of a variant.
+pub const TOOLCHAIN_PARAM: &str = "toolchain";
 
 /// How latency is measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -196,6 +217,8 @@ pub struct Phase {
     pub recording: Option<PathBuf>,
     /// How variants are compiled.
     pub build: BuildSettings,
+    /// The toolchains that build every candidate, the first with the programs of `build`; empty without a comparison.
+    pub toolchains: Vec<Toolchain>,
     /// How latency is measured.
     pub bench: BenchSettings,
     /// Settings of the latency measurement.

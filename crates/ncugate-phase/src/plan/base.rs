@@ -62,6 +62,7 @@ fn base_variants(phase: &Phase, base: &Base) -> Result<Vec<Variant>, String> {
         gates: Vec::new(),
         gate_plan: GatePlan::default(),
         baselines: Vec::new(),
+        toolchains: Vec::new(),
         sms: phase.sms,
         ..(**there).clone()
     };

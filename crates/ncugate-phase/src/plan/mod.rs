@@ -23,6 +23,7 @@ mod tensor_map;
 mod tests;
 mod texel;
 mod texture;
+mod toolchains;
 mod unroll;
 mod variants;
 

@@ -48,9 +48,10 @@ impl FromStr for Shard {
 }
 
 impl Plan {
-    /// The candidates of a shard, and every baseline, because compared variants are measured on the same GPU.
+    /// The candidates of a shard, each by all toolchains, and every baseline, because compared variants are measured on the
+    /// same GPU.
     pub fn shard(&self, shard: Shard) -> Self {
-        let in_it = |variant: &&Variant| variant.standing == VariantRole::Baseline || shard.has(&variant.id);
+        let in_it = |variant: &&Variant| variant.standing == VariantRole::Baseline || shard.has(&variant.first_id());
         Self { variants: self.variants.iter().filter(in_it).cloned().collect() }
     }
 }

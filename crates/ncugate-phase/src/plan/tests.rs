@@ -649,3 +649,44 @@ fn a_window_of_the_l2_cache_is_inside_its_buffer() {
     let errors = parse(Path::new("phase.toml"), &format!("{text}\n[bench]\nl2 = \"cold\"")).unwrap_err().to_string();
     assert!(errors.contains("`bench.l2` is \"cold\", but a launch has an `l2_window`"), "{errors}");
 }
+
+/// Two toolchains, put before the workload of a phase.
+const TWO: &str = "[toolchains]\nnew = { nvcc = \"/new/nvcc\" }\nold = { nvcc = \"/old/nvcc\" }\n\n[workload]\n";
+
+#[test]
+fn every_candidate_is_built_by_each_toolchain_and_keeps_its_id_with_the_first() {
+    let phase = edited("[workload]\n", TWO);
+    let plan = plan(&phase);
+    assert_eq!((plan.candidates().count(), plan.baselines().count()), (180, 2));
+    let [first, other] = [&plan.variants[0], &plan.variants[90]];
+    assert_eq!((first.toolchain(), other.toolchain()), (Some("new"), Some("old")), "the order of the file");
+    assert_eq!(other.id.0.as_str(), format!("{},toolchain=old", first.id));
+    assert_eq!(other.counterpart(&phase), Some(("old", first.id.clone())));
+    assert_eq!((first.counterpart(&phase), plan.variants[180].toolchain()), (None, None));
+    assert_eq!(phase.build.nvcc.as_deref(), Some(Path::new("/new/nvcc")));
+    let shard = plan.shard("2/7".parse().unwrap());
+    let both = shard.candidates().filter_map(|v| shard.variant(&v.counterpart(&phase)?.1)).count();
+    assert_eq!(2 * both, shard.candidates().count(), "both are measured on one GPU");
+    let glob = "[[gate]]\nname = \"old\"\nrequire = \"spills == 0\"\non = \"*,toolchain=old\"\n\n[[gate]]\n";
+    let text = phase.text.replacen("[[gate]]\n", glob, 1);
+    assert!(unroll(&parse(Path::new("phase.toml"), &text).unwrap()).is_ok());
+}
+
+#[test]
+fn toolchains_that_compare_nothing_are_errors() {
+    let refused = |from: &str, to: &str| {
+        let text = phase_d().text.replacen(from, to, 1);
+        match parse(Path::new("phase.toml"), &text) {
+            Ok(phase) => unroll(&phase).unwrap_err().to_string(),
+            Err(error) => error.to_string(),
+        }
+    };
+    let table = |rows: &str| refused("[workload]\n", &format!("[toolchains]\n{rows}\n[workload]\n"));
+    assert!(table("a = { nvcc = \"x\" }").contains("expected at least two toolchains"));
+    assert!(table("a = { nvcc = \"x\" }\nb = {}").contains("at least one program: nvcc, python"));
+    assert!(table("\"a,b\" = { nvcc = \"x\" }\nb = { nvcc = \"y\" }").contains("cannot be the name of a value"));
+    let search = format!("[search]\nbudget = {{ builds = 2 }}\n\n{TWO}");
+    assert!(refused("[workload]\n", &search).contains("cannot be compared in a search"));
+    let axis = refused("[sweep]\n", &format!("{}[sweep]\ntoolchain = [1, 2]\n", TWO.replace("[workload]\n", "")));
+    assert!(axis.contains("`toolchain` is both"), "{axis}");
+}

@@ -6,6 +6,7 @@ use super::program::{KernelCode, KernelPlan, PythonKernel, ShapeProgram, Step};
 use super::python;
 use super::reference::{check_reference_args, check_reference_params};
 use super::space::{ConditionError, Point, Space, Walk};
+use super::toolchains::with_toolchains;
 use super::variants::{CommandPlan, FunctionPlan, HostCode, Method, Plan, Variant, VariantRole};
 use crate::config::{
     BufferType, CodeForm, KernelTemplate, KeyPlaces, LoopTemplate, Phase, StepAction, StepTemplate, VariantSpec,
@@ -34,8 +35,8 @@ pub fn unroll_own(phase: &Phase) -> Result<Plan, PlanErrors> {
     for (at, spec) in phase.baselines.iter().enumerate() {
         variants.extend(unrolling.named(spec, &format!("baseline[{at}]"), VariantRole::Baseline));
     }
-    let plan = Plan { variants };
     let (mut faults, places) = (unrolling.faults, unrolling.places);
+    let plan = with_toolchains(phase, Plan { variants }, &mut faults);
     check_reference_args(phase, &mut faults);
     check_reference_params(phase, &plan, &mut faults);
     if faults.is_empty() {

@@ -19,7 +19,7 @@ pub mod svg;
 mod timeline;
 
 pub use charted_run::{ChartedRun, ChartedShape, ChartedTimeline};
-pub use roofline::{KernelPoint, kernel_roofline};
+pub use roofline::{KernelPoint, MemoryRoof, kernel_roofline};
 pub use spec::{
     Bar, Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, LineAxis, Marks, Panel, Scale, Series, Spread,
     Stroke, Tone, mark_label,

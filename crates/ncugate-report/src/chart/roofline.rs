@@ -31,6 +31,15 @@ pub struct KernelPoint {
     pub attained: Option<f64>,
 }
 
+/// The peak of device memory.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MemoryRoof {
+    /// Bytes per second.
+    pub rate: f64,
+    /// Whether it is that of clock and bus, not of ncu's counter.
+    pub is_by_data_sheet: bool,
+}
+
 /// The chart of a run, if DRAM bytes and the chip's peaks were measured.
 ///
 /// Work per second uses the undisturbed latency, not the duration under the profiler.
@@ -46,7 +55,8 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
         vec![v.label.to_string(), number::plain(point.x), number::plain(point.y)]
     };
     let shown = &points[..points.len().min(DRAWN)];
-    under(roof.bandwidth, &roof.ceilings, marked(shown, DRAWN), |ceilings, panel| Chart {
+    let memory = MemoryRoof { rate: roof.bandwidth, is_by_data_sheet: roof.is_bandwidth_by_data_sheet };
+    under(memory, &roof.ceilings, marked(shown, DRAWN), |ceilings, panel| Chart {
         id: "roofline".to_owned(),
         title: "Roofline: does memory or arithmetic limit the variants?".to_owned(),
         note: ceilings,
@@ -56,9 +66,8 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     })
 }
 
-/// The chart of a report, with one point for each kernel and precision; none without points or ceilings. `bandwidth` is
-/// the peak of device memory in bytes per second, and a ceiling has the name of its precision.
-pub fn kernel_roofline(bandwidth: f64, mut ceilings: Vec<Ceiling>, points: &[KernelPoint]) -> Option<Chart> {
+/// The chart of a report, with one point for each kernel and precision; none without points or ceilings. A ceiling has the name of its precision.
+pub fn kernel_roofline(memory: MemoryRoof, mut ceilings: Vec<Ceiling>, points: &[KernelPoint]) -> Option<Chart> {
     ceilings.sort_by(|a, b| a.peak.total_cmp(&b.peak));
     let precisions: IndexSet<&str> = points.iter().map(|point| point.precision).collect();
     let series = precisions.iter().enumerate().map(|(at, precision)| {
@@ -82,7 +91,7 @@ pub fn kernel_roofline(bandwidth: f64, mut ceilings: Vec<Ceiling>, points: &[Ker
         let (kernel, precision) = (&point.kernel, point.precision);
         format!("{kernel} reaches {} of its {precision} roof. ", number::share(attained))
     });
-    under(bandwidth, &ceilings, series.collect(), |note, panel| Chart {
+    under(memory, &ceilings, series.collect(), |note, panel| Chart {
         id: "roofline".to_owned(),
         title: "Roofline".to_owned(),
         note: first + &note,
@@ -106,7 +115,7 @@ fn drawn(name: &str, intensity: f64, rate: f64, attained: Option<f64>) -> ChartP
 /// The chart that `chart` makes of what the ceilings are and of the panel; none without points or ceilings. A ceiling is
 /// memory's slope up to the ridge, then the peak; the highest is solid.
 fn under(
-    bandwidth: f64,
+    memory: MemoryRoof,
     ceilings: &[Ceiling],
     points: Vec<Series>,
     chart: impl FnOnce(String, Panel) -> Chart,
@@ -122,7 +131,7 @@ fn under(
     let ceiling = |(at, ceiling): (usize, &Ceiling)| {
         let (left, peak) = (lowest / 4.0, ceiling.peak / 1e12);
         let right = highest.max(ceiling.ridge) * 4.0;
-        let line = vec![(left, left * bandwidth / 1e12), (ceiling.ridge, peak), (right, peak)];
+        let line = vec![(left, left * memory.rate / 1e12), (ceiling.ridge, peak), (right, peak)];
         let stroke = if at + 1 == ceilings.len() { Stroke::Solid } else { Stroke::Dashed };
         let name = format!("{} {}", ceiling.name, number::with_unit(ceiling.peak, "flop/s"));
         Series::new(name, Tone::Muted, Marks::Line(stroke, line))
@@ -130,9 +139,10 @@ fn under(
     let series = ceilings.iter().enumerate().map(ceiling).chain(points).collect();
     let [x, y] = AXES.map(|(title, unit)| ChartAxis::new(title, unit, Scale::Log));
     let note = format!(
-        "The ceilings are {} of device memory and the compute peaks, at the clocks of the launches. Left of a ridge point \
+        "The ceilings are {} of device memory{} and the compute peaks, at the clocks of the launches. Left of a ridge point \
          memory bandwidth is the limit, right of it arithmetic.",
-        number::with_unit(bandwidth, "byte/s")
+        number::with_unit(memory.rate, "byte/s"),
+        if memory.is_by_data_sheet { " (by its clock and bus, not counted)" } else { "" }
     );
     Some(chart(note, Panel::new(x, y, series)))
 }

@@ -12,7 +12,7 @@ use ncugate_phase::config::rule::{HEADROOM, RuleScope, SHARE, fact_named};
 const SMALL_GRID: &str = "the grid gives each SM few warps";
 
 /// Facts about the chip.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct ChipKnowledge {
     pub capability: Option<ComputeCapability>,
     pub sms: Option<u32>,

@@ -14,6 +14,7 @@ use super::finding_row::FindingRow;
 use super::in_use::InUse;
 use super::model::MetricColumn;
 use super::run_report::RunReport;
+use super::toolchains::ToolchainRow;
 use super::trust::CheatRow;
 use super::waiver_row::WaiverRow;
 use indexmap::IndexMap;
@@ -102,6 +103,9 @@ pub struct Results<'a> {
     pub ablations: &'a [AblationRow],
     /// Deep profiles, the selected variant's first.
     pub deep_profiles: Vec<DeepProfileValues<'a>>,
+    /// Candidates by several toolchains, the gravest change first.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    pub toolchains: &'a [ToolchainRow],
     /// What is not in the numbers, and why.
     pub missing: &'a [CleanText],
     /// What the reader must be warned of.
@@ -168,6 +172,7 @@ impl<'a> Results<'a> {
             findings: &report.findings,
             ablations: &report.ablations,
             deep_profiles: report.deep_profile.as_ref().map_or_else(Vec::new, values::deep_profiles),
+            toolchains: &report.toolchains.rows,
             missing: &report.missing,
             warnings: &report.warnings,
             provenance: report.provenance.facts.iter().map(text).collect(),

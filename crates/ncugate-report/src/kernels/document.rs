@@ -2,7 +2,7 @@
 
 use super::group::{DIAGNOSED, LaunchGroup, ProfiledReport};
 use super::source;
-use crate::chart::{Chart, KernelPoint, kernel_roofline, launch_timeline};
+use crate::chart::{Chart, KernelPoint, MemoryRoof, kernel_roofline, launch_timeline};
 use crate::diagnosis_row::DiagnosisRow;
 use crate::document::{
     Column, Document, DocumentBlock, DocumentTable, Fold, Medium, Section, TableCell, TableListing, TableRow,
@@ -359,10 +359,12 @@ fn roofline(report: &ProfiledReport) -> Result<Chart, String> {
     let bandwidth = median(&bandwidths).unwrap_or(f64::NAN);
     let ceilings = peaks.iter().filter_map(|((name, is_by_data_sheet), peaks)| {
         let peak = median(peaks).ok()?;
-        let name = if *is_by_data_sheet { format!("{name} (dense, by data sheet)") } else { (*name).to_owned() };
+        let dense = if name.ends_with("tensor") { "dense, " } else { "" };
+        let name = if *is_by_data_sheet { format!("{name} ({dense}by data sheet)") } else { (*name).to_owned() };
         Some(Ceiling { name, peak, ridge: peak / bandwidth })
     });
-    kernel_roofline(bandwidth, ceilings.collect(), &points).ok_or_else(|| {
+    let is_by_data_sheet = rooflines().any(|roofline| roofline.is_bandwidth_by_data_sheet);
+    kernel_roofline(MemoryRoof { rate: bandwidth, is_by_data_sheet }, ceilings.collect(), &points).ok_or_else(|| {
         "no launch has both floating-point operations with a known peak and bytes of device memory".into()
     })
 }

@@ -4,7 +4,7 @@
 //! deep profile collects sums. Both give the same rates.
 
 use ncugate_judge::frame::LaunchMetrics;
-use ncugate_judge::witness::dense_half_operations;
+use ncugate_judge::witness::{ChipFacts, PeakFormat, dense_operations};
 use ncugate_model::ComputeCapability;
 
 /// Work and traffic of a launch.
@@ -12,8 +12,10 @@ use ncugate_model::ComputeCapability;
 pub struct LaunchRoofline {
     /// Bytes per second between L2 and device memory.
     pub traffic: Option<f64>,
-    /// Peak of the traffic, at the clock of the launch.
+    /// Peak of the traffic, at the clock of the launch; without its counter, by the maximum clock of the memory and its bus.
     pub bandwidth: Option<f64>,
+    /// Whether that peak is not counted.
+    pub is_bandwidth_by_data_sheet: bool,
     /// Precisions whose operations were collected, also those without any operation.
     pub work: Vec<PrecisionWork>,
 }
@@ -37,11 +39,11 @@ struct PrecisionCounters {
     /// Alternatives by chip and version of ncu. Each counter of an alternative counts for a number of operations.
     counted: &'static [&'static [(&'static str, f64)]],
     /// A counter whose peak is that of the precision, and its operations.
-    peak: (&'static str, f64),
+    peak: Option<(&'static str, f64)>,
     /// The chip on which the peak is verified; none for all.
     peak_on: Option<ComputeCapability>,
-    /// On other chips, multiples of the dense FP16 peak of data sheets.
-    of_half: Option<f64>,
+    /// The format whose peak on data sheets counts on other chips.
+    sheet: Option<PeakFormat>,
 }
 
 const HOPPER: Option<ComputeCapability> = Some(ComputeCapability { major: 9, minor: 0 });
@@ -49,10 +51,12 @@ const SM_CLOCK: &str = "sm__cycles_elapsed.avg.per_second";
 const SM_COUNT: &str = "device__attribute_multiprocessor_count";
 const DRAM_CLOCK: &str = "dram__cycles_elapsed.avg.per_second";
 const DRAM: &str = "dram__bytes.sum";
+/// Clock of the memory in kHz and width of its bus in bits.
+const BUS: [&str; 2] = ["device__attribute_memory_clock_rate", "device__attribute_global_memory_bus_width"];
 
 /// Scalar and tensor arithmetic. A fused multiply-add counts as two operations, and an FP16 instruction has two lanes.
 /// Tensor counters without `sparsity` in their name peak at the sparse rate, which is twice the dense one.
-const PRECISIONS: [PrecisionCounters; 8] = [
+const PRECISIONS: [PrecisionCounters; 10] = [
     PrecisionCounters {
         name: "FP32",
         counted: &[&[
@@ -60,9 +64,9 @@ const PRECISIONS: [PrecisionCounters; 8] = [
             ("smsp__sass_thread_inst_executed_op_fmul_pred_on.sum", 1.0),
             ("smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 2.0),
         ]],
-        peak: ("sm__sass_thread_inst_executed_op_ffma_pred_on.sum", 2.0),
+        peak: Some(("sm__sass_thread_inst_executed_op_ffma_pred_on.sum", 2.0)),
         peak_on: None,
-        of_half: None,
+        sheet: Some(PeakFormat::Fp32),
     },
     PrecisionCounters {
         name: "FP64",
@@ -71,9 +75,9 @@ const PRECISIONS: [PrecisionCounters; 8] = [
             ("smsp__sass_thread_inst_executed_op_dmul_pred_on.sum", 1.0),
             ("smsp__sass_thread_inst_executed_op_dfma_pred_on.sum", 2.0),
         ]],
-        peak: ("sm__sass_thread_inst_executed_op_dfma_pred_on.sum", 2.0),
+        peak: Some(("sm__sass_thread_inst_executed_op_dfma_pred_on.sum", 2.0)),
         peak_on: None,
-        of_half: None,
+        sheet: None,
     },
     PrecisionCounters {
         name: "FP16",
@@ -82,9 +86,9 @@ const PRECISIONS: [PrecisionCounters; 8] = [
             ("smsp__sass_thread_inst_executed_op_hmul_pred_on.sum", 2.0),
             ("smsp__sass_thread_inst_executed_op_hfma_pred_on.sum", 4.0),
         ]],
-        peak: ("sm__sass_thread_inst_executed_op_hfma_pred_on.sum", 4.0),
+        peak: Some(("sm__sass_thread_inst_executed_op_hfma_pred_on.sum", 4.0)),
         peak_on: None,
-        of_half: None,
+        sheet: None,
     },
     PrecisionCounters {
         name: "FP16 tensor",
@@ -92,23 +96,23 @@ const PRECISIONS: [PrecisionCounters; 8] = [
             &[("sm__ops_path_tensor_src_fp16.sum", 1.0)],
             &[("sm__ops_path_tensor_src_fp16_dst_fp16.sum", 1.0), ("sm__ops_path_tensor_src_fp16_dst_fp32.sum", 1.0)],
         ],
-        peak: ("sm__ops_path_tensor_src_fp16.sum", 0.5),
+        peak: Some(("sm__ops_path_tensor_src_fp16.sum", 0.5)),
         peak_on: HOPPER,
-        of_half: Some(1.0),
+        sheet: Some(PeakFormat::HalfTensor),
     },
     PrecisionCounters {
         name: "BF16 tensor",
         counted: &[&[("sm__ops_path_tensor_src_bf16_dst_fp32.sum", 1.0)]],
-        peak: ("sm__ops_path_tensor_src_bf16_dst_fp32.sum", 0.5),
+        peak: Some(("sm__ops_path_tensor_src_bf16_dst_fp32.sum", 0.5)),
         peak_on: HOPPER,
-        of_half: Some(1.0),
+        sheet: Some(PeakFormat::HalfTensor),
     },
     PrecisionCounters {
         name: "TF32 tensor",
         counted: &[&[("sm__ops_path_tensor_src_tf32_dst_fp32.sum", 1.0)]],
-        peak: ("sm__ops_path_tensor_src_tf32_dst_fp32.sum", 0.5),
+        peak: Some(("sm__ops_path_tensor_src_tf32_dst_fp32.sum", 0.5)),
         peak_on: HOPPER,
-        of_half: Some(0.5),
+        sheet: Some(PeakFormat::Tf32Tensor),
     },
     PrecisionCounters {
         name: "FP8 tensor",
@@ -118,17 +122,32 @@ const PRECISIONS: [PrecisionCounters; 8] = [
                 ("sm__ops_path_tensor_src_fp8_sparsity_on.sum", 1.0),
             ],
             &[("sm__ops_path_tensor_src_fp8.sum", 1.0)],
+            &[("sm__ops_path_tensor_src_fp8_dst_fp32.sum", 1.0), ("sm__ops_path_tensor_src_fp8_dst_fp16.sum", 1.0)],
         ],
-        peak: ("sm__ops_path_tensor_src_fp8_sparsity_off.sum", 1.0),
+        peak: Some(("sm__ops_path_tensor_src_fp8_sparsity_off.sum", 1.0)),
         peak_on: HOPPER,
-        of_half: Some(2.0),
+        sheet: Some(PeakFormat::Fp8Tensor),
+    },
+    PrecisionCounters {
+        name: "FP4 tensor",
+        counted: &[&[("sm__ops_path_tensor_src_fp4_dst_fp32.sum", 1.0)]],
+        peak: None,
+        peak_on: None,
+        sheet: Some(PeakFormat::Fp4Tensor),
+    },
+    PrecisionCounters {
+        name: "INT8 tensor",
+        counted: &[&[("sm__ops_path_tensor_src_int8.sum", 1.0)]],
+        peak: None,
+        peak_on: None,
+        sheet: Some(PeakFormat::Int8Tensor),
     },
     PrecisionCounters {
         name: "FP64 tensor",
         counted: &[&[("sm__ops_path_tensor_src_fp64.sum", 1.0)]],
-        peak: ("sm__ops_path_tensor_src_fp64.sum", 1.0),
+        peak: Some(("sm__ops_path_tensor_src_fp64.sum", 1.0)),
         peak_on: HOPPER,
-        of_half: None,
+        sheet: Some(PeakFormat::Fp64Tensor),
     },
 ];
 
@@ -138,12 +157,12 @@ impl LaunchRoofline {
             let sum = |counted: &&[(&str, f64)]| {
                 counted.iter().try_fold(0.0, |sum, (name, operations)| Some(sum + operations * counters.rate(name)?))
             };
-            let (peak, operations) = precision.peak;
             let is_known = precision.peak_on.is_none_or(|chip| capability == Some(chip));
-            let counted = counters.peak(peak, SM_CLOCK).filter(|_| is_known).map(|peak| operations * peak);
+            let counted = precision.peak.filter(|_| is_known);
+            let counted = counted.and_then(|(peak, operations)| Some(operations * counters.peak(peak, SM_CLOCK)?));
             let of_sheet = || {
-                let half = dense_half_operations(capability?)? * precision.of_half?;
-                Some(half * counters.get(SM_COUNT)? * counters.get(SM_CLOCK)?).filter(|peak| *peak > 0.0)
+                let dense = dense_operations(capability?, precision.sheet?)?;
+                Some(dense * counters.get(SM_COUNT)? * counters.get(SM_CLOCK)?).filter(|peak| *peak > 0.0)
             };
             let of_sheet = if counted.is_none() { of_sheet() } else { None };
             Some(PrecisionWork {
@@ -153,7 +172,14 @@ impl LaunchRoofline {
                 is_by_data_sheet: of_sheet.is_some(),
             })
         });
-        Self { traffic: counters.rate(DRAM), bandwidth: counters.peak(DRAM, DRAM_CLOCK), work: work.collect() }
+        let [clock, width] = BUS.map(|name| counters.get(name).filter(|value| *value > 0.0));
+        let of_bus = || {
+            ChipFacts { memory_hz: Some(1e3 * clock?), bus_bits: width, ..ChipFacts::default() }.dram_bytes_per_second()
+        };
+        let counted = counters.peak(DRAM, DRAM_CLOCK);
+        let bandwidth = counted.or_else(of_bus);
+        let is_bandwidth_by_data_sheet = counted.is_none() && bandwidth.is_some();
+        Self { traffic: counters.rate(DRAM), bandwidth, is_bandwidth_by_data_sheet, work: work.collect() }
     }
 
     /// Operations per byte of a rate, and the percentage of its roof that it reaches, if the peak is known. None

@@ -19,6 +19,7 @@ mod search;
 mod symbol;
 mod tensor_map;
 mod tolerance;
+mod toolchains;
 mod workload;
 
 use super::error::{ConfigError, ConfigErrors, Place};

@@ -4,13 +4,13 @@ use super::gates::Vocabulary;
 use super::kernel::{self, FlagAxisParts, KernelCompleteness, KernelParts};
 use super::names::KernelNames;
 use super::workload::{self, dims_of};
-use super::{check, report_phase, rule};
+use super::{check, report_phase, rule, toolchains};
 use crate::config::keys::{BENCH, BUILD, MACHINE, OBJECTIVE, PHASE, PROFILE, ROOT, STAGE, VARIANT};
 use crate::config::reader::{Item, Table};
 use crate::config::{
     BASE, BenchSettings, BuildSettings, CounterPolicy, DeepProfileTarget, Gate, GatePlan, KernelTemplate, L2State,
-    Objective, Phase, ProfileSettings, ProgramKind, Selection, Sweep, VariantSpec, Verification, Workload,
-    WorkloadReference,
+    Objective, Phase, ProfileSettings, ProgramKind, Selection, Sweep, TOOLCHAIN_PARAM, VariantSpec, Verification,
+    Workload, WorkloadReference,
 };
 use jiff::civil::Date;
 use ncugate_model::expr::Requirement;
@@ -29,7 +29,11 @@ pub fn phase<'a>(
 ) -> Option<Phase> {
     let (sweep, flag_axes) = root.get(&ROOT.sweep).map(|item| kernel::sweep(&item)).unwrap_or_default();
     let search = root.read(&ROOT.search, |item| super::search::search(item, &sweep));
-    let params = all_params(&sweep, &[root.list(&ROOT.variant), root.list(&ROOT.baseline)].concat());
+    let mut params = all_params(&sweep, &[root.list(&ROOT.variant), root.list(&ROOT.baseline)].concat());
+    let toolchains = root.read(&ROOT.toolchains, toolchains::toolchains).unwrap_or_default();
+    if !toolchains.is_empty() {
+        params.push(TOOLCHAIN_PARAM.to_owned());
+    }
     let workload = match report_phase::is_of_reports(root) {
         true => report_phase::workload(root),
         false => {
@@ -68,7 +72,10 @@ pub fn phase<'a>(
     let rules = rule::rules(&root.list(&ROOT.rule), &vocabulary.values);
     let imported = root.read(&ROOT.imported, |item| super::imported::imported(item, &workload.shapes));
     let judged = |kind| judged_shapes(&vocabulary, &gates, &gate_plan, kind);
-    let build = root.section(&ROOT.build, project).map(|table| build(&table));
+    let mut build = root.section(&ROOT.build, project).map(|table| build(&table));
+    if let (Some(build), Some(first)) = (&mut build, toolchains.first()) {
+        *build = build.of(first);
+    }
     let bench = root.section(&ROOT.bench, project);
     let bench = bench.and_then(|table| bench_settings(&table, &vocabulary, &judged(MetricSource::Latency)));
     let counters = root.section(&ROOT.profile, project);
@@ -105,6 +112,7 @@ pub fn phase<'a>(
         select: select?,
         recording: recording.map(Into::into),
         build: build?,
+        toolchains,
         bench: bench?,
         profile: profile?,
         counting: if counting? { CounterPolicy::Required } else { CounterPolicy::IfPossible },
