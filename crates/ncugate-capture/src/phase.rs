@@ -539,7 +539,7 @@ mod tests {
     fn hostile_names_stay_in_their_strings_and_comments() {
         let hostile = "k\"]\n[[gate]]\nname = \"x\u{7f}\u{1b}\\";
         let folder = tempfile::tempdir().unwrap();
-        let capture = captured(folder.path(), "[]", "\"maps\": [], \"arrays\": [], \"attributes\": []");
+        let capture = captured(folder.path(), "[[7, 0, 0, 0]]", "\"maps\": [], \"arrays\": [], \"attributes\": []");
         let capture = CaptureRecord { kernel: hostile.to_owned(), program: format!("/bin/{hostile}"), ..capture };
         let code = OriginalCode { form: "cubin", bytes: Vec::new(), library: Some(hostile.to_owned()) };
         let (folder, prefix, launch) = (folder.path(), Path::new(hostile), 0);
