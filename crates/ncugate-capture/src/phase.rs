@@ -569,9 +569,9 @@ mod tests {
                  {{\"size\": 8, \"stride\": 0, \"extent\": 8, \"step\": 1}}, {{\"size\": 2, \"stride\": {stride}, \"extent\": 1, \"step\": 2}}]}}]"
             )
         };
-        let parameters = [[7; 64], [9; 64], [9; 64], [7; 64]].concat();
+        let parameters = [[[7; 64], [9; 64], [9; 64], [7; 64]].concat()];
         let x = 1u64 << 33;
-        let text = launch(&[parameters.clone()], &map(x + 16, 6, 2, 32)).unwrap();
+        let text = launch(&parameters, &map(x + 16, 6, 2, 32)).unwrap();
         let view = "p0_64_map = { buffer = \"p0_64\", shape = [2, 8], strides = [16], box = [1, 8], element_strides = [2, 1], swizzle = 64, l2_promotion = 128, oob_fill = \"nan_request_zero_fma\" }";
         assert!(text.contains(view) && text.contains(", \"p0_64_map\", {"), "{text}");
         for (record, reason) in [
@@ -579,7 +579,7 @@ mod tests {
             (map(x + 16, 6, 4, 32), "that is interleaved or swizzles larger atoms"),
             (map(x + 16, 6, 2, 48), "whose memory overlaps"),
         ] {
-            let error = launch(&[parameters.clone()], &record).unwrap_err().to_string();
+            let error = launch(&parameters, &record).unwrap_err().to_string();
             assert!(error.contains(&format!("parameter 0 + 64 is a tensor map {reason}")), "{error}");
         }
     }
