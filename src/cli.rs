@@ -547,6 +547,9 @@ pub struct RecordArgs {
     /// Folder of the recording; an older recording is replaced
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
+    /// Record a run of a captured phase: it has arguments and values of the captured program
+    #[arg(long)]
+    pub captured: bool,
     /// Format of standard output
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,

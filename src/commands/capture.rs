@@ -66,17 +66,23 @@ pub fn capture(args: &CaptureArgs, out: &mut Output) -> Result<Outcome, CommandE
         launch: args.launch,
         code: if args.copy_code { CodePolicy::Libraries } else { CodePolicy::Own },
     };
-    let text = write_phase(&capture, request)?;
+    let (text, hidden) = write_phase(&capture, request)?;
     std::fs::rename(&phase, &folder).map_err(unwritten)?;
     let checks = text.matches("CHECK: ").count();
     let (kernel, phase) = (demangled(&capture.kernel), output.join("phase.toml"));
     let next = format!("ncugate run {}", phase.display());
+    let hidden = hidden.map(|_| output.join("hidden.toml"));
     if args.format == OutputFormat::Json {
-        print::json(&json!({ "kernel": kernel, "phase": phase, "checks": checks, "next": next }), out)?;
+        let said = json!({ "kernel": kernel, "phase": phase, "hidden": hidden, "checks": checks, "next": next });
+        print::json(&said, out)?;
         return Ok(Outcome::Passed);
     }
     writeln!(out, "captured launch {} of {kernel}", args.launch)?;
     writeln!(out, "{}: {checks} lines to CHECK; the folder holds data of the program", phase.display())?;
+    match hidden {
+        Some(hidden) => writeln!(out, "{}: hidden inputs, for candidates", hidden.display())?,
+        None => writeln!(out, "no hidden inputs: no buffer has floating-point numbers, or the code is PTX")?,
+    }
     writeln!(out, "next: {next}")?;
     Ok(Outcome::Passed)
 }
@@ -93,13 +99,17 @@ fn list(session: &CaptureSession, format: OutputFormat, out: &mut Output) -> Res
     kernels.sort_by(|a, b| b.1.milliseconds.total_cmp(&a.1.milliseconds).then(a.0.cmp(b.0)));
     let whole: f64 = kernels.iter().map(|(_, own)| own.milliseconds).sum();
     let rows = |out: &mut Output| -> io::Result<()> {
-        writeln!(out, "{:>7} {:>12} {:>9}  kernel", "share", "time", "launches")?;
+        writeln!(out, "{:>7} {:>12} {:>12} {:>9}  kernel", "share", "time", "median", "launches")?;
         for (symbol, own) in &kernels {
-            let (time, share) = match own.timed {
-                0 => ("-".to_owned(), "-".to_owned()),
-                _ => (format!("{:.3} ms", own.milliseconds), format!("{:.1} %", 100.0 * own.milliseconds / whole)),
+            let [share, time, median] = match own.timed {
+                0 => ["-", "-", "-"].map(str::to_owned),
+                _ => [
+                    format!("{:.1} %", 100.0 * own.milliseconds / whole),
+                    format!("{:.3} ms", own.milliseconds),
+                    format!("{:.2} us", 1000.0 * own.median),
+                ],
             };
-            writeln!(out, "{share:>7} {time:>12} {:>9}  {}", own.launches, demangled(symbol))?;
+            writeln!(out, "{share:>7} {time:>12} {median:>12} {:>9}  {}", own.launches, demangled(symbol))?;
         }
         let untimed: u64 = kernels.iter().map(|(_, own)| own.launches - own.timed).sum();
         if untimed > 0 {
@@ -112,8 +122,8 @@ fn list(session: &CaptureSession, format: OutputFormat, out: &mut Output) -> Res
     };
     if format == OutputFormat::Json {
         let row = |(symbol, own): &(&String, &KernelUse)| {
-            let milliseconds = (own.timed > 0).then_some(own.milliseconds);
-            json!({ "kernel": demangled(symbol), "launches": own.launches, "timed": own.timed, "milliseconds": milliseconds })
+            let [milliseconds, median] = [own.milliseconds, own.median].map(|time| (own.timed > 0).then_some(time));
+            json!({ "kernel": demangled(symbol), "launches": own.launches, "timed": own.timed, "milliseconds": milliseconds, "median": median })
         };
         print::json(&kernels.iter().map(row).collect::<Vec<_>>(), out)?;
     } else {

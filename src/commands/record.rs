@@ -1,7 +1,7 @@
 //! `ncugate tools record`: keeps a run in the repository.
 
 use super::run_name::{PROFILES, run_folder};
-use super::{CommandError, print};
+use super::{CommandError, print, refuse};
 use crate::cli::{OutputFormat, RecordArgs};
 use crate::console::Output;
 use crate::exit::Outcome;
@@ -15,6 +15,8 @@ use std::path::Path;
 /// Writes the recording and prints its size.
 pub fn record(args: &RecordArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let run = Run::load(&run_folder(&args.run, Path::new(PROFILES))?)?;
+    let captured = "its phase was captured, so the run has arguments and values of the captured program, which may be private; if they may be kept, add --captured";
+    refuse(run.is_captured() && !args.captured, captured)?;
     let bytes = store::record(&run, &args.output, &invocation.here)?;
     let variants = run.plan.variants.len();
     let paths = store::absolute_paths(&run.phase);

@@ -16,6 +16,7 @@ fn machine_of_program(kernels: &[&str]) -> (Place, Variables) {
     let (place, variables) = machine();
     let mut source = String::new();
     for (at, name) in kernels.iter().enumerate() {
+        let first = if *name == "map_value" { 128 } else { 8 };
         let parameter = |ordinal: u32, offset: u32, bytes: u32| {
             format!(".byte 4, 0x17\n.short 12\n.long 0, {}, {}\n", ordinal | offset << 16, bytes << 18)
         };
@@ -23,8 +24,8 @@ fn machine_of_program(kernels: &[&str]) -> (Place, Variables) {
         write!(
             source,
             ".section .text.{name},\"ax\"\n.byte {at}\n.zero 15\n.section .nv.info.{name}\n.byte 4, 0x2f\n.short 8\n.long 0, 32\n{}{}{float}",
-            parameter(0, 0, 8),
-            parameter(1, 8, 8)
+            parameter(0, 0, first),
+            parameter(1, first, 8)
         )
         .unwrap();
     }
@@ -100,23 +101,95 @@ fn a_wrong_candidate_of_a_captured_phase_is_refused() {
     assert!(tried.status == Some(0) && tried.stdout.contains("\"change\":\"0.0 %\""), "{tried:?}");
 }
 
+/// The results of the variant `replay` of a phase, its kernel replaced by another one of the double.
+fn run_with(place: &Place, variables: &Variables, phase: &str, kernel: &str) -> Finished {
+    let text = fs::read_to_string(place.path().join(phase)).unwrap();
+    let own = format!(
+        "name = \"replay\"\nkernel = {{ entry = \"{kernel}\", args = [{{ buffer = \"p0\", offset = 128 }}, \"p1\"] }}"
+    );
+    place.write(phase, &text.replace("name = \"replay\"", &own));
+    finished(place, variables, &format!("run {phase} --source gpu"))
+}
+
 #[test]
-fn the_original_machine_code_answers_for_hidden_inputs() {
+fn hidden_inputs_are_answered_by_the_original_machine_code() {
+    let (place, variables) = machine_of_program(&["copy_float", "copy_captured", "copy_known"]);
+    let captured = finished(&place, &variables, "capture -k copy_float -o copy -- ./program dlsym copy_float");
+    assert_eq!(captured.status, Some(0), "{captured:?}");
+    let phase = fs::read_to_string(place.path().join("copy/hidden.toml")).unwrap();
+    insta::with_settings!({ filters => vec![] }, { insta::assert_snapshot!("hidden_phase", phase) });
+    let ran = finished(&place, &variables, "run copy/hidden.toml --source gpu");
+    assert_eq!(ran.status, Some(0), "{ran:?}");
+    let said = "idden inputs are redrawn from captured contents: laws do not apply";
+    assert!(ran.stdout.contains(said) && !ran.stdout.contains("ne captured input"), "{ran:?}");
+    // A table of the captured answer, and a kernel that is right for the captured input alone.
+    for cheat in ["copy_captured", "copy_known"] {
+        place.write("copy/hidden.toml", &phase);
+        let refused = run_with(&place, &variables, "copy/hidden.toml", cheat);
+        assert_eq!(refused.status, Some(1), "{cheat}: {refused:?}");
+    }
+    let cheat = run_with(&place, &variables, "copy/phase.toml", "copy_known");
+    assert_eq!(cheat.status, Some(0), "the phase of one input cannot tell: {cheat:?}");
+}
+
+#[test]
+fn a_run_of_a_captured_phase_is_recorded_if_asked() {
     let (place, variables) = machine_of_program(&["copy_float"]);
     let captured = finished(&place, &variables, "capture -k copy_float -o copy -- ./program dlsym copy_float");
     assert_eq!(captured.status, Some(0), "{captured:?}");
-    let path = place.path().join("copy/phase.toml");
-    let phase = fs::read_to_string(&path).unwrap();
-    let lines = phase.lines().map(|line| match line {
-        _ if line.starts_with("reference =") => "seeds = [0, 1]".to_owned(),
-        _ if line.starts_with("seeds") => String::new(),
-        _ if line.starts_with("p0 =") => format!("{}init = \"normal\" }}", line.split("init").next().unwrap()),
-        _ => line.strip_prefix("# ").filter(|rest| rest.starts_with("reference =")).unwrap_or(line).to_owned(),
-    });
-    fs::write(&path, lines.collect::<Vec<_>>().join("\n")).unwrap();
-    let ran = finished(&place, &variables, "run copy/phase.toml --source gpu");
-    assert_eq!(ran.status, Some(0), "{ran:?}");
-    assert!(!ran.stdout.contains("laws do not apply") && !ran.stdout.contains("no laws are applied"), "{ran:?}");
+    for (phase, run) in [("phase", "copy"), ("hidden", "copy-hidden")] {
+        let ran = finished(&place, &variables, &format!("run copy/{phase}.toml --source gpu"));
+        assert_eq!(ran.status, Some(0), "{ran:?}");
+        let refused = finished(&place, &variables, &format!("tools record profiles/{run} -o kept/{phase}"));
+        assert_eq!(refused.status, Some(2), "{refused:?}");
+        assert!(refused.stderr.contains("add --captured") && !place.path().join("kept").join(phase).exists());
+        let asked = finished(&place, &variables, &format!("tools record profiles/{run} -o kept/{phase} --captured"));
+        assert_eq!(asked.status, Some(0), "{asked:?}");
+    }
+}
+
+#[test]
+fn a_tensor_map_is_encoded_for_the_addresses_of_the_replay() {
+    for what in ["map", "moved"] {
+        let (place, variables) = machine_of_program(&["map_value"]);
+        let captured =
+            finished(&place, &variables, &format!("capture -k map_value -o map -- ./program address map_value {what}"));
+        assert_eq!(captured.status, Some(0), "{captured:?}");
+        let phase = fs::read_to_string(place.path().join("map/phase.toml")).unwrap();
+        let map = "p0_map = { buffer = \"p0\", shape = [32, 32], strides = [32], box = [32, 32], element_strides = [1, 1], swizzle = 0, l2_promotion = 256, oob_fill = \"none\" }";
+        assert!(phase.contains(map) && phase.contains("\"p0_map\",\n"), "{phase}");
+        for phase in ["phase", "hidden"] {
+            let ran = finished(&place, &variables, &format!("run map/{phase}.toml --source gpu"));
+            assert_eq!(ran.status, Some(0), "{what}: {ran:?}");
+        }
+    }
+}
+
+#[test]
+fn a_node_is_captured_when_its_graph_is_launched() {
+    for launch in 0..3 {
+        let (place, variables) = machine_of_program(&["copy_honest"]);
+        let words = format!("capture -k copy_* --launch {launch} -o copy -- ./program address copy_honest graph");
+        let captured = finished(&place, &variables, &words);
+        // The later nodes find the answer of the first.
+        if launch > 0 {
+            assert!(captured.status == Some(3) && captured.stderr.contains("changed no memory"), "{captured:?}");
+            continue;
+        }
+        assert_eq!(captured.status, Some(0), "{captured:?}");
+        let ran = finished(&place, &variables, "run copy/phase.toml --source gpu");
+        assert_eq!(ran.status, Some(0), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_driver_without_sizes_of_parameters_has_them_from_the_cubin() {
+    let (place, variables) = machine_of_program(&["copy_float"]);
+    let old = [variables.clone(), vec![("NCUGATE_DOUBLE_OLD", "1".to_owned())]].concat();
+    let captured = finished(&place, &old, "capture -k copy_float -o copy -- ./program dlsym copy_float");
+    assert_eq!(captured.status, Some(0), "{captured:?}");
+    let phase = fs::read_to_string(place.path().join("copy/phase.toml")).unwrap();
+    assert!(phase.contains("{ value = 0.5, type = \"f32\" }"), "{phase}");
 }
 
 #[test]
@@ -126,7 +199,8 @@ fn kernels_are_listed_with_launches_times_and_shares() {
         let listed = finished(&place, &variables, &format!("capture --list -- ./program address copy_honest {what}"));
         assert_eq!(listed.status, Some(0), "{what}: {listed:?}");
         let words: Vec<&str> = listed.stdout.lines().nth(1).unwrap().split_whitespace().collect();
-        assert_eq!(words, ["100.0", "%", "0.030", "ms", "3", "copy_honest"], "{what}: {listed:?}");
+        let row = ["100.0", "%", "0.030", "ms", "10.00", "us", "3", "copy_honest"];
+        assert_eq!(words, row, "{what}: {listed:?}");
     }
 }
 
@@ -147,10 +221,19 @@ fn results_are_json_without_the_output_of_the_program() {
 #[test]
 fn a_launch_that_cannot_be_captured_is_refused_by_name_and_leaves_nothing() {
     let cases = [
-        ("-k copy_*", "copy_honest graph", 3, "it is launched into a CUDA graph"),
+        (
+            "-k copy_*",
+            "copy_honest recorded",
+            3,
+            "it is a node of a CUDA graph, and no launch of this graph was captured",
+        ),
+        ("-k copy_*", "copy_honest node", 3, "it is a node of a CUDA graph, and no launch of this graph was captured"),
+        ("-k copy_*", "copy_honest updated", 3, "it is a node of a CUDA graph of which a node was updated"),
         ("-k copy_*", "copy_honest host", 3, "`copy_honest`: parameter 0 + 0 is a pointer to host memory"),
         ("-k copy_*", "copy_honest texture", 3, "parameter 0 + 0 is a texture or surface object"),
-        ("-k map_*", "map_value map", 3, "parameter 0 + 0 is a tensor map"),
+        ("-k copy_*", "copy_honest surface", 3, "parameter 0 + 0 is a texture or surface object"),
+        ("-k map_*", "map_value im2col", 3, "parameter 0 + 0 is a tensor map of another kind"),
+        ("-k copy_*", "copy_honest stored", 3, "parameter 0 + 0 points to a tensor map in memory"),
         ("-k copy_*", "copy_honest pointers", 3, "entry 0 of an array of pointers points to pointers"),
         ("-k copy_*", "copy_honest same", 3, "the launch changed no memory"),
         ("-k copy_* --max-bytes 100", "copy_honest", 3, "262144 bytes of memory, more than --max-bytes 100"),

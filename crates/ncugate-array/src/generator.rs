@@ -40,6 +40,15 @@ impl Generator {
         values
     }
 
+    /// As many values as there are, each from a random place of them, times a random factor from `least` to 1.
+    pub fn redrawn(self, values: &[f64], least: f64) -> Vec<f64> {
+        let last = values.len().saturating_sub(1);
+        self.values(values.len(), |rng| {
+            let at = ((uniform(rng) * values.len() as f64) as usize).min(last);
+            values[at] * (least + (1.0 - least) * uniform(rng))
+        })
+    }
+
     /// `len` independent normal values.
     pub fn normals(self, len: usize, mean: f64, std: f64) -> Vec<f64> {
         self.values(len, |rng| mean + std * normal(rng))
@@ -66,4 +75,20 @@ pub fn normal(rng: &mut ChaCha8Rng) -> f64 {
 #[inline]
 pub fn uniform(rng: &mut ChaCha8Rng) -> f64 {
     StandardUniform.sample(rng)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn redrawn_values_are_those_of_other_places_or_a_part_of_them() {
+        let values: Vec<f64> = (0..100).map(f64::from).collect();
+        let other = Generator::new(5, "x").redrawn(&values, 1.0);
+        assert!(other.iter().all(|value| values.contains(value)));
+        assert!(other.iter().zip(&values).filter(|(other, value)| other == value).count() < 10);
+        let parts = Generator::new(5, "x").redrawn(&values, 0.5);
+        assert!(parts.iter().zip(&other).all(|(part, whole)| (0.5 * whole..=*whole).contains(part)) && parts != other);
+        assert!(Generator::new(5, "x").redrawn(&[], 1.0).is_empty());
+    }
 }

@@ -24,7 +24,7 @@ typedef int Result;
 typedef uint64_t Pointer;
 typedef unsigned Three[3];
 
-enum { OK = 0, FAILED = 999, MAP = 128 };
+enum { OK = 0, FAILED = 999, MAP = 128, COOPERATIVE_ID = 2, CLUSTER_ID = 4 };
 
 typedef struct {
     unsigned id, pad;
@@ -63,10 +63,10 @@ static void *driver(const char *name) {
 /* Calls a function of the driver; a missing one fails. */
 #define CALL(name, types, ...) \
     ({ \
-        static Result(*own) types; \
-        if (!own) \
-            own = (Result(*) types)driver(name); \
-        own ? own(__VA_ARGS__) : FAILED; \
+        static Result(*of_driver) types; \
+        if (!of_driver) \
+            of_driver = (Result(*) types)driver(name); \
+        of_driver ? of_driver(__VA_ARGS__) : FAILED; \
     })
 
 /* ---- ncugate ---- */
@@ -116,6 +116,7 @@ typedef struct {
     char is_known, is_wanted;
     long launches, timed;
     double milliseconds;
+    float *times; /* of the timed launches */
 } Kernel;
 
 typedef struct {
@@ -127,7 +128,16 @@ typedef struct {
 
 static Image *images;
 static Variable *variables;
-static struct { unsigned char map[MAP]; } *maps;
+/* A tensor map, and what it was made of; no rank: what a phase cannot describe. */
+typedef struct {
+    unsigned char bytes[MAP];
+    unsigned rank, box[5], steps[5];
+    int type, interleave, swizzle, promotion, fill;
+    Pointer address;
+    uint64_t sizes[5], strides[5];
+} Map;
+
+static Map *maps;
 static Pointer *handles; /* of textures and surfaces */
 static int image_count, variable_count, map_count, handle_count;
 
@@ -323,45 +333,78 @@ static int reaches(Copy *copy, Pointer value, const char *where, size_t offset) 
     return 1;
 }
 
-/* Copies device memory to a file. */
-static int save(Copy *copy, const char *name, Pointer from, size_t bytes) {
-    enum { CHUNK = 1 << 24 };
-    char path[4200];
-    snprintf(path, sizeof path, "%s/%s", copy->path, name);
-    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    char *chunk = malloc(CHUNK);
-    for (size_t at = 0; file >= 0 && chunk && at < bytes; at += CHUNK) {
-        size_t part = bytes - at < CHUNK ? bytes - at : CHUNK;
-        if (CALL("cuMemcpyDtoH_v2", (void *, Pointer, size_t), chunk, from + at, part)) {
+/* The tensor map of these bytes. */
+static const Map *map_of(const void *bytes) {
+    for (int at = 0; at < map_count; at++)
+        if (!memcmp(maps[at].bytes, bytes, MAP))
+            return &maps[at];
+    return NULL;
+}
+
+static void write_all(Copy *copy, int file, const char *path, const void *from, size_t bytes) {
+    for (size_t sent = 0; sent < bytes && !*copy->reason;) {
+        ssize_t now = write(file, (const char *)from + sent, bytes - sent);
+        if (now < 0 && errno != EINTR)
+            refuse(copy, "cannot write %s: %s", path, strerror(errno));
+        sent += now < 0 ? 0 : now;
+    }
+}
+
+/* Copies device memory to a NumPy file of bytes. If nothing has changed since `before`, the file is a link to it. */
+static void save(Copy *copy, const char *name, const char *when, Pointer from, size_t bytes) {
+    enum { CHUNK = 1 << 24, HEAD = 128 };
+    char path[4200], old[4200], head[HEAD + 1], shape[100];
+    snprintf(path, sizeof path, "%s/%s.%s", copy->path, name, when);
+    snprintf(old, sizeof old, "%s/%s.before", copy->path, name);
+    int before = strcmp(path, old) ? open(old, O_RDONLY | O_CLOEXEC) : -1, file = -1;
+    char *chunk = malloc(CHUNK), *other = malloc(CHUNK);
+    size_t equal = 0; /* bytes at the start that have not changed */
+    for (size_t at = 0, part; at < bytes && !*copy->reason; at += part) {
+        part = bytes - at < CHUNK ? bytes - at : CHUNK;
+        if (!chunk || !other || CALL("cuMemcpyDtoH_v2", (void *, Pointer, size_t), chunk, from + at, part)) {
             refuse(copy, "cannot read %zu bytes of device memory", bytes);
             break;
         }
-        for (size_t sent = 0; sent < part;) {
-            ssize_t now = write(file, chunk + sent, part - sent);
-            if (now < 0 && errno != EINTR) {
-                refuse(copy, "cannot write %s: %s", path, strerror(errno));
-                goto end;
-            }
-            sent += now < 0 ? 0 : now;
+        if (file < 0 && before >= 0 && pread(before, other, part, HEAD + at) == (ssize_t)part && !memcmp(chunk, other, part)) {
+            equal += part;
+            continue;
         }
+        if (file < 0) {
+            if ((file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) < 0)
+                refuse(copy, "cannot write %s: %s", path, strerror(errno));
+            snprintf(shape, sizeof shape, "{'descr': '|V1', 'fortran_order': False, 'shape': (%zu,), }", bytes);
+            snprintf(head, sizeof head, "%10s%-117s\n", "", shape);
+            memcpy(head, "\x93NUMPY\x01\0v\0", 10);
+            write_all(copy, file, path, head, HEAD);
+            for (size_t done = 0, now; done < equal; done += now) {
+                now = equal - done < CHUNK ? equal - done : CHUNK;
+                if (pread(before, other, now, HEAD + done) != (ssize_t)now)
+                    refuse(copy, "cannot read %s", old);
+                write_all(copy, file, path, other, now);
+            }
+        }
+        write_all(copy, file, path, chunk, part);
     }
-end:
-    if (file < 0 || !chunk || (close(file) && errno == ENOSPC))
+    if (file < 0 && !*copy->reason && link(old, path) && symlink(strrchr(old, '/') + 1, path))
         refuse(copy, "cannot write %s: %s", path, strerror(errno));
+    if (file >= 0 && close(file) && errno == ENOSPC)
+        refuse(copy, "cannot write %s: %s", path, strerror(errno));
+    if (before >= 0)
+        close(before);
     free(chunk);
-    return !*copy->reason;
+    free(other);
 }
 
 static int save_all(Copy *copy, int image, const char *when) {
     char name[64];
     for (int at = 0; at < copy->count && !*copy->reason; at++) {
-        snprintf(name, sizeof name, "m%d.%s", at, when);
-        save(copy, name, copy->ranges[at].base, copy->ranges[at].bytes);
+        snprintf(name, sizeof name, "m%d", at);
+        save(copy, name, when, copy->ranges[at].base, copy->ranges[at].bytes);
     }
     for (int at = 0; at < variable_count && !*copy->reason; at++) {
-        snprintf(name, sizeof name, "v%d.%s", at, when);
+        snprintf(name, sizeof name, "v%d", at);
         if (variables[at].image == image)
-            save(copy, name, variables[at].address, variables[at].bytes);
+            save(copy, name, when, variables[at].address, variables[at].bytes);
     }
     return !*copy->reason;
 }
@@ -420,11 +463,46 @@ static void follow(Copy *copy, Pointer from, int *is_first) {
     free(list);
 }
 
-/* Size and place of a parameter, of a function or a kernel. */
-static int parameter(void *function, size_t at, size_t *offset, size_t *size) {
-    return !CALL("cuFuncGetParamInfo", (void *, size_t, size_t *, size_t *), function, at, offset, size) ||
-           !CALL("cuKernelGetParamInfo", (void *, size_t, size_t *, size_t *), function, at, offset, size);
+/* The same from the list of a cubin; negative without one. */
+static int listed(const Kernel *kernel, size_t at, size_t *offset, size_t *size) {
+    enum { PARAMETER = 0x17, SIZED = 4 };
+    const char *data = kernel->image < 0 ? NULL : images[kernel->image].data;
+    char section[4096];
+    snprintf(section, sizeof section, ".nv.info.%s", kernel->name);
+    if (!data || memcmp(data, ELFMAG, SELFMAG))
+        return -1;
+    const Elf64_Ehdr *head = (const Elf64_Ehdr *)data;
+    const Elf64_Shdr *all = (const Elf64_Shdr *)(data + head->e_shoff);
+    for (int part = 0; part < head->e_shnum; part++) {
+        if (strcmp(data + all[head->e_shstrndx].sh_offset + all[part].sh_name, section))
+            continue;
+        const unsigned char *entry = (const unsigned char *)data + all[part].sh_offset, *end = entry + all[part].sh_size;
+        for (uint16_t length; entry + 4 <= end; entry += 4 + (entry[0] == SIZED ? length : 0)) {
+            uint16_t words[6]; /* an index, ordinal, offset, and bits of which the upper 14 are the size */
+            memcpy(&length, entry + 2, sizeof length);
+            if (entry[0] != SIZED || entry[1] != PARAMETER || length < sizeof words || entry + 4 + sizeof words > end)
+                continue;
+            memcpy(words, entry + 4, sizeof words);
+            if (words[2] == at) {
+                *offset = words[3];
+                *size = words[5] >> 2;
+                return 1;
+            }
+        }
+        return 0;
+    }
+    return -1;
 }
+
+/* Size and place of a parameter, of a function or a kernel. Drivers before CUDA 12.4 do not tell them. */
+static int parameter(const Launch *l, const Kernel *kernel, size_t at, size_t *offset, size_t *size) {
+    Result own = CALL("cuFuncGetParamInfo", (void *, size_t, size_t *, size_t *), l->function, at, offset, size);
+    Result other = own ? CALL("cuKernelGetParamInfo", (void *, size_t, size_t *, size_t *), l->function, at, offset, size) : OK;
+    return own == FAILED && other == FAILED ? listed(kernel, at, offset, size) : !own || !other;
+}
+
+/* The bytes of a parameter, from the buffer of all or from its own. */
+#define VALUE(l, packed, at, offset) ((packed) ? (packed) + (offset) : (unsigned char *)(l)->parameters[at])
 
 /* Writes what is known before the launch. */
 static void describe(Copy *copy, const Launch *l, const Kernel *kernel) {
@@ -456,10 +534,10 @@ static void describe(Copy *copy, const Launch *l, const Kernel *kernel) {
     for (void **extra = l->extra; extra && extra[0]; extra += 2)
         packed = extra[0] == (void *)1 ? extra[1] : packed;
     size_t offset, size;
-    if (!driver("cuFuncGetParamInfo"))
-        refuse(copy, "the driver is older than CUDA 12.4, which tells the sizes of parameters");
-    for (size_t at = 0; parameter(l->function, at, &offset, &size); at++) {
-        const unsigned char *bytes = packed ? packed + offset : l->parameters ? l->parameters[at] : NULL;
+    if (parameter(l, kernel, 0, &offset, &size) < 0)
+        refuse(copy, "the driver is older than CUDA 12.4 and does not tell the sizes of parameters, and the code is no plain cubin");
+    for (size_t at = 0; parameter(l, kernel, at, &offset, &size) > 0; at++) {
+        const unsigned char *bytes = packed || l->parameters ? VALUE(l, packed, at, offset) : NULL;
         char where[32];
         snprintf(where, sizeof where, "parameter %zu", at);
         if (!bytes) {
@@ -472,23 +550,55 @@ static void describe(Copy *copy, const Launch *l, const Kernel *kernel) {
         fputs("]", json);
         for (size_t word = 0; word + 8 <= size; word += 8) {
             Pointer value;
+            const Map *map = word + MAP <= size ? map_of(bytes + word) : NULL;
+            if (map) {
+                if (!map->rank)
+                    refuse(copy, "%s + %zu is a tensor map of another kind than cuTensorMapEncodeTiled makes, which is not captured", where, word);
+                else if (!reaches(copy, map->address, where, word))
+                    refuse(copy, "%s + %zu is a tensor map of memory that the driver does not know", where, word);
+                word += MAP - 8;
+                continue;
+            }
             memcpy(&value, bytes + word, sizeof value);
             reaches(copy, value, where, word);
             for (int known = 0; known < handle_count; known++)
                 if (value && handles[known] == value)
                     refuse(copy, "%s + %zu is a texture or surface object, which is not captured", where, word);
-            for (int known = 0; word + MAP <= size && known < map_count; known++)
-                if (!memcmp(maps[known].map, bytes + word, MAP))
-                    refuse(copy, "%s + %zu is a tensor map, which is not captured", where, word);
         }
     }
+    fputs("], \"maps\": [", json);
+    for (size_t at = 0; !*copy->reason && parameter(l, kernel, at, &offset, &size) > 0; at++)
+        for (size_t word = 0; word + MAP <= size; word += 8) {
+            const Map *map = map_of(VALUE(l, packed, at, offset) + word);
+            if (!map)
+                continue;
+            fprintf(json, "%s{\"parameter\": %zu, \"offset\": %zu, \"type\": %d, \"address\": %lu, \"interleave\": %d, \"swizzle\": %d, "
+                          "\"promotion\": %d, \"fill\": %d, \"axes\": [", is_first ? "" : ", ", at, word, map->type, (unsigned long)map->address,
+                    map->interleave, map->swizzle, map->promotion, map->fill);
+            for (unsigned axis = 0; axis < map->rank; axis++)
+                fprintf(json, "%s{\"size\": %lu, \"stride\": %lu, \"extent\": %u, \"step\": %u}", axis ? ", " : "",
+                        (unsigned long)map->sizes[axis], axis ? (unsigned long)map->strides[axis - 1] : 0, map->box[axis], map->steps[axis]);
+            fputs("]}", json);
+            is_first = 0;
+            word += MAP - 8;
+        }
     fputs("], \"arrays\": [", json);
-    for (size_t at = 0; !*copy->reason && parameter(l->function, at, &offset, &size); at++)
+    is_first = 1;
+    for (size_t at = 0; !*copy->reason && parameter(l, kernel, at, &offset, &size) > 0; at++)
         for (size_t word = 0; word + 8 <= size; word += 8) {
             Pointer value;
-            memcpy(&value, (packed ? packed + offset : (unsigned char *)l->parameters[at]) + word, sizeof value);
-            if (value >= 1ull << 32 && reaches(copy, value, "a parameter", word))
-                follow(copy, value, &is_first);
+            unsigned char content[MAP];
+            const unsigned char *bytes = VALUE(l, packed, at, offset) + word;
+            if (word + MAP <= size && map_of(bytes)) {
+                word += MAP - 8;
+                continue;
+            }
+            memcpy(&value, bytes, sizeof value);
+            if (value < 1ull << 32 || !reaches(copy, value, "a parameter", word))
+                continue;
+            if (!CALL("cuMemcpyDtoH_v2", (void *, Pointer, size_t), content, value, MAP) && map_of(content))
+                refuse(copy, "parameter %zu + %zu points to a tensor map in memory, which is not captured", at, word);
+            follow(copy, value, &is_first);
         }
     fputs("], \"variables\": [", json);
     is_first = 1;
@@ -576,14 +686,21 @@ static void settle(int count) {
         float milliseconds;
         if (!CALL("cuEventSynchronize", (void *), timing->end) &&
             !CALL("cuEventElapsedTime", (float *, void *, void *), &milliseconds, timing->start, timing->end)) {
-            timing->kernel->timed++;
-            timing->kernel->milliseconds += milliseconds;
+            Kernel *kernel = timing->kernel;
+            if ((kernel->times = grown(kernel->times, kernel->timed, sizeof milliseconds)))
+                kernel->times[kernel->timed++] = milliseconds;
+            kernel->milliseconds += milliseconds;
         }
         CALL("cuEventDestroy_v2", (void *), timing->start);
         CALL("cuEventDestroy_v2", (void *), timing->end);
     }
     pending_count -= count;
     memmove(pending, pending + count, pending_count * sizeof *pending);
+}
+
+static int by_size(const void *a, const void *b) {
+    float one = *(const float *)a, other = *(const float *)b;
+    return (one > other) - (one < other);
 }
 
 static pid_t owner; /* the process; a child of vfork has its memory */
@@ -595,8 +712,14 @@ static void report(void) {
     settle(pending_count);
     for (int at = 0; at < SLOTS; at++)
         if (kernels[at] && kernels[at]->launches) {
-            tell("listed %ld %ld %.6f %s", kernels[at]->launches, kernels[at]->timed, kernels[at]->milliseconds, kernels[at]->name);
-            kernels[at]->launches = 0;
+            Kernel *own = kernels[at];
+            float median = 0;
+            if (own->timed) {
+                qsort(own->times, own->timed, sizeof median, by_size);
+                median = (own->times[(own->timed - 1) / 2] + own->times[own->timed / 2]) / 2;
+            }
+            tell("listed %ld %ld %.6f %.6f %s", own->launches, own->timed, own->milliseconds, median, own->name);
+            own->launches = 0;
         }
     pthread_mutex_unlock(&lock);
 }
@@ -643,6 +766,12 @@ static Kernel *kernel_of(void *function) {
             CALL("cuKernelGetName", (const char **, void *), &name, function);
         if (!kernel->name && name)
             kernel->name = strdup(name);
+        /* A node's function may have another handle than the kernel that the program found: it is the only one of this name. */
+        int image = -1;
+        for (int at = 0; name && kernel->image < 0 && at < SLOTS; at++)
+            if (kernels[at] && kernels[at]->image >= 0 && !strcmp(kernels[at]->name, name))
+                image = image == -1 || image == kernels[at]->image ? kernels[at]->image : -2;
+        kernel->image = image < 0 ? kernel->image : image;
         kernel->is_wanted = name && tell("match %s", name) == '1';
         kernel->is_known = 1;
     }
@@ -650,8 +779,13 @@ static Kernel *kernel_of(void *function) {
     return kernel && kernel->name ? kernel : NULL;
 }
 
+static long seen; /* launches that are wanted, of this process */
+
+static void refuse_recorded(const Kernel *kernel) {
+    tell("skipped %s: it is a node of a CUDA graph, and no launch of this graph was captured", kernel->name);
+}
+
 static Result launch(const Launch *l) {
-    static long seen;
     Kernel *kernel = folder && !is_inside ? kernel_of(l->function) : NULL;
     if (!kernel || !kernel->is_wanted)
         return forward(l);
@@ -660,7 +794,7 @@ static Result launch(const Launch *l) {
     if (wanted < 0)
         return time_launch(l, kernel, is_recorded);
     if (is_recorded) {
-        tell("refused %s: it is launched into a CUDA graph, whose kernel nodes are not captured", kernel->name);
+        refuse_recorded(kernel);
         return forward(l);
     }
     return __atomic_fetch_add(&seen, 1, __ATOMIC_RELAXED) == wanted ? copy_launch(l, kernel) : forward(l);
@@ -669,7 +803,169 @@ static Result launch(const Launch *l) {
 static void refuse_node(void *function) {
     Kernel *kernel = folder && function ? kernel_of(function) : NULL;
     if (kernel && kernel->is_wanted && wanted >= 0)
-        tell("refused %s: it is a kernel node of a CUDA graph, which is not captured", kernel->name);
+        refuse_recorded(kernel);
+}
+
+/* ---- launches of graphs ---- */
+
+/* An instantiated graph with a wanted kernel, and a copy of the graph, of which parts are made. */
+typedef struct {
+    void *exec, *graph, **nodes;
+    size_t count;
+    const char *refusal; /* why no node can be captured */
+} Graph;
+
+typedef struct {
+    void *function;
+    Three grid, block;
+    unsigned shared;
+    void **parameters, **extra, *kernel, *context;
+} NodeKernel;
+
+static Graph *graphs;
+static int graph_count;
+
+/* The record of a node's kernel if it is wanted, and its launch. */
+static Kernel *wanted_node(void *node, NodeKernel *own) {
+    int type = -1;
+    if (CALL("cuGraphNodeGetType", (void *, int *), node, &type) || type ||
+        CALL("cuGraphKernelNodeGetParams_v2", (void *, NodeKernel *), node, own))
+        return NULL;
+    own->function = own->function ? own->function : own->kernel;
+    Kernel *kernel = own->function ? kernel_of(own->function) : NULL;
+    return kernel && kernel->is_wanted ? kernel : NULL;
+}
+
+static void keep_graph(void *exec, void *graph) {
+    if (!folder || wanted < 0)
+        return;
+    Graph made = {.exec = exec};
+    NodeKernel own;
+    int is_wanted = 0;
+    if (CALL("cuGraphGetNodes", (void *, void **, size_t *), graph, NULL, &made.count) || !(made.nodes = calloc(made.count + 1, sizeof(void *))) ||
+        CALL("cuGraphGetNodes", (void *, void **, size_t *), graph, made.nodes, &made.count))
+        return;
+    for (size_t at = 0; at < made.count; at++)
+        is_wanted |= !!wanted_node(made.nodes[at], &own);
+    if (is_wanted && (CALL("cuGraphClone", (void **, void *), &made.graph, graph)))
+        made.refusal = "with memory nodes or others that cannot be cloned";
+    for (size_t at = 0; is_wanted && !made.refusal && at < made.count; at++)
+        if (CALL("cuGraphNodeFindInClone", (void **, void *, void *), &made.nodes[at], made.nodes[at], made.graph))
+            made.refusal = "with nodes that cannot be cloned";
+    pthread_mutex_lock(&lock);
+    int at = 0;
+    while (at < graph_count && graphs[at].exec != exec)
+        at++;
+    if (at < graph_count)
+        graphs[at] = made;
+    else if (is_wanted) {
+        graphs = grown(graphs, graph_count, sizeof *graphs);
+        graphs[graph_count++] = made;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static void refuse_updated(void *exec) {
+    pthread_mutex_lock(&lock);
+    for (int at = 0; at < graph_count; at++)
+        if (graphs[at].exec == exec)
+            graphs[at].refusal = "of which a node was updated";
+    pthread_mutex_unlock(&lock);
+}
+
+/* Instantiates the marked nodes of a graph. The others have run before them, or run after them. */
+static void *part_of(const Graph *own, const char *marks, char mark) {
+    void *copy, *node, *exec = NULL;
+    if (CALL("cuGraphClone", (void **, void *), &copy, own->graph))
+        return NULL;
+    for (size_t at = 0; at < own->count; at++)
+        if (marks[at] != mark && (CALL("cuGraphNodeFindInClone", (void **, void *, void *), &node, own->nodes[at], copy) ||
+                                  CALL("cuGraphDestroyNode", (void *), node)))
+            return NULL;
+    return CALL("cuGraphInstantiateWithFlags", (void **, void *, unsigned long long), &exec, copy, 0) ? NULL : exec;
+}
+
+/* Marks what a node waits for; 0 if the driver does not tell. */
+static int mark_before(const Graph *own, size_t target, char *marks) {
+    void **needed = calloc(own->count + 1, sizeof *needed);
+    size_t *left = calloc(own->count + 1, sizeof *left), waiting = 1, count;
+    int is_known = needed && left;
+    for (left[0] = target; is_known && waiting;) {
+        void *node = own->nodes[left[--waiting]];
+        count = own->count;
+        is_known = !CALL("cuGraphNodeGetDependencies", (void *, void **, size_t *), node, needed, &count);
+        for (size_t at = 0; is_known && at < count; at++)
+            for (size_t other = 0; other < own->count; other++)
+                if (own->nodes[other] == needed[at] && !marks[other]) {
+                    marks[other] = 1;
+                    left[waiting++] = other;
+                }
+    }
+    free(needed);
+    free(left);
+    return is_known;
+}
+
+static Result run_graph(void *exec, void *stream, int per_thread) {
+    return per_thread ? CALL("cuGraphLaunch_ptsz", (void *, void *), exec, stream) : CALL("cuGraphLaunch", (void *, void *), exec, stream);
+}
+
+/* Copies a node's launch in a launch of its graph: what the node waits for, the node, and the rest, which is an order that the graph
+ * permits. */
+static Result copy_node(const Graph *own, size_t target, void *stream, int per_thread) {
+    NodeKernel node;
+    Kernel *kernel = wanted_node(own->nodes[target], &node);
+    char *marks = calloc(own->count + 1, 1);
+    const char *refusal = own->refusal;
+    void *before = NULL, *after = NULL;
+    if (!refusal && !(marks && mark_before(own, target, marks)))
+        refusal = "with dependencies that the driver does not list, such as programmatic ones";
+    if (!refusal) {
+        marks[target] = 2;
+        if (!(before = part_of(own, marks, 1)) || !(after = part_of(own, marks, 0)))
+            refusal = "that cannot be split";
+    }
+    free(marks);
+    if (refusal) {
+        tell("skipped %s: it is a node of a CUDA graph %s, which is not captured", kernel->name, refusal);
+        return run_graph(own->exec, stream, per_thread);
+    }
+    static const unsigned ids[] = {1, COOPERATIVE_ID, CLUSTER_ID};
+    Attribute attributes[3];
+    Config config = {.shared = node.shared, .stream = stream, .attributes = attributes};
+    memcpy(config.grid, node.grid, sizeof config.grid);
+    memcpy(config.block, node.block, sizeof config.block);
+    for (int at = 0; at < 3; at++) {
+        Attribute *own_attribute = &attributes[config.count];
+        memset(own_attribute, 0, sizeof *own_attribute);
+        own_attribute->id = ids[at];
+        /* A window has its bytes in the third word. */
+        config.count += !CALL("cuGraphKernelNodeGetAttribute", (void *, unsigned, void *), own->nodes[target], ids[at], &own_attribute->value) &&
+                        own_attribute->value.words[ids[at] == 1 ? 2 : 0];
+    }
+    Launch l = {.form = EXTENDED, .per_thread = per_thread, .function = node.function, .config = config, .given = &config,
+                .parameters = node.parameters, .extra = node.extra};
+    Result result = run_graph(before, stream, per_thread);
+    result = result ? result : copy_launch(&l, kernel);
+    return result ? result : run_graph(after, stream, per_thread);
+}
+
+static Result launch_graph(void *exec, void *stream, int per_thread) {
+    Graph own = {0};
+    NodeKernel node;
+    pthread_mutex_lock(&lock);
+    for (int at = 0; folder && !is_inside && seen <= wanted && at < graph_count; at++)
+        if (graphs[at].exec == exec)
+            own = graphs[at];
+    pthread_mutex_unlock(&lock);
+    for (size_t at = 0; own.exec && at < own.count; at++)
+        if (wanted_node(own.nodes[at], &node) && __atomic_fetch_add(&seen, 1, __ATOMIC_RELAXED) == wanted) {
+            for (size_t other = at + 1; other < own.count; other++)
+                if (wanted_node(own.nodes[other], &node))
+                    __atomic_fetch_add(&seen, 1, __ATOMIC_RELAXED);
+            return copy_node(&own, at, stream, per_thread);
+        }
+    return run_graph(exec, stream, per_thread);
 }
 
 /* ---- the functions that a program calls ---- */
@@ -790,24 +1086,97 @@ Result cuSurfObjectCreate(Pointer *object, const void *resource) {
     return result;
 }
 
+static void keep_map(const Map *made, const void *bytes) {
+    enum { RECENT = 4096 };
+    static int next;
+    pthread_mutex_lock(&lock);
+    const Map *known = map_of(bytes); /* equal bytes are equal maps */
+    int at = known ? known - maps : next;
+    if (!known && map_count < RECENT)
+        maps = grown(maps, map_count++, sizeof *maps);
+    maps[at] = *made;
+    memcpy(maps[at].bytes, bytes, MAP);
+    next = known ? next : (next + 1) % RECENT;
+    pthread_mutex_unlock(&lock);
+}
+
 Result cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address, const uint64_t *sizes, const uint64_t *strides,
                               const unsigned *box, const unsigned *steps, int interleave, int swizzle, int promotion, int fill) {
     Result result = CALL("cuTensorMapEncodeTiled",
                          (void *, int, unsigned, void *, const uint64_t *, const uint64_t *, const unsigned *, const unsigned *, int, int, int, int),
                          map, type, rank, address, sizes, strides, box, steps, interleave, swizzle, promotion, fill);
     if (!result && folder) {
-        enum { RECENT = 4096 };
-        pthread_mutex_lock(&lock);
-        if (map_count < RECENT)
-            maps = grown(maps, map_count, sizeof *maps);
-        static int next;
-        memcpy(maps[next].map, map, MAP);
-        map_count += map_count < RECENT;
-        next = (next + 1) % RECENT;
-        pthread_mutex_unlock(&lock);
+        Map made = {.rank = rank, .type = type, .interleave = interleave, .swizzle = swizzle, .promotion = promotion, .fill = fill,
+                    .address = (Pointer)address};
+        memcpy(made.sizes, sizes, rank * sizeof *sizes);
+        memcpy(made.strides, strides, (rank - 1) * sizeof *sizes);
+        memcpy(made.box, box, rank * sizeof *box);
+        memcpy(made.steps, steps, rank * sizeof *steps);
+        keep_map(&made, map);
     }
     return result;
 }
+
+Result cuTensorMapEncodeIm2col(void *map, int type, unsigned rank, void *address, const uint64_t *sizes, const uint64_t *strides, const int *lower,
+                               const int *upper, unsigned channels, unsigned pixels, const unsigned *steps, int interleave, int swizzle,
+                               int promotion, int fill) {
+    Result result = CALL("cuTensorMapEncodeIm2col",
+                         (void *, int, unsigned, void *, const uint64_t *, const uint64_t *, const int *, const int *, unsigned, unsigned,
+                          const unsigned *, int, int, int, int),
+                         map, type, rank, address, sizes, strides, lower, upper, channels, pixels, steps, interleave, swizzle, promotion, fill);
+    if (!result && folder)
+        keep_map(&(Map){.rank = 0}, map);
+    return result;
+}
+
+Result cuTensorMapReplaceAddress(void *map, void *address) {
+    pthread_mutex_lock(&lock);
+    const Map *old = map_of(map);
+    Map made = old ? *old : (Map){.rank = 0};
+    pthread_mutex_unlock(&lock);
+    Result result = CALL("cuTensorMapReplaceAddress", (void *, void *), map, address);
+    made.address = (Pointer)address;
+    if (!result && folder)
+        keep_map(&made, map);
+    return result;
+}
+
+Result cuGraphLaunch(void *exec, void *stream) { return launch_graph(exec, stream, 0); }
+Result cuGraphLaunch_ptsz(void *exec, void *stream) { return launch_graph(exec, stream, 1); }
+
+#define INSTANTIATE(name, type) \
+    Result name(void **exec, void *graph, type how) { \
+        Result result = CALL(#name, (void **, void *, type), exec, graph, how); \
+        if (!result) \
+            keep_graph(*exec, graph); \
+        return result; \
+    }
+INSTANTIATE(cuGraphInstantiateWithFlags, unsigned long long)
+INSTANTIATE(cuGraphInstantiateWithParams, void *)
+INSTANTIATE(cuGraphInstantiateWithParams_ptsz, void *)
+
+Result cuGraphExecUpdate_v2(void *exec, void *graph, void *info) {
+    Result result = CALL("cuGraphExecUpdate_v2", (void *, void *, void *), exec, graph, info);
+    if (!result)
+        keep_graph(exec, graph);
+    return result;
+}
+
+/* Other arguments than these are passed on as they are. A destroyed graph's handle may be that of the next one. */
+#define UPDATE(name) \
+    Result name(void *exec, void *node, void *how, void *context) { \
+        refuse_updated(exec); \
+        return CALL(#name, (void *, void *, void *, void *), exec, node, how, context); \
+    }
+UPDATE(cuGraphExecKernelNodeSetParams)
+UPDATE(cuGraphExecKernelNodeSetParams_v2)
+UPDATE(cuGraphExecMemcpyNodeSetParams)
+UPDATE(cuGraphExecMemsetNodeSetParams)
+UPDATE(cuGraphExecHostNodeSetParams)
+UPDATE(cuGraphExecChildGraphNodeSetParams)
+UPDATE(cuGraphExecNodeSetParams)
+UPDATE(cuGraphNodeSetEnabled)
+UPDATE(cuGraphExecDestroy)
 
 #define NODE(name) \
     Result name(void **node, void *graph, const void *before, size_t count, void *const *parameters) { \
@@ -830,7 +1199,11 @@ static const struct { const char *name; void *own; } OWN[] = {
     ENTRY(cuModuleLoadDataEx), ENTRY(cuModuleLoadFatBinary), ENTRY(cuLibraryLoadData), ENTRY(cuLibraryLoadFromFile),
     ENTRY(cuModuleGetFunction), ENTRY(cuLibraryGetKernel), ENTRY(cuKernelGetFunction),
     ENTRY(cuModuleGetGlobal_v2), ENTRY(cuLibraryGetGlobal), ENTRY(cuTexObjectCreate), ENTRY(cuSurfObjectCreate),
-    ENTRY(cuTensorMapEncodeTiled), ENTRY(cuGraphAddKernelNode), ENTRY(cuGraphAddKernelNode_v2), ENTRY(cuGetProcAddress),
+    ENTRY(cuTensorMapEncodeTiled), ENTRY(cuTensorMapEncodeIm2col), ENTRY(cuTensorMapReplaceAddress), ENTRY(cuGraphAddKernelNode), ENTRY(cuGraphAddKernelNode_v2), ENTRY(cuGraphLaunch), ENTRY(cuGraphLaunch_ptsz),
+    ENTRY(cuGraphInstantiateWithFlags), ENTRY(cuGraphInstantiateWithParams), ENTRY(cuGraphInstantiateWithParams_ptsz), ENTRY(cuGraphExecUpdate_v2),
+    ENTRY(cuGraphExecKernelNodeSetParams), ENTRY(cuGraphExecKernelNodeSetParams_v2), ENTRY(cuGraphExecMemcpyNodeSetParams),
+    ENTRY(cuGraphExecMemsetNodeSetParams), ENTRY(cuGraphExecHostNodeSetParams), ENTRY(cuGraphExecChildGraphNodeSetParams),
+    ENTRY(cuGraphExecNodeSetParams), ENTRY(cuGraphNodeSetEnabled), ENTRY(cuGraphExecDestroy), ENTRY(cuGetProcAddress),
     ENTRY(cuGetProcAddress_v2)};
 
 static void *own(const char *name) {
@@ -844,10 +1217,14 @@ static void *own(const char *name) {
 static void replace(const char *name, void **found, int version, uint64_t flags) {
     enum { PER_THREAD = 2 };
     static const struct { const char *name; int version; } SECOND[] = {
-        {"cuModuleGetGlobal", 3020}, {"cuGraphAddKernelNode", 12000}, {"cuGetProcAddress", 12000}};
+        {"cuModuleGetGlobal", 3020}, {"cuGraphAddKernelNode", 12000}, {"cuGetProcAddress", 12000},
+        {"cuGraphExecKernelNodeSetParams", 12000}, {"cuGraphExecUpdate", 12000}};
     char whole[128];
-    const char *suffix = flags & PER_THREAD && !strncmp(name, "cuLaunch", 8) ? "_ptsz" : "";
-    for (int at = 0; at < 3; at++)
+    int has_stream = !strncmp(name, "cuLaunch", 8) || !strcmp(name, "cuGraphLaunch") || !strcmp(name, "cuGraphInstantiateWithParams");
+    const char *suffix = flags & PER_THREAD && has_stream ? "_ptsz" : "";
+    if (!strcmp(name, "cuGraphInstantiate") && version >= 12000)
+        suffix = "WithFlags";
+    for (size_t at = 0; at < sizeof SECOND / sizeof *SECOND; at++)
         if (!strcmp(SECOND[at].name, name) && version >= SECOND[at].version)
             suffix = "_v2";
     snprintf(whole, sizeof whole, "%s%s", name, suffix);

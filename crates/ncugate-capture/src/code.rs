@@ -131,7 +131,7 @@ mod tests {
         let images: Vec<CodeImage> = files.iter().map(image).collect();
         let record = serde_json::json!({
             "kernel": kernel, "program": "", "capability": capability, "grid": [1, 1, 1], "block": [1, 1, 1],
-            "shared": 0, "attributes": [], "parameters": [], "arrays": [], "variables": [],
+            "shared": 0, "attributes": [], "parameters": [], "maps": [], "arrays": [], "variables": [],
             "images": [], "allocations": []
         });
         let record: CaptureRecord = serde_json::from_value(record).unwrap();

@@ -1,7 +1,7 @@
 //! Buffers: parts of the captured memory, their types, and what the launch changed.
 
 use crate::CaptureError;
-use crate::record::{Allocation, CaptureRecord};
+use crate::record::{Allocation, CaptureRecord, CapturedMap};
 use ncugate_array::element;
 use ncugate_model::Dtype;
 use std::collections::BTreeMap;
@@ -48,8 +48,12 @@ pub fn parts(capture: &CaptureRecord, pointers: &BTreeMap<u64, String>) -> Resul
         }
         let name = format!("m{index}");
         let (before, after) = (capture.contents(&name, "before")?, capture.contents(&name, "after")?);
-        for (start, end, is_changed) in cut(allocation, &inside, &before, &after) {
+        let cuts = cut(allocation, &inside, &before, &after);
+        for (start, end, is_changed) in cuts.into_iter().flat_map(|part| at_maps(part, &capture.maps)) {
             let own: Vec<u64> = inside.iter().map(|(at, _)| *at).filter(|at| (start..end).contains(at)).collect();
+            if own.is_empty() {
+                continue;
+            }
             let label = inside.iter().find(|(at, _)| own.first() == Some(at)).map(|(_, name)| (*name).clone());
             let from = (own.first().copied().unwrap_or(start) - allocation.address) as usize;
             let content = if is_changed { &after } else { &before };
@@ -57,7 +61,8 @@ pub fn parts(capture: &CaptureRecord, pointers: &BTreeMap<u64, String>) -> Resul
             // Offsets of pointers are in elements.
             let is_whole = |at: u64| (at - start).is_multiple_of(guess.size() as u64);
             let fits = own.iter().all(|at| is_whole(*at)) && is_whole(end);
-            let dtype = if fits { guess } else { Dtype::U8 };
+            let of_map = capture.maps.iter().find(|map| map.address == start).and_then(CapturedMap::dtype);
+            let dtype = of_map.unwrap_or(if fits { guess } else { Dtype::U8 });
             let answer = &after[(start - allocation.address) as usize..(end - allocation.address) as usize];
             parts.push(MemoryPart {
                 name: label.unwrap_or(name.clone()),
@@ -100,6 +105,15 @@ fn cut(allocation: &Allocation, pointers: &[(u64, &String)], before: &[u8], afte
     if groups.iter().all(is_dense) { groups } else { whole(true) }
 }
 
+/// A part, cut where tensor maps start: they have no offset in a buffer.
+fn at_maps((start, end, is_changed): (u64, u64, bool), maps: &[CapturedMap]) -> Vec<(u64, u64, bool)> {
+    let mut bounds: Vec<u64> = maps.iter().map(|map| map.address).filter(|at| (start..end).contains(at)).collect();
+    bounds.extend([start, end]);
+    bounds.sort_unstable();
+    bounds.dedup();
+    bounds.windows(2).map(|bound| (bound[0], bound[1], is_changed)).collect()
+}
+
 /// Whether at least three of four bytes up to the last changed one have changed.
 fn dense(before: &[u8], after: &[u8]) -> bool {
     let (mut changed, mut last) = (0, 0);
@@ -114,7 +128,7 @@ fn dense(before: &[u8], after: &[u8]) -> bool {
 
 /// The likely type of elements. Narrow types are tried first: a pair of halves is a plausible float, but the low half of a
 /// float is rarely a plausible number.
-fn guessed(content: &[u8]) -> Dtype {
+pub fn guessed(content: &[u8]) -> Dtype {
     let content = &content[..content.len().min(SAMPLE * 8)];
     let (halves, _) = content.as_chunks::<2>();
     let halves: Vec<u16> = halves.iter().map(|half| u16::from_le_bytes(*half)).collect();

@@ -48,6 +48,10 @@ pub struct KernelUse {
     pub timed: u64,
     /// Their sum.
     pub milliseconds: f64,
+    /// Their median, in the process with the most of them. The first launch also waits for its code.
+    pub median: f64,
+    /// Launches of this process with a time.
+    most_timed: u64,
 }
 
 /// What a program did.
@@ -115,6 +119,7 @@ impl CaptureSession {
                 self.kernels.entry(rest.to_owned()).or_default();
                 answer = if purpose.wants(rest) { b'1' } else { b'0' };
             }
+            "skipped" => drop(self.refusals.insert(rest.to_owned())),
             "refused" => {
                 self.refusals.insert(rest.to_owned());
                 // A disk may be full, and the program needs it.
@@ -128,13 +133,16 @@ impl CaptureSession {
     }
 
     fn add(&mut self, text: &str) -> Option<()> {
-        let mut fields = text.splitn(4, ' ');
+        let mut fields = text.splitn(5, ' ');
         let (launches, timed) = (fields.next()?.parse::<u64>().ok()?, fields.next()?.parse::<u64>().ok()?);
-        let milliseconds: f64 = fields.next()?.parse().ok()?;
+        let (milliseconds, median) = (fields.next()?.parse::<f64>().ok()?, fields.next()?.parse::<f64>().ok()?);
         let kernel = self.kernels.entry(fields.next()?.to_owned()).or_default();
         kernel.launches += launches;
         kernel.timed += timed;
         kernel.milliseconds += milliseconds;
+        if timed > kernel.most_timed {
+            (kernel.median, kernel.most_timed) = (median, timed);
+        }
         Some(())
     }
 

@@ -13,7 +13,7 @@ use ncugate_phase::config::{
 };
 use ncugate_phase::plan::{
     Arg, FunctionPlan, KernelLaunch, KernelPlan, Method, Plan, ScalarValue, ShapeProgram, Step, Variant,
-    reference_answers, reference_args, reference_id, reference_launch, reference_values,
+    reference_answers, reference_args, reference_id, reference_launch, reference_values, reference_variant,
 };
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -363,18 +363,19 @@ pub(super) fn job_reference(
                 !k.source.names().is_empty() || Path::new(k.source.text()) == source
             };
             let of_phase = |plan: &KernelPlan| phase.kernel.as_ref().is_none_or(|k| same(k, &plan.source));
+            // The machine code of a variant is launched as the variant is, also in a job without this variant.
+            let of_variant = reference_variant(phase, plan).map(|(_, kernel)| kernel);
             let host = built(plan, cubins).find(|(_, kernel, _)| own.is_some() || of_phase(kernel));
             let absent = || JobError::NoReferenceCubin { entry: entry.clone() };
             let (_, kernel, candidate) = host.ok_or_else(absent)?;
+            let kernel = of_variant.unwrap_or(kernel);
             let cubin = own.unwrap_or_else(|| Some(candidate.clone())).ok_or_else(absent)?.cubin;
             // A reference entry with the same module variables as the kernel gets the same values.
             let variables = std::fs::read(&cubin).ok().and_then(|image| variables(&image).ok()).unwrap_or_default();
             let programs = shapes.iter().zip(&phase.workload.shapes).map(|(spec, shape)| {
                 let extents = (extent3(grid, spec, entry, "grid")?, extent3(block, spec, entry, "block")?);
                 let args = reference_args(phase, shape, kernel)?.unwrap_or_default();
-                // The machine code of a variant is launched as the variant is.
-                let of_variant = built(plan, cubins).find(|(_, own, _)| Some(&own.source) == source.as_ref());
-                let like = of_variant.and_then(|(_, own, _)| own.program(&shape.name)?.launches().next());
+                let like = of_variant.and_then(|own| own.program(&shape.name)?.launches().next());
                 let launch = reference_launch(entry, extents, args);
                 let launch = like.map_or(launch.clone(), |like| KernelLaunch {
                     cluster: like.cluster,

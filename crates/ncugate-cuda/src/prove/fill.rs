@@ -29,7 +29,7 @@ pub fn values(init: &Init, seed: u64, name: &str, extents: &[usize]) -> Option<V
         }
         Init::OneHot => structured::rows(generator, extents, structured::one_hot),
         Init::LowRank { rank } => structured::low_rank(generator, extents, rank),
-        Init::Npy { .. } => return None,
+        Init::Npy { .. } | Init::Redrawn { .. } => return None,
     })
 }
 

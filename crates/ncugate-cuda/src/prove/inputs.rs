@@ -7,6 +7,7 @@ use super::shape::ShapeSpec;
 use super::{fill, laws};
 use crate::gpu::BufferSpec;
 use ncugate_array::element;
+use ncugate_array::generator::Generator;
 use ncugate_model::Law;
 use ncugate_model::expr::render;
 use ncugate_phase::config::Init;
@@ -70,12 +71,18 @@ fn declared(shape: &ShapeSpec, seed: u64) -> Result<Vec<Vec<f64>>, InputError> {
 }
 
 fn from_file(init: &Init, buffer: &BufferSpec, shape: &ShapeSpec, seed: u64) -> Result<Vec<f64>, InputError> {
-    let Init::Npy { path } = init else { return Ok(Vec::new()) };
+    let (Init::Npy { path } | Init::Redrawn { path }) = init else { return Ok(Vec::new()) };
     let name = || buffer.name.clone();
     let path = render(path, &shape.file_names(seed, &buffer.name));
     let path = path.map_err(|source| InputError::Path { buffer: name(), source })?;
-    read_npy(Path::new(&path), buffer.dtype, &buffer.extents)
-        .map_err(|source| InputError::File { buffer: name(), source })
+    let values = read_npy(Path::new(&path), buffer.dtype, &buffer.extents)
+        .map_err(|source| InputError::File { buffer: name(), source })?;
+    if seed == 0 || matches!(init, Init::Npy { .. }) {
+        return Ok(values);
+    }
+    // A factor keeps zeros, signs, infinities and the largest magnitude, and gives values that the file does not have.
+    let least = if buffer.dtype.has_nan() { 0.5 } else { 1.0 };
+    Ok(Generator::new(seed, &shape.drawn_name(&buffer.name)).redrawn(&values, least))
 }
 
 #[cfg(test)]
@@ -114,6 +121,30 @@ mod tests {
         let (large, small) = (of("large", 4096), of("small", 2048));
         assert_eq!(of("large", 4096), large);
         assert!(small.iter().zip(&large).all(|(a, b)| a != b));
+    }
+
+    #[test]
+    fn redrawn_inputs_are_like_the_file_and_not_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.npy");
+        let file: Vec<f32> = (0..1000u16).map(|i| if i % 4 == 0 { 0.0 } else { f32::from(i) - 300.0 }).collect();
+        let bytes: Vec<u8> = file.iter().flat_map(|value| value.to_le_bytes()).collect();
+        std::fs::write(&path, crate::prove::npy_bytes(Dtype::F32, &[1000], &bytes)).unwrap();
+        let drawn = |dtype, init: &dyn Fn(String) -> Init, seed| {
+            let init = Some(init(path.display().to_string()));
+            let shape = shape(vec![BufferSpec { init, ..buffer("x", dtype, &[1000], Role::Input) }]);
+            CaseInputs::draw(&shape, seed).unwrap().values.remove(0)
+        };
+        let redrawn = |path| Init::Redrawn { path };
+        let captured = drawn(Dtype::F32, &|path| Init::Npy { path }, 7);
+        assert_eq!(drawn(Dtype::F32, &redrawn, 0), captured, "seed 0 is the file");
+        let (one, other) = (drawn(Dtype::F32, &redrawn, 7), drawn(Dtype::F32, &redrawn, 8));
+        let zeros = one.iter().filter(|value| **value == 0.0).count();
+        assert!(
+            one != other && (180..320).contains(&zeros) && one.iter().all(|value| (-300.0..=700.0).contains(value))
+        );
+        let known = one.iter().filter(|value| **value != 0.0 && captured.contains(value)).count();
+        assert!(known < 20, "{known} values of the file");
     }
 
     #[test]

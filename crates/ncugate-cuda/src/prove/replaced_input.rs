@@ -5,7 +5,9 @@ use super::fill;
 use super::inputs::CaseInputs;
 use super::shape::ShapeSpec;
 use ncugate_array::element;
+use ncugate_array::generator::Generator;
 use ncugate_phase::config::Init;
+use rayon::prelude::*;
 
 /// Every `SPARED`th element at random is replaced for [`ReplacedPart::Tenth`].
 const SPARED: u64 = 10;
@@ -30,7 +32,8 @@ impl ReplacedPart {
             | Init::Indices { .. }
             | Init::Mask { .. }
             | Init::Sparse { .. }
-            | Init::Npy { .. } => &[Self::Tenth, Self::Half, Self::Whole],
+            | Init::Npy { .. }
+            | Init::Redrawn { .. } => &[Self::Tenth, Self::Half, Self::Whole],
             Init::Permutation
             | Init::Sorted { .. }
             | Init::RowPointers { .. }
@@ -55,13 +58,16 @@ impl CaseInputs {
         let spec = &shape.buffers[buffer];
         let init = spec.init.as_ref()?;
         let old = &self.values[buffer];
+        let generator = Generator::new(other, &shape.drawn_name(&spec.name));
         let drawn = match init {
-            Init::Npy { .. } => moved(old, other),
+            // Valid where any value of the file is.
+            Init::Npy { .. } => generator.redrawn(old, 1.0),
+            Init::Redrawn { .. } => generator.redrawn(old, if spec.dtype.has_nan() { 0.5 } else { 1.0 }),
             _ => fill::values(init, other, &shape.drawn_name(&spec.name), &spec.extents)?,
         };
         let pick =
             |(at, (kept, drawn)): (usize, (&f64, f64))| if part.has(other, at, old.len()) { drawn } else { *kept };
-        let mut mixed: Vec<f64> = old.iter().zip(drawn).enumerate().map(pick).collect();
+        let mut mixed: Vec<f64> = old.par_iter().zip(drawn).enumerate().map(pick).collect();
         let bytes = element::settle(spec.dtype, &mut mixed);
         if bytes == self.bytes[buffer] {
             return None;
@@ -71,12 +77,6 @@ impl CaseInputs {
         inputs.values[buffer] = mixed;
         Some(inputs)
     }
-}
-
-/// The values of a file, each from another place of it: valid where any value of the file is.
-fn moved(values: &[f64], seed: u64) -> Vec<f64> {
-    let from = |at: usize| values[(super::laws::mix(seed, at as u64) % values.len() as u64) as usize];
-    (0..values.len()).map(from).collect()
 }
 
 #[cfg(test)]
@@ -107,14 +107,5 @@ mod tests {
         assert!(one.replaced(&shape, 0, ReplacedPart::Whole, 1).is_none(), "the same seed");
         assert!(ReplacedPart::of(&Init::Constant { value: 1.0 }).is_empty());
         assert_eq!(ReplacedPart::of(&Init::Permutation), [ReplacedPart::Whole]);
-    }
-
-    #[test]
-    fn a_file_is_replaced_by_values_of_other_places() {
-        let values: Vec<f64> = (0..100).map(f64::from).collect();
-        let other = moved(&values, 5);
-        assert!(other.iter().all(|value| values.contains(value)));
-        assert!(other.iter().zip(&values).filter(|(other, value)| other == value).count() < 10);
-        assert!(moved(&[], 5).is_empty());
     }
 }

@@ -72,6 +72,16 @@ pub enum RunForm {
 }
 
 impl Run {
+    /// Whether `ncugate capture` wrote its phase.
+    pub fn is_captured(&self) -> bool {
+        let has = |list: &serde_json::Value, own: &dyn Fn(&serde_json::Value) -> bool| {
+            list.as_array().is_some_and(|list| list.iter().any(own))
+        };
+        has(&self.workload["shapes"], &|shape| {
+            shape["name"] == "captured" && has(&shape["dims"], &|dim| dim[0] == "LAUNCH")
+        })
+    }
+
     /// A run without measurements, which is in no folder.
     pub fn new(manifest: Manifest, phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>) -> Self {
         Self {

@@ -9,7 +9,10 @@ const TILE: u64 = 8;
 impl Workload {
     /// The cases that no correctness case tests, one sentence each.
     pub fn untested(&self) -> Vec<String> {
-        [self.dims(), self.inputs(), self.captured(), self.own_reference()].into_iter().flatten().collect()
+        [self.dims(), self.inputs(), self.captured(), self.redrawn(), self.own_reference()]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 
     /// `not tested: tails and strides over B (always 1) and S (always a multiple of 64)`.
@@ -49,6 +52,15 @@ impl Workload {
         let is_captured = matches!(self.reference, WorkloadReference::Npy { .. }) && self.seeds.len() == 1;
         (is_captured && self.shapes.len() == 1 && self.buffers.iter().filter(|b| b.role.is_read()).all(is_file))
             .then(|| "one captured input: laws do not apply".to_owned())
+    }
+
+    /// Inputs like those of one launch of another program.
+    fn redrawn(&self) -> Option<String> {
+        let read = || self.buffers.iter().filter(|buffer| buffer.role.is_read());
+        let is_redrawn = |buffer: &Buffer| matches!(buffer.init, Some(Init::Redrawn { .. }));
+        let has_laws = |buffer: &Buffer| matches!(buffer.init, None | Some(Init::Normal { .. }));
+        (read().any(is_redrawn) && !read().any(has_laws))
+            .then(|| "hidden inputs are redrawn from captured contents: laws do not apply".to_owned())
     }
 
     fn own_reference(&self) -> Option<String> {

@@ -85,6 +85,11 @@ pub enum Init<T = f64> {
         /// The path, relative to the working directory.
         path: String,
     },
+    /// Values like those of such a file; for seed 0 the file itself.
+    Redrawn {
+        /// The path, as of `Npy`.
+        path: String,
+    },
 }
 
 impl<T> Init<T> {
@@ -109,6 +114,7 @@ impl<T> Init<T> {
             Self::Sparse { density } => Init::Sparse { density: number(density)? },
             Self::LowRank { rank } => Init::LowRank { rank: number(rank)? },
             Self::Npy { path } => Init::Npy { path: path.clone() },
+            Self::Redrawn { path } => Init::Redrawn { path: path.clone() },
         })
     }
 
@@ -125,7 +131,12 @@ impl<T> Init<T> {
             | Self::Mask { density: a }
             | Self::Sparse { density: a }
             | Self::LowRank { rank: a } => vec![a],
-            Self::Infinity | Self::NegativeInfinity | Self::Permutation | Self::OneHot | Self::Npy { .. } => Vec::new(),
+            Self::Infinity
+            | Self::NegativeInfinity
+            | Self::Permutation
+            | Self::OneHot
+            | Self::Npy { .. }
+            | Self::Redrawn { .. } => Vec::new(),
         }
     }
 
@@ -143,7 +154,8 @@ impl<T> Init<T> {
             | Self::OneHot
             | Self::Mask { .. }
             | Self::Sparse { .. }
-            | Self::LowRank { .. } => false,
+            | Self::LowRank { .. }
+            | Self::Redrawn { .. } => false,
         }
     }
 
@@ -187,7 +199,8 @@ impl Init {
             | Self::NegativeInfinity
             | Self::Permutation
             | Self::OneHot
-            | Self::Npy { .. } => None,
+            | Self::Npy { .. }
+            | Self::Redrawn { .. } => None,
         }
     }
 }

@@ -42,7 +42,7 @@ pub use program::{
 pub use python::extents;
 pub use reference::{
     reference_answers, reference_args, reference_entry_plan, reference_id, reference_launch, reference_plan,
-    reference_values,
+    reference_values, reference_variant,
 };
 pub use shard::Shard;
 pub use space::{ConditionError, Point, Space, Walk};

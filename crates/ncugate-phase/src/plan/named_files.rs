@@ -147,8 +147,8 @@ pub fn array_files(phase: &Phase) -> Vec<NamedFile> {
         if let (WorkloadReference::Npy { path }, true) = (&phase.workload.reference, buffer.role.is_compared()) {
             of_array(phase, "workload.reference.npy", &path.to_string_lossy(), &buffer.name, &mut files);
         }
-        if let Some(Init::Npy { path }) = &buffer.init {
-            of_array(phase, &format!("workload.buffers.{}.init.npy", buffer.name), path, &buffer.name, &mut files);
+        if let Some(Init::Npy { path } | Init::Redrawn { path }) = &buffer.init {
+            of_array(phase, &format!("workload.buffers.{}.init", buffer.name), path, &buffer.name, &mut files);
         }
     }
     files

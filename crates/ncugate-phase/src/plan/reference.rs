@@ -25,10 +25,7 @@ pub fn reference_plan(phase: &Phase, plan: &Plan) -> Option<Plan> {
 /// The same, also for an entry in the source of the first kernel, then with its macros.
 pub fn reference_entry_plan(phase: &Phase, plan: &Plan) -> Option<Plan> {
     let WorkloadReference::Entry { entry, source, .. } = &phase.workload.reference else { return None };
-    let (variant, kernel) = plan.variants.iter().find_map(|variant| match &variant.method {
-        Method::Kernel(kernel) => Some((variant, kernel)),
-        Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
-    })?;
+    let (variant, kernel) = reference_variant(phase, plan).or_else(|| kernels(plan).next())?;
     // The flags that a parameter chooses follow the kernel's own, and are no flags of the reference.
     let named = phase.variants.iter().chain(&phase.baselines).find(|spec| spec.name == variant.id.0);
     let template = named.and_then(|spec| spec.kind.kernel()).or(phase.kernel.as_ref());
@@ -53,6 +50,23 @@ pub fn reference_entry_plan(phase: &Phase, plan: &Plan) -> Option<Plan> {
     Some(Plan {
         variants: vec![Variant { id: reference_id(), standing: VariantRole::Baseline, params: Vec::new(), method }],
     })
+}
+
+fn kernels(plan: &Plan) -> impl Iterator<Item = (&Variant, &KernelPlan)> {
+    plan.variants.iter().filter_map(|variant| match &variant.method {
+        Method::Kernel(kernel) => Some((variant, kernel)),
+        Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
+    })
+}
+
+/// The variant that is the reference entry itself, else one with its separate source: the reference is launched like it.
+pub fn reference_variant<'p>(phase: &Phase, plan: &'p Plan) -> Option<(&'p Variant, &'p KernelPlan)> {
+    let WorkloadReference::Entry { entry, source: Some(source), .. } = &phase.workload.reference else { return None };
+    let of_source = || kernels(plan).filter(|(_, kernel)| kernel.source == *source);
+    let mut entries = |(_, kernel): &(&Variant, &KernelPlan)| {
+        kernel.programs.iter().flat_map(ShapeProgram::launches).any(|own| own.entry == *entry)
+    };
+    of_source().find(&mut entries).or_else(|| of_source().next())
 }
 
 /// An ordinary launch of a reference entry.

@@ -33,6 +33,10 @@ keys! {
         KeyKind::Text,
         "A NumPy file of the buffer's shape, an input of the run; its path has [names](#expressions) in braces.",
     );
+    redrawn = key(
+        KeyKind::Text,
+        "Values like those of a NumPy file, as for `npy`: each from a random place of it, floats times a random factor from 1/2 to 1. Seed 0 is the file itself.",
+    );
 }
 keys! {
     NORMAL: NormalKeys = "init = { normal = { ... } }", "Gaussian.";

@@ -44,8 +44,9 @@ fn kind(item: &Item<'_>, dims: &NameScope) -> Option<Init<Amount>> {
     if kind.kind.spec().is_some() {
         return of_two(kind, &inner.table()?, dims);
     }
-    if *kind == INIT.npy {
-        return Some(Init::Npy { path: dims.of_file().template(&inner)?.text().to_owned() });
+    if *kind == INIT.npy || *kind == INIT.redrawn {
+        let path = dims.of_file().template(&inner)?.text().to_owned();
+        return Some(if *kind == INIT.npy { Init::Npy { path } } else { Init::Redrawn { path } });
     }
     // Expressions cannot be infinite, but a running maximum starts there.
     if let Some(infinity) = inner.infinity().filter(|_| *kind == INIT.constant) {
