@@ -171,6 +171,7 @@ pub struct CodeGrowth {
 /// How building a variant ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "nearly every outcome is the large one")]
 pub enum BuildOutcome {
     /// There is a cubin.
     Built {
