@@ -133,7 +133,7 @@ fn unknown_table() {
     25 | [sweeps]
        |  ^^^^^^
        |
-       = help: did you mean `sweep`? allowed here: phase, build, bench, profile, machine, check, workload, kernel, sweep, search, variant, baseline, gate, tier, stage, fallback, precondition, waiver, rule, imported, base
+       = help: did you mean `sweep`? allowed here: phase, build, toolchains, bench, profile, machine, check, workload, kernel, sweep, search, variant, baseline, gate, tier, stage, fallback, precondition, waiver, rule, imported, base
     "##);
 }
 

@@ -162,7 +162,7 @@ arch = "90"
     19 | [variable]
        |  ^^^^^^^^
        |
-       = help: did you mean `variant`? allowed here: phase, build, bench, profile, machine, check, workload, kernel, sweep, search, variant, baseline, gate, tier, stage, fallback, precondition, waiver, rule, imported, base
+       = help: did you mean `variant`? allowed here: phase, build, toolchains, bench, profile, machine, check, workload, kernel, sweep, search, variant, baseline, gate, tier, stage, fallback, precondition, waiver, rule, imported, base
 
     error: `sweep` has no kernel to apply to
       --> phase.toml:28:1
