@@ -7,7 +7,7 @@
 //!   flags name, defines, architecture, nvcc's version and the variables it reads, and versions of packages with headers.
 //! - `results/<contents>.json`: the cubin's hash and nvcc's output. `<contents>` hashes `<inputs>` and the current contents of
 //!   all those files, so that no preprocessor has to run to detect a change.
-//! - `cubins/<sha256>.cubin`: named by its own hash, which is checked whenever it is read. nvcc's PTX of it is beside it.
+//! - `cubins/<sha256>.cubin`: named by its own hash, which is checked whenever it is read. nvcc's PTX has the same name.
 //!
 //! Headers of the toolkit and the system are assumed to change only with nvcc's version, and those of a Python package with its
 //! version. A new header that the compiler would read in place of one in the list is a change too: a result names the absent

@@ -148,7 +148,7 @@ impl LineTable {
     }
 }
 
-/// Numbers of instructions of the kernel `entry`, without padding, by the lines of its own file: inlined code of another file
+/// Numbers of instructions of the kernel `entry`, without padding, by the lines of its file: inlined code of another file
 /// counts for the line that calls it. Without a line table, all count for the kernel.
 ///
 /// # Errors

@@ -147,8 +147,13 @@ pub fn array_files(phase: &Phase) -> Vec<NamedFile> {
         if let (WorkloadReference::Npy { path }, true) = (&phase.workload.reference, buffer.role.is_compared()) {
             of_array(phase, "workload.reference.npy", &path.to_string_lossy(), &buffer.name, &mut files);
         }
-        if let Some(Init::Npy { path } | Init::Redrawn { path }) = &buffer.init {
-            of_array(phase, &format!("workload.buffers.{}.init", buffer.name), path, &buffer.name, &mut files);
+        let array = match &buffer.init {
+            Some(Init::Npy { path }) => Some(("npy", path)),
+            Some(Init::Redrawn { path }) => Some(("redrawn", path)),
+            _ => None,
+        };
+        if let Some((kind, path)) = array {
+            of_array(phase, &format!("workload.buffers.{}.init.{kind}", buffer.name), path, &buffer.name, &mut files);
         }
     }
     files
