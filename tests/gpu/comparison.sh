@@ -3,6 +3,7 @@
 #
 #     tests/gpu/comparison.sh WHEEL [FOLDER OF WHEELS]
 #
+# PyTorch and ncu_report 2025.3 in one process end in a segmentation fault, so that with_ncu_report.py imports each where it is used.
 # The folder has nsight-python, ncu-report and what they need; a script whose modules are missing is named and left out. Prints
 # lines of code, seconds and the table of each. Fails if fewer than two ran or their tables differ: in a number of instructions, by
 # 2 % in bytes, or by 10 % in a duration (nsight-python 0.9 has no units). Needs an NVIDIA GPU, ncu with counter permission, and Python 3 with PyTorch. ncu 2025.3

@@ -4,7 +4,6 @@ import statistics
 import subprocess
 import sys
 
-# torch and ncu_report 2025.3 in one process end in a segmentation fault, so that each is imported where it is used.
 METRICS = ["gpu__time_duration.sum", "dram__bytes_read.sum", "smsp__inst_executed.sum"]
 OPTIONS = ["--nvtx", "--nvtx-include", "regex:softmax-.*/", "--clock-control", "none", "--metrics", ",".join(METRICS)]
 
