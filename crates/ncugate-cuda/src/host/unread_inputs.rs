@@ -12,8 +12,6 @@ use ncugate_phase::config::Init;
 /// Smallest share of the bytes of all inputs that an input must have to be refused if nothing depends on it. A kernel
 /// gains little by not reading a smaller one, such as an epsilon.
 const LEAST_SHARE: f64 = 0.1;
-/// Maximum number of elements in the buffers of a shape for which further draws are tried.
-const MOST_ELEMENTS: usize = 1 << 22;
 /// Distance between the seed of a draw and the seed of what replaces a part of it.
 const REPLACEMENT: u64 = 0x2545_f491_4f6c_dd1d;
 
@@ -81,27 +79,19 @@ impl TriedDraw<'_> {
         answer: &mut impl FnMut(u64, &CaseInputs) -> Result<Vec<ExpectedOutput>, ExpectedOutputError>,
     ) -> Result<Option<NullOutcome>, ExpectedOutputError> {
         let (shape, tolerance) = (self.shape, self.proof.1);
-        // So many elements show in one draw that the reference ignores the input, or that the input is constant.
-        let is_large = shape.elements() > MOST_ELEMENTS;
         let mut said = None;
         for (at, seed) in std::iter::once(self.seed).chain(self.further_seeds()).enumerate() {
             if at == draws.len() {
                 draws.push(self.answered(seed, answer)?);
             }
             let AnsweredDraw { seed, inputs, draw } = &draws[at];
-            let Some(changed) = inputs.replaced(shape, buffer, part, seed.wrapping_add(REPLACEMENT)) else {
-                if is_large {
-                    return Ok(said);
-                }
-                continue;
-            };
+            let Some(changed) = inputs.replaced(shape, buffer, part, seed.wrapping_add(REPLACEMENT)) else { continue };
             // A reference that cannot be computed for them depends on them.
             let answers = answer(*seed, &changed).and_then(|answers| held_by_outputs(answers, shape, NanRule::Allowed));
             let outcome = answers.map_or(NullOutcome::Rejected, |held| draw.said_to_answers(&held, shape, tolerance));
             match outcome {
                 NullOutcome::Rejected => return Ok(Some(outcome)),
                 NullOutcome::Accepted => said = Some(outcome),
-                NullOutcome::Right if is_large => return Ok(said.or(Some(outcome))),
                 NullOutcome::Right => said = said.or(Some(outcome)),
             }
         }
