@@ -71,6 +71,9 @@ fn expectations(work: &DraftWorkload, names: DraftNames<'_>) -> String {
             "# FILL: no output was found; choose a bound for its type.\ntolerance = { rel_l2 = 1e-5 }\n".to_owned()
         }
         (_, 0.0) => "# CHECK: whole numbers are exact; choose a bound if a further output is not whole.\ntolerance = { max_abs = 0 }\n".to_owned(),
+        (1, bound) if work.family.is_some() && bound < 1e-2 => {
+            "# `ncugate check` prints the bound and why.\ntolerance = \"derived\"\n".to_owned()
+        }
         (_, bound) => format!(
             "# CHECK: a usual bound for the type of the output. With a built-in reference, `ncugate check --mutants` lists wrong results \
              that it accepts.\ntolerance = {{ rel_l2 = {bound:?} }}\n"
