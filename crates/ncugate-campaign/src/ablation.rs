@@ -192,6 +192,7 @@ impl AblatedVariant<'_> {
             job.kernels.push(JobKernel { variant: variant.clone(), shapes: vec![self.shape.clone()], ..kernel });
             variant
         };
+        let mut block_starts = None;
         for (number, (edit, VariantEdit { words, left, risk })) in
             self.edits(folder, &image, kernel, &own, effort)?.into_iter().enumerate()
         {
@@ -208,6 +209,9 @@ impl AblatedVariant<'_> {
                     Ok(add(JobKernel { cubin, ..own.clone() }))
                 }
             };
+            if edit == Ablation::BlockStarts {
+                block_starts = name.clone().ok();
+            }
             copies.push(Copy { edit, changed, left, name });
         }
         for PtxCopy { edit, cubin } in self.ptx_copies(folder, &image, kernel, program.launches(), effort)? {
@@ -234,7 +238,7 @@ impl AblatedVariant<'_> {
         }
         let seed = self.phase.workload.seeds.first().copied().unwrap_or_default();
         let budget_us = effort.budget().as_secs_f64() * 1e6;
-        let settings = AblationSettings { seed, budget_us, side_by_side };
+        let settings = AblationSettings { seed, budget_us, side_by_side, block_starts };
         job.mode = JobMode::Ablate(settings);
         Ok((job, copies))
     }
@@ -335,13 +339,15 @@ impl AblatedVariant<'_> {
             };
             outcomes.remove(&name).unwrap_or_else(|| AblationOutcome::NotMeasured { reason: why.clone() })
         };
-        let record = |Copy { edit, changed, left, name }| AblationRecord {
-            variant: self.variant.clone(),
-            shape: self.shape.clone(),
-            edit,
-            changed,
-            left,
-            outcome: taken(name),
+        let record = |Copy { edit, changed, left, name }| {
+            let mut outcome = taken(name);
+            // What this copy takes is what it shows, and not what it saves.
+            if let (Ablation::BlockStarts, AblationOutcome::Measured(Gain { percent, low, high })) =
+                (&edit, &mut outcome)
+            {
+                (*percent, *low, *high) = (100.0 - *percent, 100.0 - *high, 100.0 - *low);
+            }
+            AblationRecord { variant: self.variant.clone(), shape: self.shape.clone(), edit, changed, left, outcome }
         };
         Ok(copies.into_iter().map(record).collect())
     }
@@ -387,7 +393,7 @@ fn self_test(cubin: &[u8]) -> Result<(), String> {
         ("uncached_loads", Ablation::UncachedLoads),
     ];
     let (_, plain) = decoded("plain")?;
-    for kind in [Ablation::GlobalLoads, Ablation::GlobalStores] {
+    for kind in [Ablation::GlobalLoads, Ablation::GlobalStores, Ablation::BlockStarts] {
         if !plain.iter().any(|edit| edit.kind == kind) {
             return Err(format!("nothing was found to run {kind}"));
         }

@@ -44,6 +44,8 @@ pub enum Ablation {
     },
     /// Four evaluations on separate buffers at once instead of one after the other.
     IdleHardware,
+    /// What blocks that end at their first instruction take, without the launch itself: other work may hide it.
+    BlockStarts,
     /// A step of several, from 1.
     Step(usize),
 }
@@ -76,6 +78,7 @@ impl fmt::Display for Ablation {
                 return write!(f, "without the loads of {name}:{line}");
             }
             Self::IdleHardware => "with four evaluations at once",
+            Self::BlockStarts => "without the start of its blocks",
             Self::Step(number) => return write!(f, "without step {number}"),
         })
     }

@@ -69,6 +69,20 @@ fn garbage_is_followed_to_loops_and_addresses() {
 }
 
 #[test]
+fn blocks_end_at_their_first_instruction() {
+    let Some(nvcc) = nvcc() else { return eprintln!("skipped: NCUGATE_TEST_NVCC names no nvcc") };
+    let folder = tempfile::tempdir().unwrap();
+    let cubin = nvcc.assemble_text(LOOPS, &Arch::of(TRIED), &[], &folder.path().join("test")).unwrap();
+    let code = machine_code(&cubin, "streams").unwrap().unwrap();
+    let edits = MachineCode::of_words(code, 0, 9).unwrap().edits(code, 9, &LineTable::default());
+    let start = edits.into_iter().find(|edit| edit.kind == Ablation::BlockStarts).unwrap();
+    let copy = edited(&cubin, "streams", &start.words).unwrap();
+    let changed = machine_code(&copy, "streams").unwrap().unwrap();
+    let first = MachineCode::of_words(changed, 0, 9).unwrap().instructions[0].mnemonic.to_string();
+    assert_eq!((start.words[0].0, first.as_str(), changed[16..] == code[16..]), (0, "EXIT", true));
+}
+
+#[test]
 fn limits_of_a_gain_are_those_of_the_median_and_too_few_rounds_are_none() {
     let AblationOutcome::Measured(gain) = outcome(&[0.8, 0.81, 0.79, 0.8, 0.8, 0.82, 0.78, 0.8, 0.8]) else { panic!() };
     assert!(

@@ -23,12 +23,27 @@ const ROUNDS: std::ops::RangeInclusive<f64> = 9.0..=25.0;
 /// A copy that takes so much longer is not sampled: it shows nothing, and would take all of the time.
 const TOO_SLOW: f64 = 20.0;
 
+/// How the evaluations of a sample are launched, and what of their time counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SampleKind {
+    InTurn,
+    SideBySide,
+    /// In turn; the time that launches take without doing anything does not count.
+    BlockStarts,
+}
+
 /// A sample of a copy, or of the variant itself.
 struct Sample {
     graph: ExecutableGraph,
     evaluations: f64,
-    /// Microseconds of an evaluation that the order of launches saves, and not the change.
+    /// Microseconds of an evaluation that launches save or cost, and not the change.
     saved_us: f64,
+}
+
+/// Microseconds of an evaluation that does nothing.
+struct EmptyEvaluations {
+    in_turn_us: f64,
+    side_by_side_us: f64,
 }
 
 /// A timed copy.
@@ -89,8 +104,12 @@ impl Worker<'_> {
         for index in self.wanted_at(shape) {
             let variant = self.job.kernels[index].variant.clone();
             self.started(&variant, shape, WorkerTask::Warm)?;
-            let groups = settings.side_by_side.as_ref() == Some(&variant);
-            match self.warm(index, shape, &buffers, (evaluation_us, groups)) {
+            let kind = match Some(&variant) {
+                name if name == settings.side_by_side.as_ref() => SampleKind::SideBySide,
+                name if name == settings.block_starts.as_ref() => SampleKind::BlockStarts,
+                _ => SampleKind::InTurn,
+            };
+            match self.warm(index, shape, &buffers, (evaluation_us, kind)) {
                 Ok((sample, us)) => {
                     if timed.is_empty() {
                         evaluation_us = us;
@@ -116,7 +135,7 @@ impl Worker<'_> {
         index: usize,
         shape: &ShapeSpec,
         buffers: &AblationBuffers,
-        (evaluation_us, side_by_side): (f64, bool),
+        (evaluation_us, kind): (f64, SampleKind),
     ) -> Result<(Sample, f64), DeviceError> {
         let program = self.program(index, shape)?;
         self.load(index)?;
@@ -143,25 +162,29 @@ impl Worker<'_> {
         let evaluations = if buffers.has_state { 1.0 } else { (SAMPLE_US / basis).ceil().clamp(1.0, MOST_EVALUATIONS) };
         // A variable of the module has the values of one set.
         let turns = if first.has_symbols() { 1 } else { buffers.turns };
-        let sample = if side_by_side {
+        let launches = program.launches().count();
+        let sample = if kind == SampleKind::SideBySide {
+            let empty = self.empty_evaluations(launches)?;
+            let saved_us = (empty.in_turn_us - empty.side_by_side_us).max(0.0);
             let groups = (evaluations / SIDE_BY_SIDE as f64).ceil();
             let bodies = bound.iter().map(|program| || device.run(program));
             let graph = device.capture_side_by_side(bodies, groups as usize)?;
-            let saved_us = self.saved_us(program.launches().count())?;
             Sample { graph, evaluations: groups * SIDE_BY_SIDE as f64, saved_us }
         } else {
             let count = (evaluations as usize).next_multiple_of(turns);
             let mut in_turn = bound.iter().take(turns).cycle().take(count);
             let graph = device.capture(|| in_turn.try_for_each(|program| device.run(program)))?;
-            Sample { graph, evaluations: count as f64, saved_us: 0.0 }
+            let is_start = kind == SampleKind::BlockStarts;
+            let saved_us = if is_start { -self.empty_evaluations(launches)?.in_turn_us } else { 0.0 };
+            Sample { graph, evaluations: count as f64, saved_us }
         };
         device.replay(&sample.graph)?;
         device.synchronize()?;
         Ok((sample, us))
     }
 
-    /// Microseconds that an evaluation of that many launches saves side by side with others although it does nothing.
-    fn saved_us(&self, launches: usize) -> Result<f64, DeviceError> {
+    /// Times evaluations of that many launches of a block that does nothing.
+    fn empty_evaluations(&self, launches: usize) -> Result<EmptyEvaluations, DeviceError> {
         let (device, groups) = (&self.device, EMPTY_GROUPS);
         let empty = EmptyKernel::new(device)?;
         let evaluation = || (0..launches).try_for_each(|_| empty.launch(device, LaunchMode::Ordinary));
@@ -171,7 +194,7 @@ impl Worker<'_> {
             device.replay(graph)?;
             Ok::<_, DeviceError>(device.time(|| device.replay(graph))? / (groups * SIDE_BY_SIDE) as f64)
         };
-        Ok((time(&in_turn)? - time(&side_by_side)?).max(0.0))
+        Ok(EmptyEvaluations { in_turn_us: time(&in_turn)?, side_by_side_us: time(&side_by_side)? })
     }
 
     /// Reports why a copy has no samples; whether the device still works.
@@ -208,7 +231,7 @@ impl Worker<'_> {
                 let ready = if buffers.has_state { buffers.restore(device) } else { Ok(()) };
                 let sample = &timed[at].sample;
                 let us = ready.and_then(|()| device.time(|| device.replay(&sample.graph)));
-                match us.map(|us| us / sample.evaluations + sample.saved_us) {
+                match us.map(|us| (us / sample.evaluations + sample.saved_us).max(0.0)) {
                     Ok(us) if timed[at].times.len() > round as usize => ends.push(us),
                     Ok(us) => timed[at].times.push(us),
                     Err(error) => return self.ablation_failed(variant, shape, &error),

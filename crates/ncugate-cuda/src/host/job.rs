@@ -82,6 +82,8 @@ pub struct AblationSettings {
     pub budget_us: f64,
     /// The copy of which four evaluations run at once; the code is the first variant's.
     pub side_by_side: Option<VariantId>,
+    /// The copy whose blocks end at once.
+    pub block_starts: Option<VariantId>,
 }
 
 /// Seeds of the inputs of profiled launches: hidden, like those of timed launches.

@@ -77,6 +77,8 @@ pub enum WordEdit {
     OneAddress,
     /// A load past L1 becomes an ordinary one.
     Cached,
+    /// Another instruction takes its place.
+    Replaced([u8; 16]),
 }
 
 impl WordEdit {
@@ -89,6 +91,7 @@ impl WordEdit {
                 word[9] &= 0x1f;
                 word[10] &= 0xfe;
             }
+            Self::Replaced(other) => word.copy_from_slice(&other),
         }
     }
 }

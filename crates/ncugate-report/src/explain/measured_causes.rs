@@ -24,7 +24,7 @@ enum Evidence {
 }
 
 /// The ablation for the cause of a rule.
-const RULES: [(&str, Ablation, Evidence); 27] = [
+const RULES: [(&str, Ablation, Evidence); 28] = [
     ("barriers", Ablation::Barriers, Evidence::Gain),
     ("spills", Ablation::LocalMemory, Evidence::Gain),
     ("local_memory", Ablation::LocalMemory, Evidence::Gain),
@@ -52,6 +52,7 @@ const RULES: [(&str, Ablation, Evidence); 27] = [
     ("few_warps", Ablation::IdleHardware, Evidence::AtMost),
     ("tail", Ablation::IdleHardware, Evidence::AtMost),
     ("imbalance", Ablation::IdleHardware, Evidence::AtMost),
+    ("tiny_blocks", Ablation::BlockStarts, Evidence::AtMost),
 ];
 
 /// A cost that is a finding if it is measured.
@@ -68,7 +69,7 @@ const fn cost(kind: Ablation, rule: &'static str) -> MeasuredCost {
 }
 
 /// Idle hardware is none: between two evaluations every kernel leaves some.
-const COSTS: [MeasuredCost; 12] = [
+const COSTS: [MeasuredCost; 13] = [
     cost(Ablation::Barriers, "barriers"),
     cost(Ablation::LocalMemory, "local_memory"),
     cost(Ablation::Atomics, "atomics"),
@@ -79,6 +80,7 @@ const COSTS: [MeasuredCost; 12] = [
     cost(Ablation::KnownDivisors, "integer_division"),
     cost(Ablation::FusedMultiplyAdd, "unfused_multiply_add"),
     cost(Ablation::ApproximateDivision, "slow_math"),
+    cost(Ablation::BlockStarts, "tiny_blocks"),
     MeasuredCost {
         kind: Ablation::Shuffles,
         rule: "shuffles",
@@ -129,6 +131,10 @@ pub(super) fn apply(
             }
             Evidence::AtMost | Evidence::Bound if *evidence == Evidence::Bound || gain.high < saving.percent => {
                 let most = gain.high.max(0.0);
+                // Nearly all of what was removed is the cause.
+                if *evidence == Evidence::Bound {
+                    finding.confidence = Confidence::High;
+                }
                 saving.percent = most;
                 saving.modelled = saving.modelled.min(most);
                 saving.source = EstimateSource::AblationBound;
@@ -139,9 +145,15 @@ pub(super) fn apply(
         saving.percent >= NOTHING
     });
     let named = |finding: &Finding| RULES.iter().find(|(rule, ..)| *rule == finding.rule).map(|(_, kind, _)| kind);
+    let is_other = |record: &&&AblationRecord| !matches!(record.edit, Ablation::Nothing | Ablation::BlockStarts);
+    let gains = records.iter().filter(is_other).filter_map(|record| record.gain());
+    let others = gains.map(|gain| gain.high).fold(0.0, f64::max);
     for MeasuredCost { kind, rule, own } in &COSTS {
         let Some((record, gain)) = by(kind).and_then(|record| Some((record, record.gain()?))) else { continue };
-        if gain.low < WORTH_TRYING || found.iter().any(|finding| named(finding) == Some(kind)) {
+        // Blocks start while others compute: only what no other cost could hide is a cost.
+        let is_start = *kind == Ablation::BlockStarts;
+        let hidden = if is_start { others } else { 0.0 };
+        if gain.low - hidden < WORTH_TRYING || found.iter().any(|finding| named(finding) == Some(kind)) {
             continue;
         }
         let known = rules.rules().iter().find(|known| known.id == *rule);
@@ -155,8 +167,9 @@ pub(super) fn apply(
         };
         let measured = MeasuredGain::of(record, gain);
         let percent = |value: f64| number::short(value.max(0.0));
+        let most = if is_start { "at most " } else { "" };
         let sentence = number::text::sentence(&format!(
-            "{kind}, an evaluation takes {} % less time ({} to {} %); no rule names this",
+            "{kind}, an evaluation takes {most}{} % less time ({} to {} %); no rule names this",
             percent(gain.percent),
             percent(gain.low),
             percent(gain.high)
@@ -174,7 +187,7 @@ pub(super) fn apply(
             saving: Some(SavingEstimate {
                 percent: gain.percent,
                 modelled: gain.percent,
-                source: EstimateSource::Ablation,
+                source: if is_start { EstimateSource::AblationBound } else { EstimateSource::Ablation },
                 pair: None,
                 ablation: Some(measured),
             }),

@@ -106,6 +106,17 @@ fn what_removes_more_than_a_cause_bounds_its_estimate() {
 }
 
 #[test]
+fn the_start_of_blocks_is_a_finding_if_no_other_cost_could_hide_it() {
+    let saving = |others: f64| {
+        let records = [gained(Ablation::BlockStarts, 60.0), gained(Ablation::GlobalMemory, others)];
+        let finding = found_beside(&BUSY, &records).into_iter().find(|finding| finding.rule == "tiny_blocks")?;
+        finding.saving.map(|saving| (saving.percent, saving.source))
+    };
+    assert_eq!(saving(10.0), Some((60.0, EstimateSource::AblationBound)));
+    assert_eq!(saving(55.0), None, "blocks start while the others wait for memory");
+}
+
+#[test]
 fn a_measured_cost_that_no_rule_names_is_a_finding() {
     let found = found_beside(&BUSY, &[gained(Ablation::Shuffles, 20.0), gained(Ablation::Atomics, 3.0)]);
     let [only] = found.as_slice() else { panic!("{found:?}") };

@@ -212,7 +212,14 @@ impl MachineCode {
             let risk = self.risk(&at, &cost, words);
             CodeEdit { kind: cost, words: edits, left, risk }
         };
-        kinds.into_iter().chain(by_line).map(edit).collect()
+        kinds.into_iter().chain(by_line).map(edit).chain(self.ended_at_once(words)).collect()
+    }
+
+    /// The first instruction becomes the kernel's exit.
+    fn ended_at_once(&self, words: &[[u8; 16]]) -> Option<CodeEdit> {
+        let exit = self.instructions.iter().position(|one| &*one.mnemonic == "EXIT" && one.guard.is_none())?;
+        let edit = (self.instructions.first()?.offset, WordEdit::Replaced(*words.get(exit)?));
+        Some(CodeEdit { kind: Ablation::BlockStarts, words: vec![edit], left: 0, risk: EditRisk::None })
     }
 
     /// What the results of these instructions, and of what reads the memory that they no longer order or write, can decide.
