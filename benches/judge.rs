@@ -6,8 +6,8 @@
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
-use ncugate_judge::frame::Quantities;
 use ncugate_judge::{Context, Correctness, judge};
+use ncugate_model::Quantities;
 use ncugate_model::expr::Value;
 use ncugate_model::metric::Catalogue;
 use ncugate_model::{Cell, VariantId};

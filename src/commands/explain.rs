@@ -12,10 +12,10 @@ use ncugate_campaign::{AblatedVariant, AblationEffort, GpuTurn, GpuWait, Progres
 use ncugate_judge::store::keep_ablations;
 use ncugate_judge::{JudgedRun, PhaseRun};
 use ncugate_model::metric::Catalogue;
+use ncugate_model::rule::FACTS;
 use ncugate_model::stats::Resampler;
 use ncugate_model::{ShapeName, VariantId, nearest};
 use ncugate_phase::config::BuildSettings;
-use ncugate_phase::config::rule::FACTS;
 use ncugate_phase::plan::Method;
 use ncugate_report::chart::svg::{Setting, draw};
 use ncugate_report::document::{Document, Medium, terminal};

@@ -9,7 +9,7 @@ use crate::explain::{self, Clocks, DeepProfiles, Listings, NcuObservations, Unas
 use indexmap::IndexSet;
 use jiff::Timestamp;
 use jiff::civil::Date;
-use ncugate_judge::witness::ChipFacts;
+use ncugate_judge::frame::launches::chip_facts;
 use ncugate_judge::{JudgeError, JudgedRun, PhaseRun};
 use ncugate_model::{ShapeName, VariantId};
 use ncugate_phase::plan::Plan;
@@ -28,7 +28,7 @@ pub fn assemble(session: &JudgedRun<'_>, source: RunSource, now: Option<Timestam
     let deep = DeepProfiles::read(run, plan, measured.capability());
     let observations = observations(session, &deep)?;
     let clocks = Clocks::read(measured.reports()).map_err(|e| run.damaged(&e))?.and(&deep.clocks);
-    let chip = ChipFacts::read(measured.reports(), None).map_err(|e| run.damaged(&e))?;
+    let chip = chip_facts(measured.reports(), None).map_err(|e| run.damaged(&e))?;
     let seen = measured.quantities().filled_from(&deep.quantities);
     let subjects = subjects(phase, plan, session.judgement(), measured.quantities());
     let variants = explained(plan, &subjects);

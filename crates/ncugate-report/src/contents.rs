@@ -16,10 +16,10 @@ use super::{
 use crate::chart;
 use crate::explain::Finding;
 use crate::history::shape_comparison;
-use ncugate_judge::frame::MetricCells;
 use ncugate_judge::{TargetGpu, out_of_reach};
 use ncugate_model::CleanText;
 use ncugate_model::metric::{Catalogue, ShownIn};
+use ncugate_model::quantities::MetricCells;
 use ncugate_phase::plan::Plan;
 use std::collections::HashSet;
 

@@ -7,8 +7,8 @@ use crate::explain::{
     EstimateSource, EvidenceValue, Finding, FindingLaunches, FindingLine, MeasuredGain, MeasuredPair, SavingEstimate,
     Severity,
 };
+use ncugate_model::rule::{Confidence, RuleKind};
 use ncugate_model::{CleanText, ShapeName};
-use ncugate_phase::config::{Confidence, RuleKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 

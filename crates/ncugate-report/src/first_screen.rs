@@ -10,8 +10,8 @@ use super::run_report::RunReport;
 use super::{number, selected_times};
 use ncugate_judge::SampleOrigin;
 use ncugate_model::metric::Catalogue;
+use ncugate_model::rule::Confidence;
 use ncugate_model::{CleanText, ShapeName, VariantId};
-use ncugate_phase::config::Confidence;
 use serde::Serialize;
 
 /// What a reader needs in five seconds, next to the verdict and its reason.

@@ -12,13 +12,12 @@ use crate::explain::{
     RuleBook, Utilisation,
 };
 use ncu_rep::SpeedupScope;
-use ncugate_judge::frame::Quantities;
 use ncugate_judge::reference_runs::ComparisonRun;
 use ncugate_judge::store::Run;
 use ncugate_judge::{Context, Judgement, correctness, judge};
 use ncugate_model::{
     BuildOutcome, BuildRecord, Cell, ComputeCapability, DeepProfile, Line, Listing, ProfileOutcome, ProfiledOutputs,
-    ShapeName, VariantId,
+    Quantities, ShapeName, VariantId,
 };
 use ncugate_phase::config::{Phase, parse};
 use ncugate_phase::plan::{Plan, unroll};

@@ -3,11 +3,10 @@
 use super::diagnosis_row::DiagnosisRow;
 use crate::explain;
 use jiff::Timestamp;
-use ncugate_judge::frame::Quantities;
 use ncugate_judge::reference_runs::ComparisonRun;
 use ncugate_judge::store::Run;
 use ncugate_judge::{CapturedVariant, Judgement};
-use ncugate_model::{AblationRecord, ShapeName, VariantId};
+use ncugate_model::{AblationRecord, Quantities, ShapeName, VariantId};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::Plan;
 

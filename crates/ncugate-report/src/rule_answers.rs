@@ -6,12 +6,11 @@ use crate::explain::{
     ChipKnowledge, Compilation, DeclaredWork, Diagnosis, Finding, NcuObservations, RuleAnswers, RuleBook, ShapeFacts,
     UnaskedRules,
 };
-use ncugate_judge::frame::Quantities;
+use ncugate_judge::frame::launches::chip_facts;
 use ncugate_judge::store::{self, Run};
-use ncugate_judge::witness::ChipFacts;
 use ncugate_judge::{Correctness, JudgeError, JudgedRun};
 use ncugate_model::expr::Expr;
-use ncugate_model::{AblationRecord, CleanText, Dtype, ProfileOutcome, ShapeName, VariantId};
+use ncugate_model::{AblationRecord, CleanText, Dtype, ProfileOutcome, Quantities, ShapeName, VariantId};
 use ncugate_phase::config::{Phase, Shape};
 use ncugate_phase::plan::{Method, Plan};
 use std::collections::HashMap;
@@ -72,8 +71,7 @@ pub fn with_diagnosis<T>(
     ask: impl FnOnce(&Diagnosis<'_>) -> T,
 ) -> Result<T, JudgeError> {
     let measured = session.measurements();
-    let attributes =
-        ChipFacts::read(measured.reports(), measured.capability()).map_err(|e| measured.run().damaged(&e))?;
+    let attributes = chip_facts(measured.reports(), measured.capability()).map_err(|e| measured.run().damaged(&e))?;
     let chip = ChipKnowledge {
         capability: measured.capability(),
         sms: measured.sms(),
@@ -154,4 +152,20 @@ fn reports(run: &Run) -> HashMap<(VariantId, ShapeName), String> {
         ProfileOutcome::Traced { .. } | ProfileOutcome::Failed { .. } => None,
     });
     named.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncugate_phase::config::parse;
+    use std::path::Path;
+
+    /// A phase checks every name that a rule reads.
+    #[test]
+    fn a_phase_reads_the_shipped_rules_as_they_are() {
+        let (phase, rules) = (include_str!("../../../configs/phase_d.toml"), include_str!("explain/rules.toml"));
+        let phase = parse(Path::new("phase.toml"), &format!("{phase}\n{rules}"));
+        let phase = phase.unwrap_or_else(|error| panic!("{}", error.render(false)));
+        assert_eq!(phase.rules, RuleBook::shipped().rules());
+    }
 }

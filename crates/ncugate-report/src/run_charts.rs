@@ -6,8 +6,8 @@ use super::run_report::RunReport;
 use super::sweep;
 use crate::chart::{ChartedRun, ChartedShape, ChartedTimeline};
 use crate::explain::{self, ChipKnowledge, ParetoAxis, Roofline, SweepAnalysis};
-use ncugate_judge::frame::MetricCells;
 use ncugate_model::expr::{Names, Value};
+use ncugate_model::quantities::MetricCells;
 use ncugate_model::stats::Resampler;
 use ncugate_model::{Better, VariantId};
 

@@ -10,12 +10,12 @@ use crate::explain::{
     self, FrontVariant, ObjectiveFront, ParetoAxis, Separation, SweepAnalysis, SweptMetric, objective_front,
 };
 use indexmap::IndexSet;
-use ncugate_judge::frame::{MetricCells, Quantities};
 use ncugate_judge::{JudgedRun, Judgement};
 use ncugate_model::expr::Owner;
 use ncugate_model::metric::Catalogue;
+use ncugate_model::quantities::MetricCells;
 use ncugate_model::stats::Resampler;
-use ncugate_model::{Better, CleanText, ShapeName, VariantId};
+use ncugate_model::{Better, CleanText, Quantities, ShapeName, VariantId};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::{Plan, Variant};
 use serde::Serialize;

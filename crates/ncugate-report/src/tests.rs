@@ -328,7 +328,7 @@ fn a_fallback_warns_and_is_a_failure_of_junit_alone() {
 #[test]
 fn a_run_without_measurements_renders() {
     let mut fixture = Fixture::new(6);
-    fixture.quantities = ncugate_judge::frame::Quantities::default();
+    fixture.quantities = ncugate_model::Quantities::default();
     fixture.judgement.selected = None;
     fixture.judgement.gates.clear();
     fixture.judgement.variants.clear();

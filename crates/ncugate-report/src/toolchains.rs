@@ -339,7 +339,7 @@ mod tests {
                     .quantities
                     .sampling_at(row)
                     .cloned()
-                    .map(|sampling| ncugate_judge::frame::Sampling { fresh: None, ..sampling });
+                    .map(|sampling| ncugate_model::quantities::Sampling { fresh: None, ..sampling });
                 fixture.quantities.set_samples(row, samples.into());
                 fixture.quantities.set_sampling(row, sampling.unwrap());
             }

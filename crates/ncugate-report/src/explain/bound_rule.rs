@@ -3,8 +3,7 @@
 
 use super::facts::{CaseFacts, scope_of};
 use ncugate_model::expr::{Expr, Node, NodeKind, Value};
-use ncugate_phase::config::rule::{HEADROOM, IDLE, OUTSIDE, RuleScope};
-use ncugate_phase::config::{Rule, RuleCase};
+use ncugate_model::rule::{HEADROOM, IDLE, OUTSIDE, Rule, RuleCase, RuleScope};
 
 /// The rule of kernels at the bandwidth of DRAM: what explains it lowers the bytes of DRAM.
 const DRAM_LIMIT: &str = "memory_bound";

@@ -2,11 +2,11 @@
 
 use super::{Clocks, Listings, NcuObservations, observations};
 use ncugate_judge::frame::{
-    DeepProfileCase, Ownership, ProfileCounters, ProfiledCases, Quantities, deep_quantities, required_metrics,
+    DeepProfileCase, Ownership, ProfileCounters, ProfiledCases, deep_quantities, required_metrics,
 };
 use ncugate_judge::store::{Run, open_reports};
 use ncugate_model::metric::signal_counters;
-use ncugate_model::{Cell, ComputeCapability, DeepProfile};
+use ncugate_model::{Cell, ComputeCapability, DeepProfile, Quantities};
 use ncugate_phase::plan::{Plan, Variant};
 use std::collections::BTreeSet;
 use std::error::Error;

@@ -5,7 +5,7 @@ use super::facts::CaseFacts;
 use super::finding::FindingLaunches;
 use indexmap::IndexMap;
 use ncugate_model::CleanText;
-use ncugate_phase::config::rule::RuleScope;
+use ncugate_model::rule::RuleScope;
 use std::sync::Arc;
 
 /// Kernels that take less than this percentage of the time are not diagnosed.

@@ -2,11 +2,10 @@
 
 use super::case_table::{CachedNumber, CaseTable, KnownNumbers};
 use super::growth::{DeclaredWork, ShapeGrowth};
-use ncugate_model::ComputeCapability;
 use ncugate_model::metric::{Catalogue, MetricSource, SIGNALS, id, signal_counter};
-use ncugate_model::number;
 use ncugate_model::occupancy::{Chip, Demand, Limiter, Occupancy, SCHEDULERS, WARP, theoretical};
-use ncugate_phase::config::rule::{HEADROOM, RuleScope, SHARE, fact_named};
+use ncugate_model::rule::{HEADROOM, RuleScope, SHARE, fact_named};
+use ncugate_model::{ComputeCapability, number};
 
 /// Why loads take long if the grid is small.
 const SMALL_GRID: &str = "the grid gives each SM few warps";
@@ -556,9 +555,8 @@ impl CaseFacts<'_> {
 mod tests {
     use super::super::case_table::CaseColumns;
     use super::*;
-    use ncugate_judge::frame::Quantities;
-    use ncugate_model::{Cell, ShapeName, VariantId};
-    use ncugate_phase::config::rule::{FACTS, FactSource, RuleFact};
+    use ncugate_model::rule::{FACTS, FactSource, RuleFact};
+    use ncugate_model::{Cell, Quantities, ShapeName, VariantId};
 
     fn facts<T>(values: &[(&str, f64)], look: impl Fn(CaseFacts<'_>) -> T) -> T {
         let chip =
@@ -657,7 +655,7 @@ mod tests {
                 .collect()
         });
         assert!(missing.is_empty(), "{missing:?}");
-        let texts = ncugate_phase::config::rule::FACT_TEXTS;
+        let texts = ncugate_model::rule::FACT_TEXTS;
         assert!(facts(&values, |case| texts.iter().all(|name| case.text(name).is_some())));
     }
 

@@ -1,8 +1,8 @@
 //! Findings of a diagnosis.
 
 use ncugate_model::number::short;
+use ncugate_model::rule::{Confidence, RuleKind};
 use ncugate_model::{AblationRecord, CleanText, Gain, ShapeName, VariantId};
-use ncugate_phase::config::{Confidence, RuleKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 

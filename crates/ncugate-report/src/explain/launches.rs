@@ -8,10 +8,10 @@ use super::profiler::{NcuObservations, observe, source_of};
 use super::rule_book::RuleBook;
 use super::unasked_rules::UnaskedRules;
 use ncu_rep::{Launch, Report, ReportError};
-use ncugate_judge::frame::{LaunchMetric, LaunchMetrics, Quantities};
-use ncugate_judge::witness::ChipFacts;
 use ncugate_model::metric::{Catalogue, id, signal_counters};
-use ncugate_model::{Cell, ComputeCapability, ShapeName, VariantId};
+use ncugate_model::{
+    Cell, ChipFacts, ComputeCapability, LaunchMetric, LaunchMetrics, Quantities, ShapeName, VariantId,
+};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 

@@ -3,9 +3,8 @@
 
 use super::finding::{EstimateSource, Finding, MeasuredGain, SavingEstimate, Severity, WORTH_TRYING};
 use super::rule_book::RuleBook;
-use ncugate_model::number;
-use ncugate_model::{Ablation, AblationRecord, ShapeName, VariantId};
-use ncugate_phase::config::{Confidence, RuleKind};
+use ncugate_model::rule::{Confidence, RuleKind};
+use ncugate_model::{Ablation, AblationRecord, ShapeName, VariantId, number};
 
 /// A gain below this, in percent of the time, is none.
 const NOTHING: f64 = 1.0;

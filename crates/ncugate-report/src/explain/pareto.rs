@@ -1,10 +1,9 @@
 //! The Pareto front over several metrics. A variant is not better by a difference that noise explains.
 
 use crate::metric_change::explained;
-use ncugate_judge::frame::Quantities;
 use ncugate_model::metric::Catalogue;
 use ncugate_model::stats::{Statistic, order_limits, quantile};
-use ncugate_model::{Better, ShapeName, VariantId};
+use ncugate_model::{Better, Quantities, ShapeName, VariantId};
 use std::cmp::Ordering;
 
 /// A metric and its direction of improvement.

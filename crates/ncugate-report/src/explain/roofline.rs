@@ -1,11 +1,9 @@
 //! Positions of variants relative to the peaks of arithmetic and memory.
 
 use super::facts::ChipKnowledge;
-use ncugate_judge::frame::{Quantities, required_metrics};
-use ncugate_judge::witness::{PeakFormat, dense_operations};
 use ncugate_model::metric::id;
 use ncugate_model::stats::median;
-use ncugate_model::{MetricId, ShapeName, VariantId};
+use ncugate_model::{MetricId, PeakFormat, Quantities, ShapeName, VariantId, dense_operations};
 
 /// A peak of arithmetic.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -93,7 +91,7 @@ pub fn roofline(
     ceilings.sort_by(|a, b| a.peak.total_cmp(&b.peak));
     let roof = ceilings.last()?.peak;
     let counted = |variant: &VariantId| {
-        let parts = std::iter::once(id::FP32_FLOP).chain(required_metrics::TENSOR_TYPES);
+        let parts = std::iter::once(id::FP32_FLOP).chain(id::TENSOR_TYPES);
         let total: f64 = parts.filter_map(|metric| read(variant, metric)).sum();
         (total > 0.0).then_some(total)
     };

@@ -5,8 +5,8 @@ use super::diagnosis::Diagnosis;
 use super::facts::CaseFacts;
 use indexmap::IndexSet;
 use ncugate_model::metric::{Catalogue, Derivation, MetricError, SIGNALS, id, signal_counter};
+use ncugate_model::rule::{FactSource, SHARE, fact_named};
 use ncugate_model::{Cell, ComputeCapability, ShapeName, VariantId};
-use ncugate_phase::config::rule::{FactSource, SHARE, fact_named};
 use std::collections::BTreeSet;
 
 /// Rules that could not be evaluated for one variant at one shape.
@@ -181,7 +181,7 @@ mod tests {
     use super::super::rule_book::RuleBook;
     use super::*;
     use ncugate_model::metric::known_chips;
-    use ncugate_phase::config::rule::{FACTS, RuleFact};
+    use ncugate_model::rule::{FACTS, RuleFact};
     use std::collections::BTreeMap;
 
     /// A part that is itself a fact must not be requested as a counter.

@@ -21,11 +21,10 @@ use super::ncu_advice::estimates;
 use super::number;
 use super::rule_answers::{ablations, answers, diagnose, diagnosis_row, with_diagnosis};
 use crate::explain::{DeepProfiles, DiagnosedLaunch, Finding, RuleAnswers, is_mostly_asked};
-use ncugate_judge::frame::Quantities;
 use ncugate_judge::{Correctness, JudgeError, JudgedRun};
+use ncugate_model::rule::Confidence;
 use ncugate_model::stats::Resampler;
-use ncugate_model::{AblationRecord, CleanText, Level, ShapeName, VariantId, Verdict};
-use ncugate_phase::config::Confidence;
+use ncugate_model::{AblationRecord, CleanText, Level, Quantities, ShapeName, VariantId, Verdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -10,11 +10,10 @@ use crate::kernel_names::short_names;
 use crate::launch_shape::LaunchShape;
 use indexmap::{IndexMap, IndexSet};
 use ncu_rep::{Launch, Report, ReportError};
-use ncugate_judge::frame::LaunchMetrics;
 use ncugate_judge::frame::launches::nvtx_text;
 use ncugate_model::metric::{ChipFamily, id};
 use ncugate_model::stats::median;
-use ncugate_model::{CleanText, ComputeCapability};
+use ncugate_model::{CleanText, ComputeCapability, LaunchMetrics};
 use regex::Regex;
 use std::sync::Arc;
 

@@ -3,9 +3,7 @@
 //! `SpeedOfLight_RooflineChart` and the hierarchical sections collect instructions per cycle and bytes per second; a
 //! deep profile collects sums. Both give the same rates.
 
-use ncugate_judge::frame::LaunchMetrics;
-use ncugate_judge::witness::{ChipFacts, PeakFormat, dense_operations};
-use ncugate_model::ComputeCapability;
+use ncugate_model::{ChipFacts, ComputeCapability, LaunchMetrics, PeakFormat, dense_operations};
 
 /// Work and traffic of a launch.
 #[derive(Debug, Clone, Default, PartialEq)]

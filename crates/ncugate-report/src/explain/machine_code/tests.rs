@@ -3,8 +3,8 @@ use super::{DependencyState, MachineCode, MbarrierWait, code_facts, text, word};
 use crate::explain::profiler::InstructionSamples;
 use ncu_rep::Report;
 use ncugate_model::cubin::machine_code;
+use ncugate_model::rule::{FACTS, FactSource};
 use ncugate_model::{Instruction, Listing};
-use ncugate_phase::config::rule::{FACTS, FactSource};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Instructions as nvdisasm prints them: compute capability, the two words, the text.

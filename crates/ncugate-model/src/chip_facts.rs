@@ -1,8 +1,7 @@
 //! A chip's peak rates, from ncu's device attributes.
 
-use crate::frame::launches::FrameError;
-use ncu_rep::{Launch, Report, ReportError};
-use ncugate_model::{ComputeCapability, TracedChip};
+use crate::{ComputeCapability, TracedChip};
+use ncu_rep::{Launch, ReportError};
 
 /// Bytes per clock between a multiprocessor and L2: 64 in and 64 out. This is the port width (NVIDIA A100 whitepaper:
 /// 64 B/clk/SM from L2), more than L2 sustains for all multiprocessors at once.
@@ -23,19 +22,6 @@ pub struct ChipFacts {
 }
 
 impl ChipFacts {
-    /// Reads the facts from the first launch of a run.
-    ///
-    /// # Errors
-    /// A report is damaged.
-    pub fn read(reports: &[(String, Report)], capability: Option<ComputeCapability>) -> Result<Self, FrameError> {
-        let launch = |(name, report): &'_ (String, Report)| Some((name.clone(), Self::of(&report.launches().next()?)));
-        match reports.iter().find_map(launch) {
-            Some((_, Ok(facts))) => Ok(Self { capability, ..facts }),
-            Some((report, Err(source))) => Err(FrameError::Report { report, source }),
-            None => Ok(Self { capability, ..Self::default() }),
-        }
-    }
-
     /// The facts from the driver, for hosts where CUPTI traced and ncu wrote no report.
     pub fn of_traced(chip: &TracedChip, capability: Option<ComputeCapability>) -> Self {
         let hertz = |khz: Option<u32>| khz.filter(|khz| *khz > 0).map(|khz| f64::from(khz) * 1e3);

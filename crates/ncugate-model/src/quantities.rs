@@ -1,11 +1,13 @@
 //! One row per variant and shape, one column per metric: the table behind gates, findings and reports.
 
-use super::case::{CaseId, CaseKey};
-use super::schema::wide;
+use crate::case::{CaseId, CaseKey};
+use crate::{Cell, ShapeName, Throttle, VariantId};
 use indexmap::IndexMap;
-use ncugate_model::{Cell, ShapeName, Throttle, VariantId};
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// The reason for a missing value without a more specific reason.
+pub const NOT_MEASURED: &str = "not measured";
 
 /// All measurements: one row per variant and shape, one column per metric.
 #[derive(Debug, Clone, Default)]
@@ -34,7 +36,7 @@ pub struct MetricCells {
 
 /// The numbers behind a cell.
 #[derive(Debug, Clone, Default)]
-pub(super) struct CellDetails {
+pub struct CellDetails {
     /// The value of each repeat, if there were several.
     pub repeats: Option<Arc<[f64]>>,
     /// The metric at each launch, if the evaluation has several launches and the metric applies to single launches.
@@ -70,7 +72,7 @@ impl MetricCells {
         self.details.get(&row).map_or(&[], |details| &details.steps)
     }
 
-    pub(super) fn push(&mut self, cell: Cell, details: CellDetails) {
+    pub fn push(&mut self, cell: Cell, details: CellDetails) {
         let CellDetails { repeats, steps, bounds } = &details;
         if repeats.is_some() || !steps.is_empty() || bounds.is_some() {
             self.details.insert(self.cells.len(), details);
@@ -161,8 +163,8 @@ impl Quantities {
     }
 
     /// Adds or replaces a column, including the details of its cells.
-    pub(super) fn set(&mut self, metric: &str, mut column: MetricCells) {
-        column.cells.resize_with(self.rows.len(), || Cell::Missing(wide::NOT_MEASURED.into()));
+    pub fn set(&mut self, metric: &str, mut column: MetricCells) {
+        column.cells.resize_with(self.rows.len(), || Cell::Missing(NOT_MEASURED.into()));
         self.columns.insert(metric.to_owned(), column);
     }
 
@@ -227,18 +229,9 @@ impl Quantities {
         }
     }
 
-    #[cfg(test)]
-    pub fn set_bounds(&mut self, metric: &str, row: usize, bounds: Bounds) {
-        if let Some(column) = self.columns.get_mut(metric) {
-            column.details.entry(row).or_default().bounds = Some(bounds);
-        }
-    }
-
-    #[cfg(test)]
-    pub fn set_repeats(&mut self, metric: &str, row: usize, values: Arc<[f64]>) {
-        if let Some(column) = self.columns.get_mut(metric) {
-            column.details.entry(row).or_default().repeats = Some(values);
-        }
+    /// The numbers behind a cell of a known metric.
+    pub fn details_mut(&mut self, metric: &str, row: usize) -> Option<&mut CellDetails> {
+        Some(self.columns.get_mut(metric)?.details.entry(row).or_default())
     }
 
     /// A metric at each launch of an evaluation, in order. Empty if the evaluation has one launch or the metric does
@@ -250,8 +243,8 @@ impl Quantities {
 
     /// Sets a metric at each launch of a row's evaluation, in order.
     pub fn set_steps(&mut self, metric: &str, row: usize, steps: Vec<Cell>) {
-        if let Some(column) = self.columns.get_mut(metric) {
-            column.details.entry(row).or_default().steps = steps;
+        if let Some(details) = self.details_mut(metric, row) {
+            details.steps = steps;
         }
     }
 
@@ -292,7 +285,7 @@ impl Quantities {
 
     /// Removes the values of a row whose variant is not launched at its shape. Facts of its launches stay, because
     /// they show the reason.
-    pub(crate) fn leave_out(&mut self, row: usize, reason: &Arc<str>) {
+    pub fn leave_out(&mut self, row: usize, reason: &Arc<str>) {
         if let Some((_, facts)) = self.rows.get_index_mut(row) {
             facts.left_out = Some(reason.clone());
         }

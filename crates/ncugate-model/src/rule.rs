@@ -1,34 +1,42 @@
 //! Rules of a diagnosis: the signs of a problem, its cost, and remedies.
 
-use ncugate_model::expr::{Expr, Template};
-use serde::Serialize;
+use crate::expr::{Expr, Template};
+use serde::{Deserialize, Serialize};
 
 /// A rule. It reads numbers of one variant at one shape, and never decides a verdict.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Rule {
     /// Short name, which outputs cite: `bank_conflicts`.
     pub id: String,
     /// The problem, in a few words.
     pub cause: String,
     /// Its kind of statement.
+    #[serde(default)]
     pub kind: RuleKind,
     /// The conditions. The first case with all values known decides, so that the most exact one comes first.
+    #[serde(rename = "case")]
     pub cases: Vec<RuleCase>,
     /// Metrics shown with it, if they have a value.
+    #[serde(default)]
     pub evidence: Vec<String>,
     /// Warp states (`long_scoreboard`) whose source lines belong to it.
+    #[serde(default)]
     pub stalls: Vec<String>,
     /// Rules whose findings are symptoms of this one.
+    #[serde(default)]
     pub explains: Vec<String>,
     /// Remedies, the best first.
+    #[serde(rename = "try")]
     pub advice: Vec<Template>,
 }
 
 /// The kind of a rule's findings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleKind {
     /// Costs time, and can be fixed in the kernel as it is.
+    #[default]
     Defect,
     /// A limit that only another algorithm or another pipe can exceed.
     Redesign,
@@ -45,26 +53,31 @@ impl RuleKind {
 }
 
 /// One way to detect a problem.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RuleCase {
     pub when: Expr,
     /// Estimates of the largest saving by a fix, in percent of the time. The smallest known one counts, and the first must
     /// be known. Empty if there is no estimate.
+    #[serde(default)]
     pub saves: Vec<Expr>,
+    #[serde(default)]
     pub confidence: Confidence,
     /// One sentence with the numbers.
     pub says: Template,
     /// Remedies in place of those of the rule; empty if its own fit.
+    #[serde(default, rename = "try")]
     pub advice: Vec<Template>,
 }
 
 /// Confidence of a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
     /// The counters are consistent with it, but also with other causes.
     Low,
     /// The counters suggest it.
+    #[default]
     Medium,
     /// The counters measure it directly.
     High,

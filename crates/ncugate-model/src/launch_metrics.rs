@@ -1,11 +1,10 @@
 //! Metrics of one launch by name: one reading for findings, pages, comparisons, tables and exports. Gates read the same
-//! definitions over the combined launches of a case ([`super::ProfileCounters`]).
+//! definitions over the combined launches of a case.
 
-use super::launches::{Capture, FrameError};
+use crate::metric::{Catalogue, MetricError};
+use crate::{Cell, ComputeCapability};
 use indexmap::IndexMap;
 use ncu_rep::{Launch, MetricValue, ReportError};
-use ncugate_model::metric::{Catalogue, MetricError};
-use ncugate_model::{Cell, ComputeCapability};
 
 /// The counters of a launch in its order, and the metrics of the catalogue over them. Of a name that occurs twice, the first
 /// number counts, as in gates. A number that is not finite was collected, but is no value.
@@ -42,14 +41,6 @@ impl<'r> LaunchMetrics<'r> {
         let metrics = launch.metrics().map(|metric| metric.map(|metric| (metric.name, metric.value)));
         let counters: Self = metrics.collect::<Result<_, _>>()?;
         Ok(Self { capability: launch.compute_capability()?.map(ComputeCapability::from), ..counters })
-    }
-
-    /// Those of a launch in a capture, whose name is in errors.
-    ///
-    /// # Errors
-    /// The report is damaged.
-    pub fn of_capture(capture: &Capture<'r>, launch: &Launch<'r>) -> Result<Self, FrameError> {
-        Self::of(launch).map_err(super::rows::named(capture.name))
     }
 
     /// A counter as collected, which may be NaN; none if it was not collected.
