@@ -5,10 +5,11 @@ use super::diagnosis_row::DiagnosisRow;
 use super::in_use::subjects;
 use super::rule_answers::{ablations, diagnosis_row, with_diagnosis};
 use super::{DeepProfileInputs, ReportInputs, RunReport, RunSource};
-use crate::explain::{self, Clocks, DeepProfiles, Listings, NcuObservations, UnaskedRules};
+use crate::analysis::{self, DeepProfiles, Listings};
 use indexmap::IndexSet;
 use jiff::Timestamp;
 use jiff::civil::Date;
+use ncu_explain::{Clocks, NcuObservations, UnaskedRules};
 use ncugate_judge::frame::launches::chip_facts;
 use ncugate_judge::{JudgeError, JudgedRun, PhaseRun};
 use ncugate_model::{ShapeName, VariantId};
@@ -81,7 +82,7 @@ pub fn stored(run: &PhaseRun, today: Date) -> Result<RunReport, JudgeError> {
 /// Observations of ncu on each case; a deep profile of the same case takes precedence.
 pub fn observations(session: &JudgedRun<'_>, deep: &DeepProfiles) -> Result<Vec<NcuObservations>, JudgeError> {
     let measured = session.measurements();
-    let found = explain::observations(measured.reports(), (measured.plan(), &measured.run().builds), &Listings::new());
+    let found = analysis::observations(measured.reports(), (measured.plan(), &measured.run().builds), &Listings::new());
     let found = found.map_err(|e| measured.run().damaged(&e))?;
     let others = found.into_iter().filter(|other| !deep.observe(other));
     Ok(deep.observations.iter().cloned().chain(others).collect())

@@ -14,8 +14,8 @@ use super::{
     variants, waiver_row,
 };
 use crate::chart;
-use crate::explain::Finding;
 use crate::history::shape_comparison;
+use ncu_explain::Finding;
 use ncugate_judge::{TargetGpu, out_of_reach};
 use ncugate_model::CleanText;
 use ncugate_model::metric::{Catalogue, ShownIn};

@@ -1,8 +1,8 @@
 //! Outcome of the rules for a variant at a shape: a cause, no finding, or too few inputs for either.
 
 use super::{number, text};
-use crate::explain::{DiagnosedLaunch, Finding, UnaskedRules};
 use crate::explanation::quoted;
+use ncu_explain::{DiagnosedLaunch, Finding, UnaskedRules};
 use ncugate_model::CleanText;
 use ncugate_model::metric::{MetricError, outside_full_set};
 use schemars::JsonSchema;

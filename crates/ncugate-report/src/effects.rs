@@ -3,7 +3,7 @@
 use super::document::{CellTone, Column, DocumentTable, TableCell};
 use super::metric_change::ChangeDirection;
 use super::number;
-use crate::explain::{ChangeUnit, FEWEST, MainEffect, MatchedChange, MetricEffect, Separation};
+use crate::analysis::{ChangeUnit, FEWEST, MainEffect, MatchedChange, MetricEffect, Separation};
 
 /// Parameters with their effect on each metric, strongest first.
 pub fn table(effects: &[MainEffect]) -> DocumentTable {

@@ -5,8 +5,8 @@
 //!
 //! Deliberately absent: measuring and judging. Nothing uses a clock, the disk or the environment before [`mod@write`].
 
+pub mod analysis;
 pub mod chart;
-pub mod explain;
 
 mod ablation_row;
 mod assemble;
@@ -33,7 +33,6 @@ mod in_use;
 mod inputs;
 pub mod json;
 pub mod junit;
-mod kernel_names;
 pub mod kernels;
 mod launch_shape;
 pub mod leaderboard;
@@ -85,7 +84,7 @@ pub use metric_change::{ChangeDirection, ChangeNoise, LatencyChange, MetricChang
 pub use model::{Conclusion, Fact, Headline, Measure, MetricColumn, ObjectiveRow};
 pub use ncugate_model::number::{self, text};
 pub use provenance::{Provenance, RunOrigin};
-pub use rule_answers::{diagnose, shape_facts};
+pub use rule_answers::diagnose;
 pub use run_report::RunReport;
 
 #[cfg(test)]

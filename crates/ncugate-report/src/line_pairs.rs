@@ -4,7 +4,7 @@
 use super::code_diff::aligned;
 use super::document::{CellTone, Column, DocumentBlock, DocumentTable, Medium, Section, TableCell};
 use super::number;
-use crate::explain::{HotLine, LineInstruction, NcuObservations};
+use ncu_explain::{HotLine, LineInstruction, NcuObservations};
 use ncugate_model::CleanText;
 use serde::Serialize;
 

@@ -4,11 +4,11 @@ use super::document::{Document, DocumentBlock, Section};
 use super::effects::{self, change};
 use super::model::MetricColumn;
 use super::number;
-use crate::chart::Chart;
-use crate::chart::front::{self, FrontLine, FrontObjective};
-use crate::explain::{
+use crate::analysis::{
     self, FrontVariant, ObjectiveFront, ParetoAxis, Separation, SweepAnalysis, SweptMetric, objective_front,
 };
+use crate::chart::Chart;
+use crate::chart::front::{self, FrontLine, FrontObjective};
 use indexmap::IndexSet;
 use ncugate_judge::{JudgedRun, Judgement};
 use ncugate_model::expr::Owner;
@@ -134,7 +134,7 @@ pub fn sweep(
         let values = variants.iter().map(|variant| quantities.read(&variant.id, shape, name).value());
         SweptMetric { column: MetricColumn { better, gated: gated.contains(name), ..known }, values: values.collect() }
     };
-    explain::sweep(&variants, &names.into_iter().map(metric).collect::<Vec<_>>(), resampler)
+    analysis::sweep(&variants, &names.into_iter().map(metric).collect::<Vec<_>>(), resampler)
 }
 
 /// The metrics of candidates that gates read, in the order of the phase. Ranked candidates are all correct.

@@ -2,7 +2,7 @@
 //! status.
 
 use crate::document::{Document, DocumentBlock, Section};
-use crate::explain::RuleBook;
+use ncu_explain::RuleBook;
 use ncugate_model::expr::Template;
 use ncugate_model::metric::Catalogue;
 use ncugate_model::rule::{FACTS, FactSource, Rule, RuleKind};

@@ -1,7 +1,6 @@
 //! One side of a comparison, by name: from a judged run or from the launches of an ncu report.
 
 use crate::clock_control::clock_control;
-use crate::kernel_names::short_names;
 use crate::kernels::{KernelFilter, KernelsError, named};
 use crate::launch_shape::LaunchShape;
 use crate::model::{Conclusion, Measure};
@@ -10,6 +9,7 @@ use crate::run_report::RunReport;
 use crate::variant_row::VariantRow;
 use crate::{number, text};
 use indexmap::{IndexMap, IndexSet};
+use ncu_explain::short_names;
 use ncu_rep::{Launch, ReportError};
 use ncugate_judge::GateResult;
 use ncugate_judge::frame::cases_of;

@@ -1,6 +1,7 @@
 //! The deep profiles of a run, read back. The report names an unreadable one, which changes no verdict.
 
-use super::{Clocks, Listings, NcuObservations, observations};
+use super::{Listings, observations};
+use ncu_explain::{Clocks, NcuObservations};
 use ncugate_judge::frame::{
     DeepProfileCase, Ownership, ProfileCounters, ProfiledCases, deep_quantities, required_metrics,
 };

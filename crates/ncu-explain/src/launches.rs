@@ -98,17 +98,9 @@ pub fn diagnose_together(name: &str, seen: Vec<(Arc<str>, f64)>, rules: &RuleBoo
     quantities.set_launches(0, kernels.into());
     quantities.set_column(&id::DURATION, vec![Cell::finite(durations.iter().sum())]);
     quantities.set_steps(&id::DURATION, 0, durations.into_iter().map(Cell::finite).collect());
-    let diagnosis = Diagnosis {
-        rules,
-        quantities: &quantities,
-        plan: None,
-        compilation: Compilation::default(),
-        shapes: &[ShapeFacts { name: shape, dims: Vec::new(), work: DeclaredWork::default(), buffers: Vec::new() }],
-        chip: &ChipKnowledge::default(),
-        observations: &[],
-        reports: &HashMap::new(),
-        ablations: &[],
-    };
+    let shapes = [ShapeFacts { name: shape, dims: Vec::new(), work: DeclaredWork::default() }];
+    let chip = ChipKnowledge::default();
+    let diagnosis = Diagnosis::of(rules, &quantities, &shapes, &chip);
     let is_of_all = |finding: &Finding| launches > 1 && finding.launches.is_none() && finding.is_cause();
     diagnosis.findings(&[variant]).into_iter().find(is_of_all)
 }
@@ -133,22 +125,13 @@ fn with_diagnosis<T>(
     let observations = (!says_nothing).then_some(seen);
     let facts = ChipFacts::of(launch)?;
     let chip = ChipKnowledge { capability, sms: launch.sm_count()?, dram_peak: facts.dram_bytes_per_second() };
-    let key = (variant.clone(), shape.clone());
+    let reports = HashMap::from([((variant.clone(), shape.clone()), name.to_owned())]);
+    let shapes = [ShapeFacts { name: shape, dims: Vec::new(), work: DeclaredWork::default() }];
     let diagnosis = Diagnosis {
-        rules,
-        quantities: &quantities,
-        plan: None,
         compilation: Compilation { debug: is_debug(report, launch)?, optimisation: None },
-        shapes: &[ShapeFacts {
-            name: shape.clone(),
-            dims: Vec::new(),
-            work: DeclaredWork::default(),
-            buffers: Vec::new(),
-        }],
-        chip: &chip,
         observations: observations.as_slice(),
-        reports: &HashMap::from([(key, name.to_owned())]),
-        ablations: &[],
+        reports: Some(&reports),
+        ..Diagnosis::of(rules, &quantities, &shapes, &chip)
     };
     Ok(ask(&diagnosis))
 }

@@ -1,8 +1,6 @@
 use super::*;
-use crate::explain::growth::DeclaredWork;
+use crate::planned_variant::VariantCode;
 use ncugate_model::{Ablation, AblationOutcome, AblationRecord, Cell, ComputeCapability, Gain};
-use ncugate_phase::config::parse;
-use ncugate_phase::plan::unroll;
 use std::path::Path;
 use std::time::Instant;
 
@@ -12,7 +10,7 @@ const CHIP: ChipKnowledge =
 fn shape(name: &str, b: i64) -> ShapeFacts {
     let work = DeclaredWork { flops: Some(1e9 * b as f64), bytes: Some(1e6 * b as f64), ..DeclaredWork::default() };
     let dims = vec![("B".to_owned(), b), ("S".to_owned(), 512)];
-    ShapeFacts { name: ShapeName(name.into()), dims, work, buffers: Vec::new() }
+    ShapeFacts { name: ShapeName(name.into()), dims, work }
 }
 
 fn diagnose(quantities: &Quantities, shapes: &[ShapeFacts], variants: &[VariantId]) -> Vec<Finding> {
@@ -25,17 +23,7 @@ fn diagnose_on(
     shapes: &[ShapeFacts],
     variants: &[VariantId],
 ) -> Vec<Finding> {
-    let diagnosis = Diagnosis {
-        rules: RuleBook::shipped(),
-        quantities,
-        plan: None,
-        compilation: Compilation::default(),
-        shapes,
-        chip,
-        observations: &[],
-        reports: &HashMap::new(),
-        ablations,
-    };
+    let diagnosis = Diagnosis { ablations, ..Diagnosis::of(RuleBook::shipped(), quantities, shapes, chip) };
     diagnosis.findings(variants)
 }
 
@@ -285,7 +273,6 @@ fn grown_in_both(names: [&str; 2], grid: [f64; 2], time: [f64; 2], work: f64) ->
         name: ShapeName(name.into()),
         dims: vec![("B".to_owned(), b), ("H".to_owned(), h), ("S".to_owned(), 512)],
         work: DeclaredWork { flops: Some(flops), ..DeclaredWork::default() },
-        buffers: Vec::new(),
     };
     let shapes = [of(names[0], 1, 8, 1e9), of(names[1], 8, 16, work * 1e9)];
     let mut quantities = Quantities::new(shapes.iter().map(|s| (variant.clone(), s.name.clone())));
@@ -363,8 +350,6 @@ fn a_launch_beside_a_longer_one_keeps_its_stalls() {
     assert_eq!((&*launches.kernel, launches.number, launches.percent), ("gather", 2, 75.0));
     assert!((load.saving.as_ref().unwrap().modelled - 0.75 * 90.0).abs() < 1e-9);
     assert_eq!(found[0].rule, "load_latency");
-    let row = crate::finding_row::FindingRow::of(wait, &wait.shape);
-    assert!(row.sentence.starts_with("Launch 1, scale, 25.0 % of the time: warps wait 75 %"), "{}", row.sentence);
     // without the durations of launches only the means are known
     quantities.set_steps("duration", 0, Vec::new());
     let found = of_launches(&quantities);
@@ -407,15 +392,7 @@ fn a_launch_without_a_counter_leaves_the_rule_unasked() {
     );
     let unasked = |quantities: &Quantities| {
         let shapes = [shape("s", 1)];
-        let (plan, reports) = (None, HashMap::new());
-        let rules = RuleBook::shipped();
-        let compilation = Compilation::default();
-        let observations = &[];
-        let chip = &CHIP;
-        let shapes = &shapes;
-        let reports = &reports;
-        let diagnosis =
-            Diagnosis { rules, quantities, plan, compilation, shapes, chip, observations, reports, ablations: &[] };
+        let diagnosis = Diagnosis::of(RuleBook::shipped(), quantities, &shapes, &CHIP);
         diagnosis.unasked(&VariantId("v".into()), &ShapeName("s".into())).lacking_counters
     };
     let is_unasked = |quantities: &Quantities| unasked(quantities).iter().any(|rule| rule == "barriers");
@@ -467,20 +444,18 @@ fn flags_say_how_it_was_compiled() {
 /// Prints the time of a diagnosis of 1,000 variants: `cargo test --release --lib a_thousand -- --nocapture`.
 #[test]
 fn a_thousand_variants_are_diagnosed_quickly() {
-    let base = concat!(include_str!("../../../../../tests/data/copy.toml"), "[sweep]\nTHREADS = [64]\n");
-    let phase = parse(Path::new("many.toml"), base).unwrap();
-    let mut plan = unroll(&phase).unwrap();
-    let one = plan.variants.remove(0);
-    plan.variants = (0..1_000i64)
-        .map(|at| {
-            let mut variant = one.clone();
-            variant.id = VariantId(format!("v{at}").into());
-            variant.params = vec![("A".into(), Value::Int(at % 32)), ("B".into(), Value::Int(at / 32))];
-            variant
-        })
-        .collect();
+    let param = |at: i64| vec![("A".to_owned(), Value::Int(at % 32)), ("B".to_owned(), Value::Int(at / 32))];
+    let params: Vec<_> = (0..1_000).map(param).collect();
     let shapes = [shape("b1", 1)];
-    let ids: Vec<VariantId> = plan.variants.iter().map(|variant| variant.id.clone()).collect();
+    let ids: Vec<VariantId> = (0..1_000).map(|at| VariantId(format!("v{at}").into())).collect();
+    let code = |at: usize| VariantCode {
+        source: Path::new("copy.cu"),
+        entries: vec!["copy"],
+        flags: &[],
+        params: &params[at],
+    };
+    let variant = |at: usize| PlannedVariant { id: &ids[at], code: Some(code(at)), evaluations: Vec::new() };
+    let variants: Vec<_> = (0..1_000).map(variant).collect();
     let mut quantities = Quantities::new(ids.iter().map(|id| (id.clone(), shapes[0].name.clone())));
     let metrics = Catalogue::embedded().names().map(str::to_owned).collect::<Vec<_>>();
     for (at, metric) in metrics.iter().enumerate() {
@@ -488,17 +463,8 @@ fn a_thousand_variants_are_diagnosed_quickly() {
         quantities.set_column(metric, cells.collect());
     }
     let started = Instant::now();
-    let diagnosis = Diagnosis {
-        rules: RuleBook::shipped(),
-        quantities: &quantities,
-        plan: Some(&plan),
-        compilation: Compilation::default(),
-        shapes: &shapes,
-        chip: &CHIP,
-        observations: &[],
-        reports: &HashMap::new(),
-        ablations: &[],
-    };
+    let measured = Diagnosis::of(RuleBook::shipped(), &quantities, &shapes, &CHIP);
+    let diagnosis = Diagnosis { variants: &variants, ..measured };
     let findings = diagnosis.findings(&ids);
     let took = started.elapsed();
     println!("1,000 variants, {} findings: {:.0} ms", findings.len(), took.as_secs_f64() * 1e3);
@@ -800,17 +766,8 @@ fn registers_of_a_kernel_at_the_rate_of_the_tensor_pipe_limit_nothing() {
             quantities.set_column(metric, vec![Cell::finite(value), Cell::finite(value)]);
         }
         quantities.set_column("tensor_peak_fp16", vec![Cell::Missing("not collected".into()), Cell::finite(8.8e14)]);
-        let diagnosis = Diagnosis {
-            rules: RuleBook::shipped(),
-            quantities: &quantities,
-            plan: None,
-            compilation: Compilation::default(),
-            shapes: std::slice::from_ref(&shape),
-            chip: &CHIP,
-            observations: &[],
-            reports: &HashMap::new(),
-            ablations: &[],
-        };
+        let shapes = std::slice::from_ref(&shape);
+        let diagnosis = Diagnosis::of(RuleBook::shipped(), &quantities, shapes, &CHIP);
         let rules: Vec<String> = diagnosis.findings(&variants[..1]).into_iter().map(|finding| finding.rule).collect();
         (rules, diagnosis.busiest(&variants[0], &shape.name).unwrap())
     };

@@ -9,17 +9,17 @@ use super::finding::{
     WORTH_TRYING,
 };
 use super::growth::{DeclaredWork, ShapeFacts, ShapeGrowth, growth};
+use super::kernel_names::short_names;
 use super::measured_causes;
 use super::pair::{FASTER, Pairs, fastest_without};
+use super::planned_variant::{PlannedEvaluation, PlannedVariant};
 use super::profiler::{Dependency, NcuObservations};
 use super::rule_book::RuleBook;
-use crate::kernel_names::short_names;
-use crate::text;
 use ncugate_model::expr::Value;
 use ncugate_model::metric::{Catalogue, id};
+use ncugate_model::number::{self, text};
 use ncugate_model::rule::{Confidence, Rule, RuleKind};
-use ncugate_model::{AblationRecord, CleanText, Line, Quantities, ShapeName, VariantId, demangled, number};
-use ncugate_phase::plan::{Method, Plan, Step};
+use ncugate_model::{AblationRecord, CleanText, Line, Quantities, ShapeName, VariantId, demangled};
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -30,8 +30,10 @@ pub struct Diagnosis<'a> {
     pub rules: &'a RuleBook,
     /// All measurements, including the counters of deep profiles.
     pub quantities: &'a Quantities,
-    /// The variants with their flags and parameters, if there is a plan.
-    pub plan: Option<&'a Plan>,
+    /// The variants of a run with their code; empty without a plan.
+    pub variants: &'a [PlannedVariant<'a>],
+    /// The first baseline.
+    pub baseline: Option<&'a VariantId>,
     /// How launches without a plan were compiled, as far as their cubin shows.
     pub compilation: Compilation,
     /// The shapes, in the order of the phase.
@@ -39,8 +41,8 @@ pub struct Diagnosis<'a> {
     pub chip: &'a ChipKnowledge,
     /// Observations of the sampler.
     pub observations: &'a [NcuObservations],
-    /// The report that holds the launch of a variant and shape.
-    pub reports: &'a HashMap<(VariantId, ShapeName), String>,
+    /// The report that holds the launch of a variant and shape, if known.
+    pub reports: Option<&'a HashMap<(VariantId, ShapeName), String>>,
     /// What copies of the machine code without one cost gained.
     pub ablations: &'a [AblationRecord],
 }
@@ -78,11 +80,8 @@ pub struct RuleAnswers {
 /// Facts shared by all variants, computed once.
 struct SharedFacts<'d> {
     columns: CaseColumns<'d>,
-    /// The first baseline.
-    baseline: Option<&'d VariantId>,
-    methods: HashMap<&'d VariantId, &'d Method>,
-    compiled: HashMap<&'d VariantId, Compilation>,
-    pairs: Option<Pairs<'d>>,
+    planned: HashMap<&'d VariantId, &'d PlannedVariant<'d>>,
+    pairs: Pairs<'d>,
 }
 
 /// One thread's view of the diagnosis.
@@ -91,7 +90,28 @@ struct DiagnosisWorker<'c> {
     table: CaseTable<'c>,
 }
 
-impl Diagnosis<'_> {
+impl SharedFacts<'_> {
+    /// What is planned of a variant at a shape.
+    fn evaluation(&self, variant: &VariantId, shape: &ShapeName) -> Option<&PlannedEvaluation<'_>> {
+        self.planned.get(variant)?.evaluations.iter().find(|evaluation| evaluation.shape == shape)
+    }
+}
+
+impl<'a> Diagnosis<'a> {
+    /// A diagnosis of measurements alone.
+    pub const fn of(
+        rules: &'a RuleBook,
+        quantities: &'a Quantities,
+        shapes: &'a [ShapeFacts],
+        chip: &'a ChipKnowledge,
+    ) -> Self {
+        let compilation = Compilation { debug: None, optimisation: None };
+        let (variants, observations, ablations): (&[PlannedVariant<'_>], &[NcuObservations], &[AblationRecord]) =
+            (&[], &[], &[]);
+        let (baseline, reports) = (None, None);
+        Self { rules, quantities, variants, baseline, compilation, shapes, chip, observations, reports, ablations }
+    }
+
     /// Findings for these variants at every shape, by variant and shape, the most important first.
     pub fn findings(&self, variants: &[VariantId]) -> Vec<Finding> {
         let common = self.common();
@@ -163,10 +183,8 @@ impl Diagnosis<'_> {
     fn common(&self) -> SharedFacts<'_> {
         SharedFacts {
             columns: CaseColumns::new(self.quantities, self.rules.names()),
-            baseline: self.plan.and_then(|plan| plan.baselines().next()).map(|baseline| &baseline.id),
-            methods: self.plan.iter().flat_map(|plan| &plan.variants).map(|v| (&v.id, &v.method)).collect(),
-            compiled: self.plan.map(compiled).unwrap_or_default(),
-            pairs: self.plan.map(Pairs::new),
+            planned: self.variants.iter().map(|variant| (variant.id, variant)).collect(),
+            pairs: Pairs::new(self.variants),
         }
     }
 
@@ -174,9 +192,7 @@ impl Diagnosis<'_> {
         let mut found = Vec::new();
         for shape in self.shapes {
             let mut of_case = self.of_case(asked, variant, shape);
-            if let Some(pairs) = &asked.common.pairs {
-                self.measure(asked, pairs, &mut of_case, shape);
-            }
+            self.measure(asked, &mut of_case, shape);
             if !self.ablations.is_empty() {
                 measured_causes::apply(&mut of_case, (variant, &shape.name), self.ablations, self.rules);
                 of_case.iter_mut().for_each(|finding| finding.severity = severity(finding));
@@ -224,15 +240,17 @@ impl Diagnosis<'_> {
     ) -> Option<CaseFacts<'t>> {
         let table = &asked.table;
         let row = table.row(variant, &shape.name)?;
+        let planned = asked.common.evaluation(variant, &shape.name);
+        let code = asked.common.planned.get(variant).and_then(|planned| planned.code.as_ref());
         Some(CaseFacts {
             table,
             row,
-            baseline: asked.common.baseline.and_then(|id| table.row(id, &shape.name)),
+            baseline: self.baseline.and_then(|id| table.row(id, &shape.name)),
             chip: self.chip,
-            compilation: asked.common.compiled.get(variant).copied().unwrap_or(self.compilation),
-            work: DeclaredWork { copied_bytes: copied_bytes(asked.common.methods.get(variant), shape), ..shape.work },
+            compilation: code.map_or(self.compilation, |code| Compilation::of_flags(code.flags)),
+            work: DeclaredWork { copied_bytes: planned.and_then(|planned| planned.copied_bytes), ..shape.work },
             growth,
-            launches: self.launches(asked.common.methods.get(variant), variant, &shape.name),
+            launches: self.launches(planned, variant, &shape.name),
             known: table.cached(row),
             names: self.rules.names(),
         })
@@ -252,7 +270,8 @@ impl Diagnosis<'_> {
         if rows.is_empty() || rows.len() > MOST_LAUNCHES {
             return Some(alone);
         }
-        let names = self.launch_names(asked.common.methods.get(variant), variant, &shape.name);
+        let planned = asked.common.evaluation(variant, &shape.name);
+        let names = self.launch_names(planned, variant, &shape.name);
         if names.len() != rows.len() {
             return Some(alone);
         }
@@ -273,28 +292,32 @@ impl Diagnosis<'_> {
     }
 
     /// The number of launches of an evaluation, if known.
-    fn launches(&self, method: Option<&&Method>, variant: &VariantId, shape: &ShapeName) -> Option<usize> {
-        let planned = method.and_then(|method| match method {
-            Method::Kernel(kernel) => Some(kernel.program(shape)?.launches().count()),
-            Method::Captured(_) => Some(1),
-            Method::Function(_) | Method::Command(_) => None,
-        });
+    fn launches(
+        &self,
+        planned: Option<&PlannedEvaluation<'_>>,
+        variant: &VariantId,
+        shape: &ShapeName,
+    ) -> Option<usize> {
+        let planned = planned.map(|planned| planned.launches);
         let launches = planned.or_else(|| self.quantities.launches(variant, shape).map(|kernels| kernels.len()));
         launches.filter(|launches| *launches > 0)
     }
 
     /// The launches of an evaluation as reports name them; empty if they are unknown.
-    fn launch_names(&self, method: Option<&&Method>, variant: &VariantId, shape: &ShapeName) -> Vec<LaunchName> {
+    fn launch_names(
+        &self,
+        planned: Option<&PlannedEvaluation<'_>>,
+        variant: &VariantId,
+        shape: &ShapeName,
+    ) -> Vec<LaunchName> {
         let kernels = self.quantities.launches(variant, shape).map_or(&[][..], |kernels| kernels);
-        if let Some(Method::Kernel(kernel)) = method {
-            let steps = kernel.program(shape).into_iter().flat_map(|program| program.steps.iter().zip(1..));
-            let launch = |(step, number): (&Step, usize)| match step {
-                Step::Launch(launch) => Some((number, text::line(&demangled(&launch.entry)))),
-                Step::Memset(_) | Step::Memcpy(_) => None,
+        if let Some(planned) = planned.filter(|planned| !planned.entries.is_empty()) {
+            let name = |(at, (number, entry)): (usize, &(usize, &str))| LaunchName {
+                number: *number,
+                kernel: text::line(&demangled(entry)),
+                demangled: kernels.get(at).cloned(),
             };
-            let launches = steps.filter_map(launch).enumerate();
-            let name = |(at, (number, kernel))| LaunchName { number, kernel, demangled: kernels.get(at).cloned() };
-            return launches.map(name).collect();
+            return planned.entries.iter().enumerate().map(name).collect();
         }
         let full: Vec<&str> = kernels.iter().map(|kernel| &**kernel).collect();
         let names = short_names(&full).into_iter().zip(kernels).zip(1..);
@@ -328,7 +351,7 @@ impl Diagnosis<'_> {
             confidence: case.confidence,
             saving,
             evidence: evidence.collect(),
-            report: self.reports.get(&key).cloned(),
+            report: self.reports.and_then(|reports| reports.get(&key)).cloned(),
             lines: self.lines(rule, variant, shape, launch),
             advice: advice.iter().filter_map(|advice| advice.render_with(&read, &written)).collect(),
             symptom_of: None,
@@ -401,10 +424,10 @@ impl Diagnosis<'_> {
     /// Compares the estimate of the costliest defect with another variant of the run in which its rule does not hold. One that
     /// is faster measures the saving. One that is not, or that is faster by much less than the estimate, speaks against the
     /// finding, and the next defect is compared. Only one is measured, because one difference in time can price only one defect.
-    fn measure(&self, asked: &DiagnosisWorker<'_>, pairs: &Pairs<'_>, found: &mut [Finding], shape: &ShapeFacts) {
+    fn measure(&self, asked: &DiagnosisWorker<'_>, found: &mut [Finding], shape: &ShapeFacts) {
         let mut compared: Vec<String> = Vec::new();
         let Some(variant) = found.first().map(|finding| finding.variant.clone()) else { return };
-        let siblings = pairs.siblings(&asked.table, &variant, &shape.name);
+        let siblings = asked.common.pairs.siblings(&asked.table, &variant, &shape.name);
         while compared.len() < MOST_COMPARED && !siblings.is_empty() {
             let is_next = |f: &Finding| f.kind == RuleKind::Defect && f.is_leading() && !compared.contains(&f.rule);
             let Some(at) = found.iter().position(is_next) else { return };
@@ -545,21 +568,6 @@ fn severity(finding: &Finding) -> Severity {
         expected if expected >= WORTH_TRYING => Severity::Advice,
         _ => Severity::Note,
     }
-}
-
-/// Bytes that the fills and copies of a variant move at a shape; none without a plan of its steps.
-fn copied_bytes(method: Option<&&Method>, shape: &ShapeFacts) -> Option<f64> {
-    let Some(Method::Kernel(kernel)) = method else { return None };
-    let size = |name: &str| shape.buffers.iter().find(|(buffer, _)| buffer == name).map(|(_, bytes)| *bytes);
-    kernel.program(&shape.name)?.step_traffic(size).map_or(Some(0.0), |traffic| traffic.moved())
-}
-
-fn compiled(plan: &Plan) -> HashMap<&VariantId, Compilation> {
-    let of = |method: &Method| match method {
-        Method::Kernel(kernel) => Compilation::of_flags(&kernel.flags),
-        Method::Function(_) | Method::Command(_) | Method::Captured(_) => Compilation::default(),
-    };
-    plan.variants.iter().map(|variant| (&variant.id, of(&variant.method))).collect()
 }
 
 fn value(facts: &CaseFacts<'_>, name: &str) -> Option<Value> {

@@ -1,10 +1,8 @@
 //! The listing of a kernel's sampled and executed instructions, as a run stores it.
 
 use super::{ListingError, SourceTexts, UserSources};
-use ncugate_model::Instruction;
-use ncugate_model::Line;
-use ncugate_model::Listing;
 use ncugate_model::cubin::{CodePlace, LineTable, machine_code};
+use ncugate_model::{Instruction, Line, Listing};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 

@@ -2,18 +2,14 @@
 //!
 //! Reports with only gate metrics have neither.
 
+use super::listing::{Code, ListingError, SourceTexts, UserSources, listing};
 use super::machine_code::{DependencyState, MachineCode, SampledFact, code_facts};
 use super::timeline::Timeline;
-use crate::explain::listing::{Code, ListingError, SourceTexts, UserSources, listing};
-use indexmap::IndexMap;
 use ncu_rep::{Launch, MetricValue, Report, ReportError, SourceModule, SpeedupScope};
-use ncugate_judge::frame::launches::nvtx_text;
-use ncugate_judge::frame::{ExpectedKernel, cases_of};
 use ncugate_model::cubin::function_bytes;
-use ncugate_model::{BuildOutcome, BuildRecord, DeepProfile, Line, Listing, ShapeName, VariantId};
-use ncugate_phase::plan::{Method, Plan, Variant};
+use ncugate_model::{Line, Listing, ShapeName, VariantId};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Most instructions, and most source lines, kept for a launch; the hottest are kept.
 const HOTTEST: usize = 12;
@@ -151,85 +147,49 @@ pub struct InstructionSamples {
 /// Samples by reason (`long_scoreboard`).
 pub type Reasons = BTreeMap<String, u64>;
 
-/// Deep profiles of the run, which hold listings, by variant and shape.
-pub type Listings<'a> = HashMap<(VariantId, ShapeName), &'a DeepProfile>;
-
-/// All observations in the reports on variants of the plan. Of several launches of a kernel, the one with the most
-/// samples is used, else the first with any observation. If a case has several kernels, the one with the most samples
-/// comes first. Without a stored listing for a kernel, its lines come from the report.
-///
-/// # Errors
-/// A damaged report.
-pub fn observations(
-    reports: &[(String, Report)],
-    (plan, builds): (&Plan, &[BuildRecord]),
-    kept: &Listings<'_>,
-) -> Result<Vec<NcuObservations>, ReportError> {
-    let symbols = |id: &VariantId| {
-        builds.iter().find(|build| &build.variant == id).and_then(|build| match &build.outcome {
-            BuildOutcome::Built { symbols, .. } => Some(symbols),
-            BuildOutcome::Failed { .. } | BuildOutcome::Refused { .. } | BuildOutcome::NotNeeded => None,
-        })
-    };
-    let expected = |variant: &Variant| match &variant.method {
-        Method::Kernel(kernel) => {
-            let symbols = symbols(&variant.id);
-            Some(kernel.entries().into_iter().map(|entry| ExpectedKernel::of(entry, symbols)).collect())
-        }
-        Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
-    };
-    let entries: HashMap<&VariantId, Option<Vec<ExpectedKernel>>> =
-        plan.variants.iter().map(|variant| (&variant.id, expected(variant))).collect();
-    let mut found: IndexMap<(VariantId, ShapeName), IndexMap<String, SampledLaunch<'_>>> = IndexMap::new();
-    for (report, launch) in reports.iter().flat_map(|(_, report)| report.launches().map(move |l| (report, l))) {
-        let ranges = nvtx_text(&launch.nvtx()?);
-        let planned = cases_of(&ranges).find_map(|case| Some((entries.get(&case.0)?, case)));
-        let Some((entry, case)) = planned else { continue };
-        let (symbol, kernel, demangled) = (launch.mangled_name(), launch.kernel_name(), launch.demangled_name());
-        let symbol = (!symbol.is_empty()).then_some(symbol.as_ref());
-        let fits = |expected: &ExpectedKernel| expected.is_launched(symbol, &kernel, &demangled);
-        if entry.as_ref().is_some_and(|kernels| !kernels.iter().any(fits)) {
-            continue;
-        }
-        let (rules, samples) = (rules(&launch)?, InstructionSamples::of(&launch)?);
-        if rules.is_empty() && samples.places.is_empty() {
-            continue;
-        }
-        let kernels = found.entry(case).or_default();
-        let kernel = if demangled.is_empty() { kernel } else { demangled };
-        if kernels.get(&*kernel).is_none_or(|seen| samples.total() > seen.samples.total()) {
-            kernels.insert(kernel.into_owned(), SampledLaunch { report, launch, rules, samples });
-        }
-    }
-    let mut observations = Vec::new();
-    for (case, mut kernels) in found {
-        kernels.sort_by_key(|_, launch| Reverse(launch.samples.total()));
-        for (at, (kernel, launch)) in kernels.into_iter().enumerate() {
-            let listing = kept.get(&case).and_then(|deep| match at {
-                0 => Some(&deep.listing),
-                _ => deep.other_listings.get(&kernel),
-            });
-            observations.push(launch.observations(case.clone(), kernel, listing)?);
-        }
-    }
-    Ok(observations)
-}
-
-/// The reported launch of a kernel: of several, the one with the most samples, where most of the time was spent.
-struct SampledLaunch<'r> {
+/// A launch with the messages of ncu's rules and the samples of its warps.
+#[derive(Debug)]
+pub struct SampledLaunch<'r> {
     report: &'r Report,
     launch: Launch<'r>,
     rules: Vec<NcuRuleMessage>,
     samples: InstructionSamples,
 }
 
-impl SampledLaunch<'_> {
-    fn observations(
+impl<'r> SampledLaunch<'r> {
+    /// # Errors
+    /// A damaged report.
+    pub fn of(report: &'r Report, launch: Launch<'r>) -> Result<Self, ReportError> {
+        Ok(Self { report, launch, rules: rules(&launch)?, samples: InstructionSamples::of(&launch)? })
+    }
+
+    /// Whether neither a rule nor the sampler says anything.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty() && self.samples.places.is_empty()
+    }
+
+    /// The number of samples.
+    pub fn samples(&self) -> u64 {
+        self.samples.total()
+    }
+
+    /// The demangled name of the kernel, or else its name.
+    pub fn kernel(&self) -> String {
+        let demangled = self.launch.demangled_name();
+        if demangled.is_empty() { self.launch.kernel_name() } else { demangled }.into_owned()
+    }
+
+    /// Observations with every sampled line, by a stored listing of the kernel, else from the report. `variant` and
+    /// `shape` are the names to assign.
+    ///
+    /// # Errors
+    /// A damaged report.
+    pub fn observations(
         self,
-        case: (VariantId, ShapeName),
-        kernel: String,
+        (variant, shape): (VariantId, ShapeName),
         kept: Option<&Listing>,
     ) -> Result<NcuObservations, ReportError> {
+        let kernel = self.kernel();
         let Self { report, launch, rules, samples } = self;
         let own = match kept {
             Some(_) => None,
@@ -237,12 +197,17 @@ impl SampledLaunch<'_> {
         };
         let nothing = Listing::default();
         let listing = kept.or(own.as_ref()).unwrap_or(&nothing);
-        of_launch(report, &launch, (case, kernel), rules, &samples, listing)
+        let code = machine_code(report, &launch, &samples, listing)?;
+        let told_apart = samples.with_waits_told_apart(&code);
+        let (hot, lines) = (told_apart.hottest(listing), told_apart.lines(listing, &code));
+        let (lacks, timeline) = (listing.lacks.clone(), Timeline::of(&launch)?);
+        let mut facts = code_facts(&code, &samples);
+        facts.extend(timeline.as_ref().and_then(Timeline::tail).map(|percent| ("measured_tail_pct", percent)));
+        Ok(NcuObservations { variant, shape, kernel, rules, hot, lines, lacks, timeline, facts })
     }
 }
 
-/// Observations of ncu on one launch of any kernel, with every sampled line, from the report alone. `variant` and
-/// `shape` are the names to assign.
+/// Observations of ncu on one launch of any kernel, from the report alone. `variant` and `shape` are the names to assign.
 ///
 /// # Errors
 /// A damaged report.
@@ -252,28 +217,7 @@ pub fn observe(
     variant: VariantId,
     shape: ShapeName,
 ) -> Result<NcuObservations, ReportError> {
-    let (rules, samples) = (rules(launch)?, InstructionSamples::of(launch)?);
-    let listing = listed(report, launch, &samples)?.unwrap_or_default();
-    let demangled = launch.demangled_name();
-    let kernel = if demangled.is_empty() { launch.kernel_name() } else { demangled }.into_owned();
-    of_launch(report, launch, ((variant, shape), kernel), rules, &samples, &listing)
-}
-
-fn of_launch(
-    report: &Report,
-    launch: &Launch<'_>,
-    ((variant, shape), kernel): ((VariantId, ShapeName), String),
-    rules: Vec<NcuRuleMessage>,
-    samples: &InstructionSamples,
-    listing: &Listing,
-) -> Result<NcuObservations, ReportError> {
-    let code = machine_code(report, launch, samples, listing)?;
-    let told_apart = samples.with_waits_told_apart(&code);
-    let (hot, lines) = (told_apart.hottest(listing), told_apart.lines(listing, &code));
-    let (lacks, timeline) = (listing.lacks.clone(), Timeline::of(launch)?);
-    let mut facts = code_facts(&code, samples);
-    facts.extend(timeline.as_ref().and_then(Timeline::tail).map(|percent| ("measured_tail_pct", percent)));
-    Ok(NcuObservations { variant, shape, kernel, rules, hot, lines, lacks, timeline, facts })
+    SampledLaunch::of(report, *launch)?.observations((variant, shape), None)
 }
 
 /// The machine code of a launch: its words if the report holds them, else the texts of the listing.

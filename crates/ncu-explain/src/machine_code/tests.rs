@@ -1,6 +1,6 @@
 use super::instruction::{CodeInstruction, FloatFormat, MemorySpace, Operation, Register};
 use super::{DependencyState, MachineCode, MbarrierWait, code_facts, text, word};
-use crate::explain::profiler::InstructionSamples;
+use crate::profiler::InstructionSamples;
 use ncu_rep::Report;
 use ncugate_model::cubin::machine_code;
 use ncugate_model::rule::{FACTS, FactSource};
@@ -154,7 +154,7 @@ fn every_instruction_of_the_stored_reports_is_known() {
     for name in ["full1", "source", "deep", "further"] {
         let report = capture(&format!("{name}.ncu-rep.zst"));
         for launch in report.launches() {
-            let source = crate::explain::source_of(&report, &launch).unwrap().unwrap();
+            let source = crate::source_of(&report, &launch).unwrap().unwrap();
             let code = machine_code(source.binary, &launch.mangled_name()).unwrap().unwrap();
             let code = MachineCode::of_words(code, 0, 9).unwrap();
             let unknown = code.instructions.iter().filter(|i| i.operation == Operation::Unknown).count();
@@ -167,12 +167,8 @@ fn every_instruction_of_the_stored_reports_is_known() {
 fn facts_of(name: &str, kernel: &str) -> BTreeMap<&'static str, f64> {
     let report = capture(name);
     let launch = report.launches().find(|launch| launch.kernel_name().starts_with(kernel)).unwrap();
-    let seen = crate::explain::observe(
-        &report,
-        &launch,
-        ncugate_model::VariantId("v".into()),
-        ncugate_model::ShapeName("s".into()),
-    );
+    let seen =
+        crate::observe(&report, &launch, ncugate_model::VariantId("v".into()), ncugate_model::ShapeName("s".into()));
     seen.unwrap().facts.into_iter().collect()
 }
 

@@ -25,8 +25,6 @@ pub struct ShapeFacts {
     pub dims: Vec<(String, i64)>,
     /// Operations and bytes declared by the workload.
     pub work: DeclaredWork,
-    /// Bytes of each buffer.
-    pub buffers: Vec<(String, f64)>,
 }
 
 /// Growth from a smaller shape.

@@ -4,7 +4,7 @@ use super::instruction::{CodeInstruction, ConversionKind, FloatFormat, FloatOper
 use super::producer::DependencyState;
 use super::word::INSTRUCTION;
 use super::{MachineCode, MbarrierWait};
-use crate::explain::profiler::{BARRIER, InstructionSamples, LONG_SCOREBOARD};
+use crate::profiler::{BARRIER, InstructionSamples, LONG_SCOREBOARD};
 
 /// A number from the samples of a launch, by the name that rules use.
 pub type SampledFact = (&'static str, f64);

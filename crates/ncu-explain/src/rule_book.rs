@@ -77,7 +77,7 @@ impl RuleBook {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::finding::Severity;
+    use crate::finding::Severity;
 
     #[test]
     fn the_shipped_rules_are_understood_and_name_rules_that_exist() {

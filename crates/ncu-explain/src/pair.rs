@@ -2,8 +2,8 @@
 
 use super::case_table::CaseTable;
 use super::finding::MeasuredPair;
+use super::planned_variant::PlannedVariant;
 use ncugate_model::{ShapeName, VariantId};
-use ncugate_phase::plan::{Method, Plan, Variant};
 use std::collections::HashMap;
 
 /// Least difference, in percent of the time, that is more than noise here. No verdict depends on it.
@@ -16,7 +16,7 @@ const ABSENT: u32 = u32::MAX;
 /// Variants as rows of small integers: a thousand are compared with one another in milliseconds.
 #[derive(Debug)]
 pub struct Pairs<'p> {
-    plan: &'p Plan,
+    variants: &'p [PlannedVariant<'p>],
     names: Vec<&'p str>,
     index: HashMap<&'p VariantId, usize>,
     codes: Vec<Option<Code>>,
@@ -45,10 +45,10 @@ pub fn fastest_without(
 }
 
 impl<'p> Pairs<'p> {
-    /// The variants of a plan; external commands are never paired.
-    pub fn new(plan: &'p Plan) -> Self {
-        let mut names: Vec<&str> =
-            plan.variants.iter().flat_map(|v| &v.params).map(|(name, _)| name.as_str()).collect();
+    /// Variants without code are never paired.
+    pub fn new(variants: &'p [PlannedVariant<'p>]) -> Self {
+        let params = variants.iter().filter_map(|variant| variant.code.as_ref()).flat_map(|code| code.params);
+        let mut names: Vec<&str> = params.map(|(name, _)| name.as_str()).collect();
         names.sort_unstable();
         names.dedup();
         let mut texts: HashMap<String, u32> = HashMap::new();
@@ -56,18 +56,17 @@ impl<'p> Pairs<'p> {
             let next = texts.len() as u32;
             *texts.entry(text).or_insert(next)
         };
-        let codes = plan.variants.iter().map(|variant| {
-            let Method::Kernel(kernel) = &variant.method else { return None };
-            let value =
-                |name: &&str| variant.params.iter().find(|(known, _)| known == name).map(|(_, v)| v.to_string());
+        let codes = variants.iter().map(|variant| {
+            let own = variant.code.as_ref()?;
+            let value = |name: &&str| own.params.iter().find(|(known, _)| known == name).map(|(_, v)| v.to_string());
             Some(Code {
-                source: code(format!("{}\n{}", kernel.source.display(), kernel.code_entries().join("\n"))),
-                flags: code(kernel.flags.join("\n")),
+                source: code(format!("{}\n{}", own.source.display(), own.entries.join("\n"))),
+                flags: code(own.flags.join("\n")),
                 params: names.iter().map(|name| value(name).map_or(ABSENT, &mut code)).collect(),
             })
         });
         let codes = codes.collect();
-        Self { plan, index: plan.variants.iter().enumerate().map(|(at, v)| (&v.id, at)).collect(), names, codes }
+        Self { variants, index: variants.iter().enumerate().map(|(at, v)| (v.id, at)).collect(), names, codes }
     }
 
     /// The variants with the same source as `of` and one parameter or the flags different that were timed at the shape, the
@@ -75,12 +74,12 @@ impl<'p> Pairs<'p> {
     pub fn siblings(&self, table: &CaseTable<'_>, of: &VariantId, shape: &ShapeName) -> Vec<MeasuredPair> {
         let time = |variant: &VariantId| table.value(table.row(variant, shape)?, "latency_p50");
         let (Some(at), Some(own)) = (self.index.get(of), time(of)) else { return Vec::new() };
-        let near = |(other, variant): (usize, &Variant)| {
+        let near = |(other, variant): (usize, &PlannedVariant<'_>)| {
             let differs_in = self.difference(*at, other)?;
-            let percent = 100.0 * (1.0 - time(&variant.id)? / own);
+            let percent = 100.0 * (1.0 - time(variant.id)? / own);
             Some(MeasuredPair { variant: variant.id.clone(), percent, differs_in: differs_in.into() })
         };
-        let mut siblings: Vec<MeasuredPair> = self.plan.variants.iter().enumerate().filter_map(near).collect();
+        let mut siblings: Vec<MeasuredPair> = self.variants.iter().enumerate().filter_map(near).collect();
         siblings.sort_by(|a, b| b.percent.total_cmp(&a.percent));
         siblings
     }
@@ -104,10 +103,9 @@ impl<'p> Pairs<'p> {
     /// Whether the flags of two variants differ only where they have the value of the parameter: `-maxrregcount=64`.
     fn flags_follow(&self, param: usize, of: usize, other: usize) -> bool {
         let part = |at: usize| {
-            let variant = self.plan.variants.get(at)?;
-            let Method::Kernel(kernel) = &variant.method else { return None };
-            let (_, value) = variant.params.iter().find(|(name, _)| Some(&name.as_str()) == self.names.get(param))?;
-            Some((&kernel.flags, value.to_string()))
+            let code = self.variants.get(at)?.code.as_ref()?;
+            let (_, value) = code.params.iter().find(|(name, _)| Some(&name.as_str()) == self.names.get(param))?;
+            Some((code.flags, value.to_string()))
         };
         let (Some((ours, value)), Some((theirs, their_value))) = (part(of), part(other)) else { return false };
         let follows = |(a, b): (&String, &String)| a == b || a.replace(&value, &their_value) == *b;
