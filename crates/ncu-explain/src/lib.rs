@@ -27,6 +27,7 @@
 mod bound_rule;
 mod case_table;
 mod clocks;
+mod code_diff;
 mod diagnosis;
 mod evaluation_facts;
 mod facts;
@@ -35,19 +36,26 @@ mod growth;
 mod instructions;
 mod kernel_names;
 mod launch_roofline;
+mod launch_shape;
 mod launches;
 pub mod listing;
 mod machine_code;
+mod matched_pairs;
 mod measured_causes;
+mod metric_change;
+mod metric_column;
 mod pair;
+mod pareto;
 mod planned_variant;
 mod profiler;
 mod roofline;
 mod rule_book;
+mod sweep;
 mod timeline;
 mod unasked_rules;
 
 pub use clocks::Clocks;
+pub use code_diff::{CodeDiff, DiffHunk, DiffLine, LineChange, aligned};
 pub use diagnosis::{Diagnosis, RuleAnswers, Utilisation};
 pub use facts::{ChipKnowledge, Compilation};
 pub use finding::{
@@ -60,9 +68,17 @@ pub use instructions::{
 };
 pub use kernel_names::short_names;
 pub use launch_roofline::{LaunchRoofline, PrecisionWork};
+pub use launch_shape::{LaunchShape, extent};
 pub use launches::{DiagnosedLaunch, answers_of_report, diagnose_launch, diagnose_together};
 pub use machine_code::{CodeEdit, EditRisk, MachineCode};
+pub use matched_pairs::{ChangeUnit, MatchedChange, Separation};
+pub use metric_change::{
+    ChangeDirection, ChangeNoise, LatencyChange, MetricChange, MetricFacts, RatioInterval, are_too_few, explained,
+    launches, ranges,
+};
+pub use metric_column::{MetricColumn, titled};
 pub use ncugate_model::{LaunchMetric, LaunchMetrics};
+pub use pareto::{FrontVariant, ObjectiveFront, ParetoAxis, objective_front};
 pub use planned_variant::{PlannedEvaluation, PlannedVariant, VariantCode};
 pub use profiler::{
     Dependency, HotLine, HotSpot, InstructionSamples, LineInstruction, NcuObservations, NcuRuleMessage, SampledLaunch,
@@ -70,5 +86,6 @@ pub use profiler::{
 };
 pub use roofline::{Ceiling, Roofline, RooflinePoint, roofline};
 pub use rule_book::RuleBook;
+pub use sweep::{FEWEST, Interaction, MainEffect, MetricEffect, RangeEdge, SweepAnalysis, SweptMetric, sweep};
 pub use timeline::{Timeline, TimelineSeries};
 pub use unasked_rules::{UnaskedRules, is_mostly_asked};

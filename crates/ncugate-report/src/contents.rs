@@ -7,7 +7,6 @@ use super::finding_row::FindingRow;
 use super::first_screen::FirstScreen;
 use super::in_use::InUse;
 use super::inputs::ReportInputs;
-use super::model::MetricColumn;
 use super::run_report::RunReport;
 use super::{
     deep_profile, deltas, effects, headline, in_use, provenance, run_charts, search, steps, toolchains, trust,
@@ -15,7 +14,7 @@ use super::{
 };
 use crate::chart;
 use crate::history::shape_comparison;
-use ncu_explain::Finding;
+use ncu_explain::{Finding, MetricColumn};
 use ncugate_judge::{TargetGpu, out_of_reach};
 use ncugate_model::CleanText;
 use ncugate_model::metric::{Catalogue, ShownIn};

@@ -2,11 +2,10 @@
 
 use super::in_use::{self, InUse, ShapeUse};
 use super::inputs::ReportInputs;
-use super::metric_change::{ChangeDirection, ChangeNoise, LatencyChange, MetricChange, ranges};
-use super::model::MetricColumn;
 use super::trust::is_self_reported;
 use super::variant_row::SELF_REPORTED;
 use super::{number, selected_times};
+use ncu_explain::{ChangeDirection, ChangeNoise, LatencyChange, MetricChange, MetricColumn, ranges};
 use ncugate_judge::reference_runs::ComparisonRun;
 use ncugate_judge::{GateResult, SampleOrigin, base_of, occupancy_limiters};
 use ncugate_model::metric::{Catalogue, LatencyForm};

@@ -1,9 +1,9 @@
 //! The recommendation: the variant to use at each shape, with its own numbers, and the fastest variant at each.
 
 use super::inputs::ReportInputs;
-use super::model::MetricColumn;
 use super::number::{self, Number};
 use super::{deltas, selected_times, text};
+use ncu_explain::MetricColumn;
 use ncugate_judge::{Correctness, GateResult, Judgement};
 use ncugate_model::expr::Owner;
 use ncugate_model::metric::Catalogue;

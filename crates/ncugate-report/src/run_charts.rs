@@ -4,9 +4,8 @@
 use super::inputs::ReportInputs;
 use super::run_report::RunReport;
 use super::sweep;
-use crate::analysis::{ParetoAxis, SweepAnalysis, objective_front};
 use crate::chart::{ChartedRun, ChartedShape, ChartedTimeline};
-use ncu_explain::{ChipKnowledge, Roofline};
+use ncu_explain::{ChipKnowledge, ParetoAxis, Roofline, SweepAnalysis, objective_front};
 use ncugate_model::expr::{Names, Value};
 use ncugate_model::quantities::MetricCells;
 use ncugate_model::stats::Resampler;

@@ -2,14 +2,13 @@
 
 use super::document::{Document, DocumentBlock, Section};
 use super::effects::{self, change};
-use super::model::MetricColumn;
 use super::number;
-use crate::analysis::{
-    self, FrontVariant, ObjectiveFront, ParetoAxis, Separation, SweepAnalysis, SweptMetric, objective_front,
-};
 use crate::chart::Chart;
 use crate::chart::front::{self, FrontLine, FrontObjective};
 use indexmap::IndexSet;
+use ncu_explain::{
+    FrontVariant, MetricColumn, ObjectiveFront, ParetoAxis, Separation, SweepAnalysis, SweptMetric, objective_front,
+};
 use ncugate_judge::{JudgedRun, Judgement};
 use ncugate_model::expr::Owner;
 use ncugate_model::metric::Catalogue;
@@ -134,7 +133,8 @@ pub fn sweep(
         let values = variants.iter().map(|variant| quantities.read(&variant.id, shape, name).value());
         SweptMetric { column: MetricColumn { better, gated: gated.contains(name), ..known }, values: values.collect() }
     };
-    analysis::sweep(&variants, &names.into_iter().map(metric).collect::<Vec<_>>(), resampler)
+    let params: Vec<_> = variants.iter().map(|variant| variant.params.as_slice()).collect();
+    ncu_explain::sweep(&params, &names.into_iter().map(metric).collect::<Vec<_>>(), resampler)
 }
 
 /// The metrics of candidates that gates read, in the order of the phase. Ranked candidates are all correct.

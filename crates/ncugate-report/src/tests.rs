@@ -427,7 +427,7 @@ fn changes() -> serde_json::Value {
 fn texts(report: &super::RunReport) -> serde_json::Value {
     let of = |variant: &crate::variant_row::VariantRow| {
         let values = report.metrics.iter().zip(&variant.shapes[report.objective_shape].values);
-        let text = |(metric, value): (&super::MetricColumn, &super::Measure)| {
+        let text = |(metric, value): (&ncu_explain::MetricColumn, &super::Measure)| {
             Some((metric.title.clone(), serde_json::Value::from(value.number()?.text.as_str())))
         };
         (variant.id.to_string(), serde_json::Value::Object(values.filter_map(text).collect()))

@@ -2,14 +2,13 @@
 
 use crate::clock_control::clock_control;
 use crate::kernels::{KernelFilter, KernelsError, named};
-use crate::launch_shape::LaunchShape;
 use crate::model::{Conclusion, Measure};
 use crate::provenance::{NO_REPOSITORY, commit};
 use crate::run_report::RunReport;
 use crate::variant_row::VariantRow;
 use crate::{number, text};
 use indexmap::{IndexMap, IndexSet};
-use ncu_explain::short_names;
+use ncu_explain::{LaunchShape, short_names};
 use ncu_rep::{Launch, ReportError};
 use ncugate_judge::GateResult;
 use ncugate_judge::frame::cases_of;

@@ -89,7 +89,7 @@ impl CodeDiff {
 
     /// `12 lines added, 3 removed`.
     pub fn size(&self) -> String {
-        format!("{} added, {} removed", super::number::counted(self.added, "line"), self.removed)
+        format!("{} added, {} removed", ncugate_model::number::counted(self.added, "line"), self.removed)
     }
 }
 

@@ -2,12 +2,11 @@
 //! them: main effects, interactions, and parameters whose best value lies at the edge of their range.
 
 use super::matched_pairs::{MatchedChange, MatchedPairs, Separation, SignFlips, false_discovery_rate, holm, spread};
-use crate::model::MetricColumn;
+use super::metric_column::MetricColumn;
 use ncugate_model::expr::Value;
 use ncugate_model::metric::{Catalogue, MetricKind};
 use ncugate_model::stats::Resampler;
 use ncugate_model::{Better, CleanText};
-use ncugate_phase::plan::Variant;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -144,8 +143,11 @@ impl Step {
     }
 }
 
-/// Analyses the accepted variants. The first metric is the objective; variants count if it is positive.
-pub fn sweep(variants: &[&Variant], metrics: &[SweptMetric], resampler: &Resampler) -> SweepAnalysis {
+/// The parameters of a variant with their values.
+type Params = [(String, Value)];
+
+/// Analyses accepted variants by their parameters. The first metric is the objective; variants count if it is positive.
+pub fn sweep(variants: &[&Params], metrics: &[SweptMetric], resampler: &Resampler) -> SweepAnalysis {
     let Some(grid) = metrics.first().and_then(|objective| Grid::new(variants, objective)) else {
         return SweepAnalysis::default();
     };
@@ -215,12 +217,12 @@ impl SweptMetric {
 
 impl<'v> Grid<'v> {
     /// None for fewer than two variants, or if no parameter has several values.
-    fn new(variants: &[&'v Variant], objective: &'v SweptMetric) -> Option<Self> {
-        let is_counted = |(at, _): &(usize, &&Variant)| objective.value(*at).is_some_and(|value| value > 0.0);
-        let counted: Vec<(usize, &Variant)> =
-            variants.iter().enumerate().filter(is_counted).map(|(at, variant)| (at, *variant)).collect();
+    fn new(variants: &[&'v Params], objective: &'v SweptMetric) -> Option<Self> {
+        let is_counted = |(at, _): &(usize, &&Params)| objective.value(*at).is_some_and(|value| value > 0.0);
+        let counted: Vec<(usize, &Params)> =
+            variants.iter().enumerate().filter(is_counted).map(|(at, params)| (at, *params)).collect();
         let mut axes: Vec<Axis<'v>> = Vec::new();
-        for (name, value) in counted.iter().flat_map(|(_, variant)| &variant.params) {
+        for (name, value) in counted.iter().flat_map(|(_, params)| *params) {
             match axes.iter_mut().find(|axis| axis.name == name) {
                 Some(axis) if axis.values.contains(&value) => {}
                 Some(axis) => axis.values.push(value),
@@ -233,14 +235,14 @@ impl<'v> Grid<'v> {
                 axis.values.sort_by(|a, b| a.number().unwrap_or(0.0).total_cmp(&b.number().unwrap_or(0.0)));
             }
         }
-        let place = |variant: &Variant| -> Option<Vec<usize>> {
+        let place = |params: &Params| -> Option<Vec<usize>> {
             let of = |axis: &Axis<'_>| {
-                let own = variant.params.iter().find(|(name, _)| name == axis.name).map(|(_, value)| value)?;
+                let own = params.iter().find(|(name, _)| name == axis.name).map(|(_, value)| value)?;
                 axis.values.iter().position(|value| *value == own)
             };
             axes.iter().map(of).collect()
         };
-        let points = counted.iter().filter_map(|(at, variant)| Some((place(variant)?, *at))).collect();
+        let points = counted.iter().filter_map(|(at, params)| Some((place(params)?, *at))).collect();
         let grid = Self { axes, points, objective };
         (!grid.axes.is_empty() && grid.points.len() > 1).then_some(grid)
     }
@@ -457,16 +459,9 @@ impl<'v> Grid<'v> {
 mod tests {
     use super::super::matched_pairs::ChangeUnit;
     use super::*;
-    use ncugate_model::VariantId;
-    use ncugate_phase::plan::{CommandPlan, Method, VariantRole};
 
-    fn variant(params: &[(&str, i64)]) -> Variant {
-        Variant {
-            id: VariantId(format!("{params:?}").into()),
-            standing: VariantRole::Candidate,
-            params: params.iter().map(|(name, value)| ((*name).to_owned(), Value::Int(*value))).collect(),
-            method: Method::Command(CommandPlan { argv: vec![], kernel_filter: None }),
-        }
+    fn variant(params: &[(&str, i64)]) -> Vec<(String, Value)> {
+        params.iter().map(|(name, value)| ((*name).to_owned(), Value::Int(*value))).collect()
     }
 
     fn metric(name: &str, values: Vec<Option<f64>>) -> SweptMetric {
@@ -487,8 +482,8 @@ mod tests {
             let names = ["K_TILE", "THREADS", "VECTOR", "PAD"];
             variant(&names.into_iter().zip(*point).collect::<Vec<_>>())
         };
-        let variants: Vec<Variant> = points.iter().map(named).collect();
-        sweep(&variants.iter().collect::<Vec<_>>(), metrics, &Resampler::default())
+        let variants: Vec<_> = points.iter().map(named).collect();
+        sweep(&variants.iter().map(Vec::as_slice).collect::<Vec<_>>(), metrics, &Resampler::default())
     }
 
     /// The sweep of a synthetic objective.
@@ -609,8 +604,8 @@ mod tests {
 
     #[test]
     fn what_changes_together_is_said() {
-        let variants: Vec<Variant> = (1..=12).map(|n| variant(&[("A", n), ("B", 2 * n)])).collect();
-        let all: Vec<&Variant> = variants.iter().collect();
+        let variants: Vec<_> = (1..=12).map(|n| variant(&[("A", n), ("B", 2 * n)])).collect();
+        let all: Vec<&Params> = variants.iter().map(Vec::as_slice).collect();
         let found = sweep(&all, &[metric("latency_p50", vec![Some(10.0); 12])], &Resampler::default());
         assert_eq!(found.effects, []);
         assert_eq!(found.inseparable, ["A: it changes only together with B", "B: it changes only together with A"]);

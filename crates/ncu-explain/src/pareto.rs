@@ -1,6 +1,6 @@
 //! The Pareto front over several metrics. A variant is not better by a difference that noise explains.
 
-use crate::metric_change::explained;
+use super::metric_change::explained;
 use ncugate_model::metric::Catalogue;
 use ncugate_model::stats::{Statistic, order_limits, quantile};
 use ncugate_model::{Better, Quantities, ShapeName, VariantId};

@@ -1,7 +1,7 @@
 //! The launch configuration of a kernel. Launches with equal configurations are alike; others have no common median.
 
-use super::number;
 use ncu_rep::{Launch, ReportError};
+use ncugate_model::number;
 use std::fmt::Write as _;
 
 /// The launch configuration, as far as the report holds it.

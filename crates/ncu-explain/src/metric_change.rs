@@ -2,8 +2,8 @@
 //!
 //! Used for the deltas of a report and for the comparison of two runs.
 
-use super::number::{self, Number};
 use ncugate_model::metric::{Catalogue, MetricKind};
+use ncugate_model::number::{self, Number};
 use ncugate_model::stats::{self, Pairing, Resampler, StatsError};
 use ncugate_model::{Better, CleanText};
 use schemars::JsonSchema;
@@ -139,7 +139,7 @@ impl MetricChange {
 
     /// Its title with the unit in brackets: `DRAM throughput (%)`.
     pub fn heading(&self) -> String {
-        super::model::titled(&self.title, &self.unit)
+        super::metric_column::titled(&self.title, &self.unit)
     }
 
     /// The change with its direction: `+3.2 %, worse`.
