@@ -2,17 +2,12 @@
 //! evaluated in milliseconds.
 
 use super::facts::{CaseFacts, scope_of};
+use indexmap::IndexSet;
 use ncugate_model::expr::{Expr, Node, NodeKind, Value};
 use ncugate_model::rule::{HEADROOM, IDLE, OUTSIDE, Rule, RuleCase, RuleScope};
 
 /// The rule of kernels at the bandwidth of DRAM: what explains it lowers the bytes of DRAM.
 const DRAM_LIMIT: &str = "memory_bound";
-
-/// Names that rules read, without duplicates.
-#[derive(Debug, Clone, Default)]
-pub struct RuleNames {
-    names: Vec<String>,
-}
 
 /// The cases of a rule, in their order.
 #[derive(Debug, Clone)]
@@ -59,31 +54,12 @@ pub struct HeldCase {
     pub counts: CountedTime,
 }
 
-impl RuleNames {
-    /// The names by index.
-    pub fn all(&self) -> &[String] {
-        &self.names
-    }
-
-    fn name(&self, place: usize) -> Option<&str> {
-        self.names.get(place).map(String::as_str)
-    }
-
-    fn place(&mut self, name: &str) -> usize {
-        let known = self.names.iter().position(|known| known == name);
-        known.unwrap_or_else(|| {
-            self.names.push(name.to_owned());
-            self.names.len() - 1
-        })
-    }
-}
-
 impl BoundRule {
     /// The rule with its names looked up in `names`; new names are added.
-    pub fn new(rule: &Rule, names: &mut RuleNames) -> Self {
+    pub fn new(rule: &Rule, names: &mut IndexSet<String>) -> Self {
         let cases: Vec<BoundCase> = rule.cases.iter().map(|case| BoundCase::new(rule, case, names)).collect();
         let of_evaluation =
-            |place: usize| names.all().get(place).is_some_and(|name| scope_of(name) == RuleScope::Evaluation);
+            |place: usize| names.get_index(place).is_some_and(|name| scope_of(name) == RuleScope::Evaluation);
         let scope = match cases.iter().all(|case| case.all_reads().any(of_evaluation)) {
             true => RuleScope::Evaluation,
             false => RuleScope::Launch,
@@ -130,17 +106,16 @@ impl BoundRule {
 }
 
 impl BoundCase {
-    fn new(rule: &Rule, case: &RuleCase, names: &mut RuleNames) -> Self {
-        let mut bound = |expr: &Expr| expr.bound(&mut |name| names.place(name));
+    fn new(rule: &Rule, case: &RuleCase, names: &mut IndexSet<String>) -> Self {
+        let mut bound = |expr: &Expr| expr.bound(&mut |name| names.insert_full(name.to_owned()).0);
         let when = bound(&case.when);
         let saves: Vec<Node<usize>> = case.saves.iter().map(bound).collect();
         let reads = when.reads().map(|(place, _)| *place).collect();
-        let is_headroom =
-            |node: &Node<usize>| matches!(node.kind, NodeKind::Read(place) if names.name(place) == Some(HEADROOM));
+        let name = |place: usize| names.get_index(place).map_or("", String::as_str);
+        let is_headroom = |node: &Node<usize>| matches!(node.kind, NodeKind::Read(place) if name(place) == HEADROOM);
         let has_headroom = saves.iter().any(is_headroom);
-        let reads_any = |saves: &Node<usize>, wanted: &[&str]| {
-            saves.reads().any(|(place, _)| names.name(*place).is_some_and(|name| wanted.contains(&name)))
-        };
+        let reads_any =
+            |saves: &Node<usize>, wanted: &[&str]| saves.reads().any(|(place, _)| wanted.contains(&name(*place)));
         let of_dram: Vec<usize> = (1..saves.len()).filter(|at| reads_any(&saves[*at], &["dram_busy"])).collect();
         let first_reads = |wanted: &[&str]| saves.first().is_some_and(|first| reads_any(first, wanted));
         let is_outside = first_reads(&OUTSIDE);

@@ -1,8 +1,7 @@
 //! The numbers of all variants and shapes by row, in the form for rules. The rows of launches follow those of cases.
 
-use ncugate_model::quantities::MetricCells;
-
 use ncugate_model::metric::id;
+use ncugate_model::quantities::MetricCells;
 use ncugate_model::{Cell as MetricCell, Quantities, ShapeName, VariantId};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;

@@ -150,15 +150,14 @@ impl<'a> Diagnosis<'a> {
 
     /// Utilisation of each unit in the launches of a variant, in percent of its peak; none if it was not counted.
     pub fn speed_of_light(&self, variant: &VariantId, shape: &ShapeName) -> Vec<Utilisation> {
-        let common = self.common();
-        let asked = DiagnosisWorker { common: &common, table: CaseTable::new(&common.columns) };
-        let Some(shape) = self.shapes.iter().find(|known| &known.name == shape) else { return Vec::new() };
-        let Some(facts) = self.facts(&asked, variant, shape, None) else { return Vec::new() };
-        let of = |(unit, names): &(&'static str, &[&str])| Utilisation {
-            unit,
-            percent: names.iter().find_map(|name| facts.number(name)).filter(|percent| *percent >= 0.0),
-        };
-        SPEED_OF_LIGHT.iter().map(of).collect()
+        self.with_facts(variant, shape, |facts| {
+            let Some(facts) = facts else { return Vec::new() };
+            let of = |(unit, names): &(&'static str, &[&str])| Utilisation {
+                unit,
+                percent: names.iter().find_map(|name| facts.whole.number(name)).filter(|percent| *percent >= 0.0),
+            };
+            SPEED_OF_LIGHT.iter().map(of).collect()
+        })
     }
 
     /// The busiest unit in the launches of a variant, in words; none if no utilisation is known.

@@ -76,7 +76,8 @@ impl InstructionCounters {
     /// A damaged report.
     pub fn of(launch: &Launch<'_>) -> Result<Self, ReportError> {
         let mut addresses = addresses(launch, EXECUTED)?;
-        addresses.extend(addresses_of_samples(launch)?);
+        // only samples include the functions that a kernel calls
+        addresses.extend(self::addresses(launch, SAMPLED)?);
         let Some(first) = addresses.first().copied() else { return Ok(Self::default()) };
         let mut counters = Self::default();
         for metric in launch.metrics() {
@@ -201,11 +202,6 @@ fn addresses(launch: &Launch<'_>, name: &str) -> Result<BTreeSet<u64>, ReportErr
     let Some(metric) = launch.find_metric(name)? else { return Ok(BTreeSet::new()) };
     let found = instances(metric.instances().map(|instance| instance.map(|i| i.correlation.as_u64())))?;
     Ok(found.into_iter().filter(|address| *address > 0).collect())
-}
-
-/// Sampled instructions. Only these include the functions that a kernel calls.
-fn addresses_of_samples(launch: &Launch<'_>) -> Result<BTreeSet<u64>, ReportError> {
-    addresses(launch, SAMPLED)
 }
 
 fn instances(found: impl Iterator<Item = Result<Option<u64>, ReportError>>) -> Result<Vec<u64>, ReportError> {

@@ -1,12 +1,19 @@
 //! Short names of kernels that stay distinct among the kernels of one report.
 
 use indexmap::IndexSet;
+use ncu_rep::Launch;
 use std::collections::{BTreeSet, HashMap};
 
 /// Most characters of a name with template arguments.
 const LONGEST: usize = 64;
 /// Stands for omitted arguments.
 const OMITTED: &str = "…";
+
+/// The demangled name of the kernel, or else its name.
+pub fn kernel_of(launch: &Launch<'_>) -> String {
+    let demangled = launch.demangled_name();
+    if demangled.is_empty() { launch.kernel_name() } else { demangled }.into_owned()
+}
 
 /// For each full name the function's name, with the template arguments in which functions of the same name differ:
 /// `fwd<64>` for `void flash::fwd<(int)64, flash::Traits<1>>(flash::Params)`. Return type, namespaces, parameters, casts

@@ -4,6 +4,7 @@ use super::diagnosis::{Diagnosis, RuleAnswers};
 use super::facts::{ChipKnowledge, Compilation};
 use super::finding::Finding;
 use super::growth::{DeclaredWork, ShapeFacts};
+use super::kernel_names::kernel_of;
 use super::profiler::{NcuObservations, observe, source_of};
 use super::rule_book::RuleBook;
 use super::unasked_rules::UnaskedRules;
@@ -40,9 +41,8 @@ pub struct DiagnosedLaunch {
 pub fn answers_of_report(report: &Report, rules: &RuleBook) -> Result<Vec<RuleAnswers>, ReportError> {
     let mut sums: Vec<RuleAnswers> = Vec::new();
     for launch in report.launches() {
-        let variant = VariantId((&*launch.kernel_name()).into());
-        let read = |diagnosis: &Diagnosis<'_>| diagnosis.answers(std::slice::from_ref(&variant));
-        let answers = with_diagnosis("", report, &launch, rules, &variant, read)?;
+        let read = |diagnosis: &Diagnosis<'_>, (variant, _): &_| diagnosis.answers(std::slice::from_ref(variant));
+        let answers = with_diagnosis("", report, &launch, rules, read)?;
         if sums.is_empty() {
             sums = answers;
         } else {
@@ -66,20 +66,14 @@ pub fn diagnose_launch(
     launch: &Launch<'_>,
     rules: &RuleBook,
 ) -> Result<DiagnosedLaunch, ReportError> {
-    let demangled = launch.demangled_name();
-    let kernel = if demangled.is_empty() { launch.kernel_name() } else { demangled }.into_owned();
-    let variant = VariantId((&kernel).into());
-    with_diagnosis(name, report, launch, rules, &variant, |diagnosis| DiagnosedLaunch {
-        findings: diagnosis.findings(std::slice::from_ref(&variant)),
-        unasked: diagnosis.shapes.first().map(|shape| diagnosis.unasked(&variant, &shape.name)).unwrap_or_default(),
-        busiest: diagnosis.shapes.first().and_then(|shape| diagnosis.busiest(&variant, &shape.name)),
-        duration: diagnosis
-            .shapes
-            .first()
-            .and_then(|shape| diagnosis.quantities.read(&variant, &shape.name, "duration").value()),
+    with_diagnosis(name, report, launch, rules, |diagnosis, (variant, shape)| DiagnosedLaunch {
+        findings: diagnosis.findings(std::slice::from_ref(variant)),
+        unasked: diagnosis.unasked(variant, shape),
+        busiest: diagnosis.busiest(variant, shape),
+        duration: diagnosis.quantities.read(variant, shape, &id::DURATION).value(),
         observations: diagnosis.observations.first().cloned(),
         id: launch.id(),
-        kernel: kernel.clone(),
+        kernel: kernel_of(launch),
     })
 }
 
@@ -111,12 +105,12 @@ fn with_diagnosis<T>(
     report: &Report,
     launch: &Launch<'_>,
     rules: &RuleBook,
-    variant: &VariantId,
-    ask: impl FnOnce(&Diagnosis<'_>) -> T,
+    ask: impl FnOnce(&Diagnosis<'_>, &(VariantId, ShapeName)) -> T,
 ) -> Result<T, ReportError> {
+    let variant = VariantId(kernel_of(launch).into());
     let shape = ShapeName(format!("launch {}", launch.id()).into());
     let capability = launch.compute_capability()?.map(ComputeCapability::from);
-    let mut quantities = quantities(launch, variant, &shape)?;
+    let mut quantities = quantities(launch, &variant, &shape)?;
     let seen = observe(report, launch, variant.clone(), shape.clone())?;
     for (name, value) in &seen.facts {
         quantities.set_column(name, vec![Cell::finite(*value)]);
@@ -125,7 +119,8 @@ fn with_diagnosis<T>(
     let observations = (!says_nothing).then_some(seen);
     let facts = ChipFacts::of(launch)?;
     let chip = ChipKnowledge { capability, sms: launch.sm_count()?, dram_peak: facts.dram_bytes_per_second() };
-    let reports = HashMap::from([((variant.clone(), shape.clone()), name.to_owned())]);
+    let case = (variant, shape.clone());
+    let reports = HashMap::from([(case.clone(), name.to_owned())]);
     let shapes = [ShapeFacts { name: shape, dims: Vec::new(), work: DeclaredWork::default() }];
     let diagnosis = Diagnosis {
         compilation: Compilation { debug: is_debug(report, launch)?, optimisation: None },
@@ -133,7 +128,7 @@ fn with_diagnosis<T>(
         reports: Some(&reports),
         ..Diagnosis::of(rules, &quantities, &shapes, &chip)
     };
-    Ok(ask(&diagnosis))
+    Ok(ask(&diagnosis, &case))
 }
 
 /// Every catalogue metric that the launch's counters provide, and the counters that rules read by name.

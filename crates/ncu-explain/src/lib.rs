@@ -1,5 +1,5 @@
 //! Says why a kernel is slow, from a report of Nsight Compute: findings of rules with their evidence and an estimate of what a
-//! fix saves, the machine code, listings, and rooflines.
+//! fix saves, the machine code, listings, rooflines, and whether noise explains the change of a metric.
 //!
 //! ```
 //! use ncu_explain::{RuleBook, diagnose_launch};
@@ -66,17 +66,16 @@ pub use growth::{DeclaredWork, ShapeFacts};
 pub use instructions::{
     CountedLine, CountedLines, DisassembledInstruction, Disassembly, InstructionCounters, disassemble,
 };
-pub use kernel_names::short_names;
+pub use kernel_names::{kernel_of, short_names};
 pub use launch_roofline::{LaunchRoofline, PrecisionWork};
 pub use launch_shape::{LaunchShape, extent};
 pub use launches::{DiagnosedLaunch, answers_of_report, diagnose_launch, diagnose_together};
 pub use machine_code::{CodeEdit, EditRisk, MachineCode};
 pub use matched_pairs::{ChangeUnit, MatchedChange, Separation};
 pub use metric_change::{
-    ChangeDirection, ChangeNoise, LatencyChange, MetricChange, MetricFacts, RatioInterval, are_too_few, explained,
-    launches, ranges,
+    ChangeDirection, ChangeNoise, LatencyChange, MetricChange, RatioInterval, are_too_few, explained, launches, ranges,
 };
-pub use metric_column::{MetricColumn, titled};
+pub use metric_column::MetricColumn;
 pub use ncugate_model::{LaunchMetric, LaunchMetrics};
 pub use pareto::{FrontVariant, ObjectiveFront, ParetoAxis, objective_front};
 pub use planned_variant::{PlannedEvaluation, PlannedVariant, VariantCode};

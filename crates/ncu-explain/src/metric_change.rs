@@ -2,10 +2,11 @@
 //!
 //! Used for the deltas of a report and for the comparison of two runs.
 
+use super::metric_column::{MetricColumn, titled};
+use ncugate_model::CleanText;
 use ncugate_model::metric::{Catalogue, MetricKind};
 use ncugate_model::number::{self, Number};
 use ncugate_model::stats::{self, Pairing, Resampler, StatsError};
-use ncugate_model::{Better, CleanText};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -78,17 +79,6 @@ impl ChangeDirection {
     }
 }
 
-/// Metadata of a metric: name, title, unit, and direction of improvement.
-#[derive(Debug, Clone, Copy)]
-pub struct MetricFacts<'a> {
-    /// Its name in gates and results.
-    pub name: &'a str,
-    pub title: &'a str,
-    pub unit: &'a str,
-    /// Direction of improvement.
-    pub better: Better,
-}
-
 /// How noise explains a change.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ChangeNoise {
@@ -114,7 +104,7 @@ impl ChangeNoise {
 
 impl MetricChange {
     /// The change of a metric from one value to another.
-    pub fn new(metric: MetricFacts<'_>, before: f64, after: f64, noise: ChangeNoise) -> Self {
+    pub fn new(metric: &MetricColumn, before: f64, after: f64, noise: ChangeNoise) -> Self {
         let judged = match metric.better.improved(before, after) {
             _ if noise == ChangeNoise::Unspread => ChangeDirection::Neither,
             _ if before != after && noise.explains() => ChangeDirection::WithinNoise,
@@ -123,12 +113,12 @@ impl MetricChange {
             None => ChangeDirection::Neither,
         };
         Self {
-            metric: metric.name.into(),
-            title: metric.title.into(),
-            unit: metric.unit.into(),
+            metric: (&metric.name).into(),
+            title: (&metric.title).into(),
+            unit: (&metric.unit).into(),
             before: Number::new(before),
             after: Number::new(after),
-            change: number::changed(before, after, metric.unit).into(),
+            change: number::changed(before, after, &metric.unit).into(),
             interval: match noise {
                 ChangeNoise::Interval(interval) => Some(interval),
                 ChangeNoise::Unspread | ChangeNoise::Overlap | ChangeNoise::Apart => None,
@@ -139,7 +129,7 @@ impl MetricChange {
 
     /// Its title with the unit in brackets: `DRAM throughput (%)`.
     pub fn heading(&self) -> String {
-        super::metric_column::titled(&self.title, &self.unit)
+        titled(&self.title, &self.unit)
     }
 
     /// The change with its direction: `+3.2 %, worse`.

@@ -1,6 +1,5 @@
 //! A metric as a column of a table: title, unit and direction.
 
-use super::metric_change::MetricFacts;
 use ncugate_model::Better;
 use ncugate_model::metric::Catalogue;
 use ncugate_model::number::{self, text};
@@ -46,10 +45,5 @@ impl MetricColumn {
             better: known.map_or(Better::Context, |m| m.better),
             gated: false,
         }
-    }
-
-    /// Facts needed to compute a change of the metric.
-    pub fn facts(&self) -> MetricFacts<'_> {
-        MetricFacts { name: &self.name, title: &self.title, unit: &self.unit, better: self.better }
     }
 }

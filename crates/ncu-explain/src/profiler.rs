@@ -2,6 +2,7 @@
 //!
 //! Reports with only gate metrics have neither.
 
+use super::kernel_names::kernel_of;
 use super::listing::{Code, ListingError, SourceTexts, UserSources, listing};
 use super::machine_code::{DependencyState, MachineCode, SampledFact, code_facts};
 use super::timeline::Timeline;
@@ -173,12 +174,6 @@ impl<'r> SampledLaunch<'r> {
         self.samples.total()
     }
 
-    /// The demangled name of the kernel, or else its name.
-    pub fn kernel(&self) -> String {
-        let demangled = self.launch.demangled_name();
-        if demangled.is_empty() { self.launch.kernel_name() } else { demangled }.into_owned()
-    }
-
     /// Observations with every sampled line, by a stored listing of the kernel, else from the report. `variant` and
     /// `shape` are the names to assign.
     ///
@@ -189,7 +184,7 @@ impl<'r> SampledLaunch<'r> {
         (variant, shape): (VariantId, ShapeName),
         kept: Option<&Listing>,
     ) -> Result<NcuObservations, ReportError> {
-        let kernel = self.kernel();
+        let kernel = kernel_of(&self.launch);
         let Self { report, launch, rules, samples } = self;
         let own = match kept {
             Some(_) => None,

@@ -1,6 +1,7 @@
 //! The rules of a diagnosis: those that ship with the program, and those of a phase.
 
-use super::bound_rule::{BoundRule, RuleNames};
+use super::bound_rule::BoundRule;
+use indexmap::IndexSet;
 use ncugate_model::rule::Rule;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +14,7 @@ const SHIPPED: &str = include_str!("rules.toml");
 pub struct RuleBook {
     rules: Vec<Rule>,
     bound: Vec<BoundRule>,
-    names: RuleNames,
+    names: Vec<String>,
     symptoms: BTreeMap<String, BTreeSet<String>>,
 }
 
@@ -38,9 +39,9 @@ impl RuleBook {
 
     fn of(rules: Vec<Rule>) -> Self {
         let symptoms = rules.iter().map(|rule| (rule.id.clone(), rule.explains.iter().cloned().collect())).collect();
-        let mut names = RuleNames::default();
+        let mut names = IndexSet::new();
         let bound = rules.iter().map(|rule| BoundRule::new(rule, &mut names)).collect();
-        Self { rules, bound, names, symptoms }
+        Self { rules, bound, names: names.into_iter().collect(), symptoms }
     }
 
     /// Adds the rules of a phase. A rule with the id of a shipped rule replaces it.
@@ -65,7 +66,7 @@ impl RuleBook {
 
     /// Every name that a condition or an estimate reads, by position.
     pub fn names(&self) -> &[String] {
-        self.names.all()
+        &self.names
     }
 
     /// Whether findings of the other rule are symptoms of the first.

@@ -41,11 +41,6 @@ impl UnaskedRules {
     pub fn is_mostly_asked(&self) -> bool {
         is_mostly_asked(self.lacking_counters.len(), self.of)
     }
-
-    /// Whether more counters would make more rules possible.
-    pub fn lacks_counters(&self) -> bool {
-        !self.lacking_counters.is_empty()
-    }
 }
 
 /// An unknown input of a rule.

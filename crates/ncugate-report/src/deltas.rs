@@ -213,7 +213,7 @@ fn row(
             ranges(&metric.name, &theirs, &repeats(inputs.quantities, variant, ours))
         }
     };
-    Some(MetricChange::new(metric.facts(), theirs, ours, noise))
+    Some(MetricChange::new(metric, theirs, ours, noise))
 }
 
 /// The objective at every shape, for the variant in use, else for the selected one.

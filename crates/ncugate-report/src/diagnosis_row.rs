@@ -96,7 +96,7 @@ impl DiagnosisRow {
         untimed: Option<&str>,
         collection: &Collection,
     ) -> Self {
-        let not_asked = unasked.lacks_counters().then(|| RuleCoverage::new(unasked, collection));
+        let not_asked = (!unasked.lacking_counters.is_empty()).then(|| RuleCoverage::new(unasked, collection));
         let outside = unasked.outside.map(|(cc, rules)| {
             let problem = MetricError::Chip { cc };
             format!("{rules} of {} rules were not evaluated: {problem}.", unasked.of)

@@ -1,11 +1,11 @@
 //! Observations of Nsight Compute on the variants of a run.
 
 use indexmap::IndexMap;
-use ncu_explain::{NcuObservations, SampledLaunch};
-use ncu_rep::{Report, ReportError};
+use ncu_explain::{NcuObservations, SampledLaunch, kernel_of};
+use ncu_rep::{Launch, Report, ReportError};
 use ncugate_judge::frame::launches::nvtx_text;
 use ncugate_judge::frame::{ExpectedKernel, cases_of};
-use ncugate_model::{BuildOutcome, BuildRecord, DeepProfile, ShapeName, VariantId};
+use ncugate_model::{BuildOutcome, BuildRecord, DeepProfile, EntrySymbols, ShapeName, VariantId};
 use ncugate_phase::plan::{Method, Plan, Variant};
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -24,38 +24,21 @@ pub fn observations(
     (plan, builds): (&Plan, &[BuildRecord]),
     kept: &Listings<'_>,
 ) -> Result<Vec<NcuObservations>, ReportError> {
-    let symbols = |id: &VariantId| {
-        builds.iter().find(|build| &build.variant == id).and_then(|build| match &build.outcome {
-            BuildOutcome::Built { symbols, .. } => Some(symbols),
-            BuildOutcome::Failed { .. } | BuildOutcome::Refused { .. } | BuildOutcome::NotNeeded => None,
-        })
-    };
-    let expected = |variant: &Variant| match &variant.method {
-        Method::Kernel(kernel) => {
-            let symbols = symbols(&variant.id);
-            Some(kernel.entries().into_iter().map(|entry| ExpectedKernel::of(entry, symbols)).collect())
-        }
-        Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
-    };
-    let entries: HashMap<&VariantId, Option<Vec<ExpectedKernel>>> =
-        plan.variants.iter().map(|variant| (&variant.id, expected(variant))).collect();
+    let symbols: HashMap<&VariantId, &EntrySymbols> = builds.iter().filter_map(symbols).collect();
+    let variants: HashMap<&VariantId, &Variant> = plan.variants.iter().map(|variant| (&variant.id, variant)).collect();
     let mut found: IndexMap<(VariantId, ShapeName), IndexMap<String, SampledLaunch<'_>>> = IndexMap::new();
     for (report, launch) in reports.iter().flat_map(|(_, report)| report.launches().map(move |l| (report, l))) {
         let ranges = nvtx_text(&launch.nvtx()?);
-        let planned = cases_of(&ranges).find_map(|case| Some((entries.get(&case.0)?, case)));
-        let Some((entry, case)) = planned else { continue };
-        let (symbol, kernel, demangled) = (launch.mangled_name(), launch.kernel_name(), launch.demangled_name());
-        let symbol = (!symbol.is_empty()).then_some(symbol.as_ref());
-        let fits = |expected: &ExpectedKernel| expected.is_launched(symbol, &kernel, &demangled);
-        if entry.as_ref().is_some_and(|kernels| !kernels.iter().any(fits)) {
+        let planned = cases_of(&ranges).find_map(|case| Some((variants.get(&case.0)?, case)));
+        let Some((variant, case)) = planned else { continue };
+        if !is_launched(variant, symbols.get(&case.0).copied(), &launch) {
             continue;
         }
         let sampled = SampledLaunch::of(report, launch)?;
         if sampled.is_empty() {
             continue;
         }
-        let kernels = found.entry(case).or_default();
-        let kernel = sampled.kernel();
+        let (kernels, kernel) = (found.entry(case).or_default(), kernel_of(&launch));
         if kernels.get(&kernel).is_none_or(|seen| sampled.samples() > seen.samples()) {
             kernels.insert(kernel, sampled);
         }
@@ -72,4 +55,20 @@ pub fn observations(
         }
     }
     Ok(observations)
+}
+
+fn symbols(build: &BuildRecord) -> Option<(&VariantId, &EntrySymbols)> {
+    match &build.outcome {
+        BuildOutcome::Built { symbols, .. } => Some((&build.variant, symbols)),
+        BuildOutcome::Failed { .. } | BuildOutcome::Refused { .. } | BuildOutcome::NotNeeded => None,
+    }
+}
+
+/// Whether a launch in the range of a variant is one of its kernels; any is, if the plan names none.
+fn is_launched(variant: &Variant, symbols: Option<&EntrySymbols>, launch: &Launch<'_>) -> bool {
+    let Method::Kernel(kernel) = &variant.method else { return true };
+    let (symbol, name, demangled) = (launch.mangled_name(), launch.kernel_name(), launch.demangled_name());
+    let symbol = (!symbol.is_empty()).then_some(symbol.as_ref());
+    let fits = |entry| ExpectedKernel::of(entry, symbols).is_launched(symbol, &name, &demangled);
+    kernel.entries().into_iter().any(fits)
 }
