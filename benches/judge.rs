@@ -1,4 +1,4 @@
-//! Time and peak memory of judging 100,000 variants by 20 gates, and the time of diagnosing 1,000 variants.
+//! Time and peak memory of judging 100,000 variants by 20 gates.
 //!
 //! ```text
 //! cargo bench --bench judge
@@ -6,15 +6,10 @@
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
-use ncugate_judge::frame::Quantities;
 use ncugate_judge::{Context, Correctness, judge};
-use ncugate_model::expr::Value;
-use ncugate_model::metric::Catalogue;
-use ncugate_model::{Cell, VariantId};
+use ncugate_model::{Cell, Quantities, VariantId};
 use ncugate_phase::config::parse;
 use ncugate_phase::plan::{Plan, unroll};
-use ncugate_report::explain::{ChipKnowledge, Compilation, DeclaredWork, Diagnosis, RuleBook, ShapeFacts};
-use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -40,7 +35,6 @@ const METRICS: [&str; 8] = [
 
 fn main() {
     unrolled();
-    diagnosed();
     let phase = parse(Path::new("many.toml"), &(BASE.to_owned() + &gates())).unwrap();
     let plan = many(&unroll(&phase).unwrap());
     let shape = phase.workload.shapes[0].name.clone();
@@ -83,57 +77,6 @@ fn unrolled() {
     let start = Instant::now();
     let plan = unroll(&phase).unwrap();
     println!("{} variants unrolled in {:.2} s", plan.variants.len(), start.elapsed().as_secs_f64());
-}
-
-/// Time to ask every rule about 1,000 variants with all metrics of the catalogue, each paired with 61 others.
-fn diagnosed() {
-    let phase = parse(Path::new("many.toml"), BASE).unwrap();
-    let mut plan = unroll(&phase).unwrap();
-    let one = plan.variants[0].clone();
-    plan.variants = (0..1_000i64)
-        .map(|at| {
-            let mut variant = one.clone();
-            variant.id = VariantId(format!("v{at}").into());
-            variant.params = vec![("A".into(), Value::Int(at % 32)), ("B".into(), Value::Int(at / 32))];
-            variant
-        })
-        .collect();
-    let shape = ShapeFacts {
-        name: phase.workload.shapes[0].name.clone(),
-        dims: Vec::new(),
-        buffers: Default::default(),
-        work: DeclaredWork {
-            flops: Some(1e9),
-            bytes: Some(1e6),
-            buffer_bytes: None,
-            has_f64_buffers: Some(false),
-            copied_bytes: None,
-        },
-    };
-    let ids: Vec<VariantId> = plan.variants.iter().map(|variant| variant.id.clone()).collect();
-    let mut quantities = Quantities::new(ids.iter().map(|id| (id.clone(), shape.name.clone())));
-    for (at, metric) in Catalogue::embedded().names().enumerate() {
-        let cells = (0..ids.len()).map(|row| Cell::Value(((row * 7919 + at * 131) % 1000) as f64 / 10.0));
-        quantities.set_column(metric, cells.collect());
-    }
-    let diagnosis = Diagnosis {
-        ablations: &[],
-        rules: RuleBook::shipped(),
-        quantities: &quantities,
-        plan: Some(&plan),
-        compilation: Compilation::default(),
-        shapes: std::slice::from_ref(&shape),
-        chip: &ChipKnowledge { capability: Some((9, 0).into()), sms: Some(132), dram_peak: Some(4.8e12) },
-        observations: &[],
-        reports: &HashMap::new(),
-    };
-    let start = Instant::now();
-    let findings = diagnosis.findings(&ids).len();
-    let milliseconds = start.elapsed().as_secs_f64() * 1e3;
-    println!(
-        "1000 variants diagnosed, {findings} findings: {milliseconds:.0} ms on {} threads",
-        rayon::current_num_threads()
-    );
 }
 
 /// Twenty gates on each variant: fifteen plain, three compound, two on latency.

@@ -1,10 +1,10 @@
 //! Source lines and instruction texts compared with NVIDIA's own reader, over the captures with machine code.
 
 use crate::captures;
+use ncu_explain::listing::Disassembler;
+use ncu_explain::source_of;
 use ncu_rep::{Launch, Report};
 use ncugate_model::cubin::LineTable;
-use ncugate_report::explain::listing::Disassembler;
-use ncugate_report::explain::source_of;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -156,12 +156,20 @@ const READERS: [(&str, &str); 6] = [
     ("crates/ncugate-model/src/disk/private.rs", "the folder of the user's own records"),
     ("crates/ncugate-model/src/disk/scratch.rs", "the folder for temporary files"),
     ("crates/ncugate-judge/src/store/ledger.rs", "the user's record of an unfinished run, and its age"),
-    ("crates/ncugate-report/src/explain/listing/disassembly.rs", "where nvdisasm is, for who asks for instructions"),
+    ("crates/ncu-explain/src/listing/disassembly.rs", "where nvdisasm is, for who asks for instructions"),
 ];
 
 #[test]
 fn a_verdict_depends_on_no_clock_no_working_directory_and_no_environment() {
-    let crates = ["ncu-rep", "ncugate-model", "ncugate-stats", "ncugate-phase", "ncugate-judge", "ncugate-report"];
+    let crates = [
+        "ncu-rep",
+        "ncu-explain",
+        "ncugate-model",
+        "ncugate-stats",
+        "ncugate-phase",
+        "ncugate-judge",
+        "ncugate-report",
+    ];
     let product = product();
     let judging: Vec<_> = product
         .iter()

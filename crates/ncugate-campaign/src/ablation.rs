@@ -6,6 +6,7 @@ mod ptx_edits;
 use super::cubins::cubins;
 use super::error::CampaignError;
 use super::tools::Tools;
+use ncu_explain::{EditRisk, MachineCode};
 use ncugate_cuda::build::{Arch, Cache};
 use ncugate_cuda::gpu::GpuMonitor;
 use ncugate_cuda::host::{AblationSettings, JobKernel, JobMode, JobPurpose, WorkerEvent, WorkerJob, measure};
@@ -19,7 +20,6 @@ use ncugate_model::{
 };
 use ncugate_phase::config::{Phase, WorkloadReference};
 use ncugate_phase::plan::{KernelLaunch, Plan, Step};
-use ncugate_report::explain::{EditRisk, MachineCode};
 use ptx_edits::{PtxCopy, PtxText};
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
@@ -399,14 +399,14 @@ fn self_test(cubin: &[u8]) -> Result<(), String> {
         }
     }
     for (entry, kind) in kinds {
-        let is_there = |edits: &[ncugate_report::explain::CodeEdit]| edits.iter().any(|edit| edit.kind == kind);
+        let is_there = |edits: &[ncu_explain::CodeEdit]| edits.iter().any(|edit| edit.kind == kind);
         if !is_there(&decoded(entry)?.1) || is_there(&plain) {
             return Err(format!("what to change was not told from other instructions, to run {kind}"));
         }
     }
     // The store of `guarded` runs if a predicate holds, that of `negated` if it does not: one bit of the guard.
     let (guarded, negated) = (decoded("guarded")?, decoded("negated")?);
-    let store = |(code, edits): &(Vec<u8>, Vec<ncugate_report::explain::CodeEdit>)| {
+    let store = |(code, edits): &(Vec<u8>, Vec<ncu_explain::CodeEdit>)| {
         let found = edits.iter().find(|edit| edit.kind == Ablation::GlobalStores)?;
         code.get(found.words.last()?.0 as usize + 1).map(|byte| byte >> 4)
     };

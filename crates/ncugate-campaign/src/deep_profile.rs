@@ -11,6 +11,8 @@ use super::progress::Progress;
 use super::reference_cubin::reference_cubin;
 use super::targets::{CommandTarget, NvtxReader, ProfilingFolders, WorkerTarget, launches_of_kernels};
 use super::tools::Tools;
+use ncu_explain::listing::{Code, Disassembler, ListingError, UserSources, listing};
+use ncu_explain::{InstructionSamples, source_of, texts};
 use ncu_rep::{Launch, Report, ReportError};
 use ncugate_cuda::host::{JobPurpose, WorkerJob};
 use ncugate_judge::frame::launches::nvtx_text;
@@ -25,8 +27,6 @@ use ncugate_ncu::{
 };
 use ncugate_phase::config::{DeepProfileTarget, Phase};
 use ncugate_phase::plan::{Method, Plan, VariantRole};
-use ncugate_report::explain::listing::{Code, Disassembler, ListingError, UserSources, listing};
-use ncugate_report::explain::{InstructionSamples, source_of, texts};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

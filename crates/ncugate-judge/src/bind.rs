@@ -6,10 +6,9 @@ use super::context::{EvalContext, ProofPolicy, finite};
 use super::operand::{Absence, FixedValue, Operand, Rounds, SPEED, Timing, timed};
 use super::owner::{ResolvedOwner, resolve_owner};
 use super::results::Correctness;
-use crate::frame::Quantities;
 use ncugate_model::expr::{ExprError, Owner, Quantity, Reference, Requirement, Value};
 use ncugate_model::metric::Catalogue;
-use ncugate_model::{ShapeName, VariantId};
+use ncugate_model::{Quantities, ShapeName, VariantId};
 use ncugate_phase::config::Scalar;
 use ncugate_phase::plan::is_of_base;
 

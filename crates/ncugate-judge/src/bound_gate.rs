@@ -10,10 +10,10 @@ use super::operand::{Absence, CaseSamples, Operand, SPEED, SampleSeries};
 use super::results::{Correctness, InconclusiveKind};
 use super::scope::{Combine, ScopeRule};
 use super::step_bounds::StepBounds;
-use crate::frame::MetricCells;
 use ncugate_model::Verdict;
 use ncugate_model::expr::{Comparison, Owner, Quantity, Reference, Value};
 use ncugate_model::metric::{Catalogue, LogicalMetric};
+use ncugate_model::quantities::MetricCells;
 use ncugate_phase::config::Gate;
 use rayon::prelude::*;
 

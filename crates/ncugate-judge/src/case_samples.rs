@@ -4,8 +4,8 @@
 use super::bound_gate::BoundGate;
 use super::operand::{Absence, CaseSamples, FixedValue, Operand, Rounds, SampleSeries, TimedOperand, timed};
 use super::results::SampleOrigin;
-use crate::frame::{FreshSamples, Program};
 use ncugate_model::expr::Value;
+use ncugate_model::quantities::{FreshSamples, Program};
 
 impl BoundGate<'_> {
     /// The samples behind every operand of a case. If they are confirmation samples, the operand values are

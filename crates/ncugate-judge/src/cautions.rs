@@ -8,12 +8,13 @@ use super::selection_basis::SelectionBasis;
 use super::tiers::counting;
 use super::unlikely_limits::unlikely_limits;
 use super::unlisted_metrics::unlisted_metrics;
-use crate::frame::Quantities;
 use crate::frame::required_metrics::timed_shapes;
 use crate::store::inputs::own_tools;
 use jiff::civil::Date;
 use ncugate_model::number::{counted, short};
-use ncugate_model::{BoundUnit, Law, Level, NanRule, OnInconclusive, Role, Scope, ShapeName, Verdict, glob};
+use ncugate_model::{
+    BoundUnit, Law, Level, NanRule, OnInconclusive, Quantities, Role, Scope, ShapeName, Verdict, glob,
+};
 use ncugate_phase::config::{
     BASE, BoundOf, Gate, Init, Laws, OwnBound, Phase, RowOrder, Shape, Suppression, Workload, WorkloadReference,
 };

@@ -2,11 +2,11 @@
 
 use super::results::Correctness;
 use super::witness::Witness;
-use crate::frame::{Bounds, Quantities};
 use ncugate_model::expr::Value;
 use ncugate_model::metric::{Catalogue, MetricSource, id};
+use ncugate_model::quantities::Bounds;
 use ncugate_model::stats::{Resampler, Resampling, Statistic, level_of_a_look, looks};
-use ncugate_model::{Better, Cell, ComputeCapability, GlobError, ShapeName, VariantId, glob};
+use ncugate_model::{Better, Cell, ComputeCapability, GlobError, Quantities, ShapeName, VariantId, glob};
 use ncugate_phase::config::{Phase, Shape};
 use ncugate_phase::plan::{Plan, Variant, VariantRole};
 use std::collections::{BTreeMap, HashMap};

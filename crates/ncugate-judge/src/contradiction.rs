@@ -4,12 +4,11 @@
 //! Such a report has no seal, but changing one number in it contradicts others. The duration is the number that only
 //! cycles and their frequency repeat, so that without these it can be changed unnoticed.
 
-use super::witness::ChipFacts;
+use crate::frame::CapturedVariants;
 use crate::frame::launches::FrameError;
-use crate::frame::{CapturedVariants, LaunchMetrics};
 use ncu_rep::{Launch, Report, ReportError};
-use ncugate_model::VariantId;
 use ncugate_model::number::short;
+use ncugate_model::{ChipFacts, LaunchMetrics, VariantId};
 use ncugate_phase::plan::Plan;
 use std::collections::HashMap;
 

@@ -2,12 +2,11 @@
 //! resident warps than registers, shared memory and block size allow.
 
 use super::TargetGpu;
-use crate::frame::Quantities;
 use indexmap::IndexMap;
 use ncugate_model::expr::{Comparison, Form, NodeKind, Reference};
 use ncugate_model::number::{counted, short};
 use ncugate_model::occupancy::{Chip, SCHEDULERS, WARP};
-use ncugate_model::{Cell, ComputeCapability, Level, ShapeName, VariantId};
+use ncugate_model::{Cell, ComputeCapability, Level, Quantities, ShapeName, VariantId};
 use ncugate_phase::config::{Gate, Phase};
 use ncugate_phase::plan::{KernelLaunch, Method, Plan, Variant};
 use std::collections::HashMap;

@@ -1,19 +1,18 @@
 //! The decoded measurements of a run. Every report is decoded once, however often the run grows and is judged again.
 
 use super::contradiction::ReportFaults;
-use super::witness::{ChipFacts, Witness, WitnessInput};
+use super::witness::{Witness, WitnessInput};
 use super::{
     Correctness, DurationPolicy, Evidence, JudgeError, correctness, name_cheats, name_profiled_cheats, name_sanitized,
 };
-use crate::frame::launches::{FrameError, counted_launches};
+use crate::frame::launches::{FrameError, chip_facts, counted_launches};
 use crate::frame::{
-    Ownership, ProfileCounters, ProfiledCases, Quantities, TableInputs, quantities, required_metrics, traced_cases,
-    traced_launches,
+    Ownership, ProfileCounters, ProfiledCases, TableInputs, quantities, required_metrics, traced_cases, traced_launches,
 };
 use crate::store::{Run, open_reports};
 use ncu_rep::Report;
 use ncugate_model::number::counted;
-use ncugate_model::{ComputeCapability, VariantId};
+use ncugate_model::{ChipFacts, ComputeCapability, Quantities, VariantId};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::Plan;
 use polars::prelude::DataFrame;
@@ -269,7 +268,7 @@ impl Measurements<'_> {
         let traced = traced_cases(&self.run.profiles);
         let chip = match traced.first().filter(|_| self.reports.is_empty()) {
             Some(case) => ChipFacts::of_traced(&case.trace.chip, measured.capability),
-            None => ChipFacts::read(&self.reports, measured.capability)?,
+            None => chip_facts(&self.reports, measured.capability)?,
         };
         let counters = quantities(measured, &required_metrics::witness_metrics(self.phase));
         Ok(Witness::compare(&WitnessInput {

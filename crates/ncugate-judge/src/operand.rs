@@ -2,11 +2,11 @@
 
 use super::context::EvalContext;
 use super::results::SampleOrigin;
-use crate::frame::{Bounds, FreshSamples, MetricCells, Program, Quantities};
-use ncugate_model::Throttle;
 use ncugate_model::expr::Value;
 use ncugate_model::metric::{Catalogue, LatencyForm};
+use ncugate_model::quantities::{Bounds, FreshSamples, MetricCells, Program};
 use ncugate_model::stats::{Statistic, StatsError, Stream};
+use ncugate_model::{Quantities, Throttle};
 use ncugate_phase::config::Scalar;
 use std::sync::Arc;
 

@@ -10,9 +10,9 @@ use super::case_outcome::{CaseOutcome, certain, of_difference};
 use super::case_samples::Parts;
 use super::operand::{CaseSamples, FEWEST_PROCESSES, Operand, Rounds, SampleSeries, Timing};
 use super::results::InconclusiveKind;
-use crate::frame::Program;
 use ncugate_model::Verdict;
 use ncugate_model::expr::Value;
+use ncugate_model::quantities::Program;
 use ncugate_model::stats::{
     Estimate, FEWEST_TESTED, Interval, Stationarity, Statistic, Stream, Variance, half_width, order_limits,
 };

@@ -1,7 +1,6 @@
 //! Facts of build, launch and chip for each variant.
 
-use crate::frame::Quantities;
-use ncugate_model::{ShapeName, VariantId};
+use ncugate_model::{Quantities, ShapeName, VariantId};
 use ncugate_phase::config::Shape;
 use ncugate_phase::plan::{Plan, Variant};
 use serde::Serialize;

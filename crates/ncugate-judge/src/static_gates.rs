@@ -3,11 +3,11 @@
 use super::correctness::not_built;
 use super::static_facts::{FACTS, facts};
 use super::{Context, PreconditionResult, StaticCheck, preconditions, static_check};
-use crate::frame::{ProfileCounters, Quantities, TableInputs, quantities, required_metrics};
+use crate::frame::{ProfileCounters, TableInputs, quantities, required_metrics};
 use crate::store::{Fingerprint, Manifest, Run};
 use jiff::Timestamp;
 use jiff::civil::Date;
-use ncugate_model::{BuildRecord, ComputeCapability, Verdict};
+use ncugate_model::{BuildRecord, ComputeCapability, Quantities, Verdict};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::Plan;
 

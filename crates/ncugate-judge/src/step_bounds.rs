@@ -33,14 +33,16 @@ impl StepBounds {
         let bounded = operands.iter().enumerate().filter_map(|(at, operand)| Some((at, operand.bounds(row, shape)?)));
         let bounded: Vec<_> = bounded.collect();
         let (_, first) = bounded.first()?;
-        let about = |(at, bounds): &(usize, &crate::frame::Bounds)| match (&bounds.steps, bounds.added > 0.0) {
-            (None, _) => {
-                let [value, half] = [bounds.high + bounds.low, bounds.high - bounds.low].map(|sum| short(sum / 2.0));
-                format!("{} is {value} to within {half}", references[*at])
-            }
-            (_, true) => format!("{} is between {} and {}", references[*at], short(bounds.low), short(bounds.high)),
-            (_, false) => format!("{} covers only its launches", references[*at]),
-        };
+        let about =
+            |(at, bounds): &(usize, &ncugate_model::quantities::Bounds)| match (&bounds.steps, bounds.added > 0.0) {
+                (None, _) => {
+                    let [value, half] =
+                        [bounds.high + bounds.low, bounds.high - bounds.low].map(|sum| short(sum / 2.0));
+                    format!("{} is {value} to within {half}", references[*at])
+                }
+                (_, true) => format!("{} is between {} and {}", references[*at], short(bounds.low), short(bounds.high)),
+                (_, false) => format!("{} covers only its launches", references[*at]),
+            };
         let about: Vec<String> = bounded.iter().map(about).collect();
         let why = match &first.steps {
             Some(steps) => format!("ncu does not count fills and copies ({steps})"),

@@ -1,10 +1,11 @@
 //! Handles CUPTI durations in place of ncu's, for hosts without counter permission.
 
-use crate::frame::{Quantities, traced_cases};
+use crate::frame::traced_cases;
+
 use crate::store::Run;
 use ncugate_model::metric::id;
 use ncugate_model::number::counted;
-use ncugate_model::{Cell, ProfileOutcome};
+use ncugate_model::{Cell, ProfileOutcome, Quantities};
 
 /// ncu's name for a duration, which a phase may also use.
 const DURATION: &str = "gpu__time_duration.sum";

@@ -1,5 +1,5 @@
 //! Vocabulary that all crates share: names, the chip, values, verdicts, records of a run, statistics, the language of
-//! requirements, the catalogue of metrics, occupancy, and readers of cubins, files and child processes.
+//! requirements, the catalogue of metrics, the metrics of a launch and of all variants, rules of a diagnosis, occupancy, and readers of cubins, files and child processes.
 //!
 //! Deliberately absent: phase files, the GPU.
 
@@ -11,6 +11,8 @@ pub mod metric;
 pub mod number;
 pub mod occupancy;
 pub mod process;
+pub mod quantities;
+pub mod rule;
 
 mod ablation;
 mod activity;
@@ -19,8 +21,10 @@ mod better;
 mod bitwise;
 mod build_record;
 mod capability;
+mod case;
 mod cell;
 mod check_record;
+mod chip_facts;
 mod compiler_warnings;
 mod compute_mode;
 mod dtype;
@@ -31,6 +35,7 @@ mod id;
 mod kernel_name;
 mod l2_property;
 mod launch_limits;
+mod launch_metrics;
 mod launch_mode;
 mod law;
 mod listing;
@@ -60,10 +65,12 @@ pub use build_record::{
     LaunchExtents, LeftOutShape, Resources, ShapeLaunch,
 };
 pub use capability::ComputeCapability;
+pub use case::{CaseId, CaseKey};
 pub use cell::Cell;
 pub use check_record::{
     CheckOutcome, CheckRecord, ConfirmationRecord, Defect, LatencyOutcome, LatencyRecord, WrongElement,
 };
+pub use chip_facts::{ChipFacts, PeakFormat, dense_operations};
 pub use compiler_warnings::compiler_warnings;
 pub use compute_mode::ComputeMode;
 pub use dtype::Dtype;
@@ -74,6 +81,7 @@ pub use id::{ShapeName, VariantId};
 pub use kernel_name::{KernelName, demangled};
 pub use l2_property::L2Property;
 pub use launch_limits::{MAX_BLOCK, MAX_BLOCK_THREADS, MAX_CLUSTER, MAX_CLUSTER_BLOCKS, MAX_GRID};
+pub use launch_metrics::{LaunchMetric, LaunchMetrics};
 pub use launch_mode::LaunchMode;
 pub use law::Law;
 pub use listing::{Instruction, Line, Listing};
@@ -85,6 +93,7 @@ pub use nearest::{is_near, nearest};
 pub use null_test::NullTest;
 pub use number::CleanText;
 pub use profile_record::{DeepProfile, EMPTY_RANGE, MAX_REPORT, ProfileOutcome, ProfileRecord, ProfiledOutputs};
+pub use quantities::Quantities;
 pub use request::REQUEST_VARIABLE;
 pub use role::Role;
 pub use samples::{MOST_SAMPLES, unsound_samples};

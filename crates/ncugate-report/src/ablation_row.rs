@@ -1,7 +1,7 @@
 //! What the costs of a variant were worth on copies of its machine code.
 
-use crate::explain::MeasuredGain;
 use crate::number;
+use ncu_explain::MeasuredGain;
 use ncugate_model::{AblationOutcome, AblationRecord, CleanText, ShapeName, VariantId};
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -5,11 +5,12 @@ use super::diagnosis_row::DiagnosisRow;
 use super::in_use::subjects;
 use super::rule_answers::{ablations, diagnosis_row, with_diagnosis};
 use super::{DeepProfileInputs, ReportInputs, RunReport, RunSource};
-use crate::explain::{self, Clocks, DeepProfiles, Listings, NcuObservations, UnaskedRules};
+use crate::analysis::{self, DeepProfiles, Listings};
 use indexmap::IndexSet;
 use jiff::Timestamp;
 use jiff::civil::Date;
-use ncugate_judge::witness::ChipFacts;
+use ncu_explain::{Clocks, NcuObservations, UnaskedRules};
+use ncugate_judge::frame::launches::chip_facts;
 use ncugate_judge::{JudgeError, JudgedRun, PhaseRun};
 use ncugate_model::{ShapeName, VariantId};
 use ncugate_phase::plan::Plan;
@@ -28,7 +29,7 @@ pub fn assemble(session: &JudgedRun<'_>, source: RunSource, now: Option<Timestam
     let deep = DeepProfiles::read(run, plan, measured.capability());
     let observations = observations(session, &deep)?;
     let clocks = Clocks::read(measured.reports()).map_err(|e| run.damaged(&e))?.and(&deep.clocks);
-    let chip = ChipFacts::read(measured.reports(), None).map_err(|e| run.damaged(&e))?;
+    let chip = chip_facts(measured.reports(), None).map_err(|e| run.damaged(&e))?;
     let seen = measured.quantities().filled_from(&deep.quantities);
     let subjects = subjects(phase, plan, session.judgement(), measured.quantities());
     let variants = explained(plan, &subjects);
@@ -81,7 +82,7 @@ pub fn stored(run: &PhaseRun, today: Date) -> Result<RunReport, JudgeError> {
 /// Observations of ncu on each case; a deep profile of the same case takes precedence.
 pub fn observations(session: &JudgedRun<'_>, deep: &DeepProfiles) -> Result<Vec<NcuObservations>, JudgeError> {
     let measured = session.measurements();
-    let found = explain::observations(measured.reports(), (measured.plan(), &measured.run().builds), &Listings::new());
+    let found = analysis::observations(measured.reports(), (measured.plan(), &measured.run().builds), &Listings::new());
     let found = found.map_err(|e| measured.run().damaged(&e))?;
     let others = found.into_iter().filter(|other| !deep.observe(other));
     Ok(deep.observations.iter().cloned().chain(others).collect())

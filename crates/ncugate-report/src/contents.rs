@@ -7,19 +7,18 @@ use super::finding_row::FindingRow;
 use super::first_screen::FirstScreen;
 use super::in_use::InUse;
 use super::inputs::ReportInputs;
-use super::model::MetricColumn;
 use super::run_report::RunReport;
 use super::{
     deep_profile, deltas, effects, headline, in_use, provenance, run_charts, search, steps, toolchains, trust,
     variants, waiver_row,
 };
 use crate::chart;
-use crate::explain::Finding;
 use crate::history::shape_comparison;
-use ncugate_judge::frame::MetricCells;
+use ncu_explain::{Finding, MetricColumn};
 use ncugate_judge::{TargetGpu, out_of_reach};
 use ncugate_model::CleanText;
 use ncugate_model::metric::{Catalogue, ShownIn};
+use ncugate_model::quantities::MetricCells;
 use ncugate_phase::plan::Plan;
 use std::collections::HashSet;
 

@@ -2,17 +2,15 @@
 
 use super::in_use::{self, InUse, ShapeUse};
 use super::inputs::ReportInputs;
-use super::metric_change::{ChangeDirection, ChangeNoise, LatencyChange, MetricChange, ranges};
-use super::model::MetricColumn;
 use super::trust::is_self_reported;
 use super::variant_row::SELF_REPORTED;
 use super::{number, selected_times};
-use ncugate_judge::frame::Quantities;
+use ncu_explain::{ChangeDirection, ChangeNoise, LatencyChange, MetricChange, MetricColumn, ranges};
 use ncugate_judge::reference_runs::ComparisonRun;
 use ncugate_judge::{GateResult, SampleOrigin, base_of, occupancy_limiters};
 use ncugate_model::metric::{Catalogue, LatencyForm};
 use ncugate_model::stats::{Pairing, Resampler, Statistic};
-use ncugate_model::{Better, CleanText, Level, ShapeName, VariantId, Verdict};
+use ncugate_model::{Better, CleanText, Level, Quantities, ShapeName, VariantId, Verdict};
 use ncugate_phase::plan::{Variant, is_of_base};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -215,7 +213,7 @@ fn row(
             ranges(&metric.name, &theirs, &repeats(inputs.quantities, variant, ours))
         }
     };
-    Some(MetricChange::new(metric.facts(), theirs, ours, noise))
+    Some(MetricChange::new(metric, theirs, ours, noise))
 }
 
 /// The objective at every shape, for the variant in use, else for the selected one.

@@ -1,8 +1,8 @@
 //! Outcome of the rules for a variant at a shape: a cause, no finding, or too few inputs for either.
 
 use super::{number, text};
-use crate::explain::{DiagnosedLaunch, Finding, UnaskedRules};
 use crate::explanation::quoted;
+use ncu_explain::{DiagnosedLaunch, Finding, UnaskedRules};
 use ncugate_model::CleanText;
 use ncugate_model::metric::{MetricError, outside_full_set};
 use schemars::JsonSchema;
@@ -96,7 +96,7 @@ impl DiagnosisRow {
         untimed: Option<&str>,
         collection: &Collection,
     ) -> Self {
-        let not_asked = unasked.lacks_counters().then(|| RuleCoverage::new(unasked, collection));
+        let not_asked = (!unasked.lacking_counters.is_empty()).then(|| RuleCoverage::new(unasked, collection));
         let outside = unasked.outside.map(|(cc, rules)| {
             let problem = MetricError::Chip { cc };
             format!("{rules} of {} rules were not evaluated: {problem}.", unasked.of)

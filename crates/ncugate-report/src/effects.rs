@@ -1,9 +1,8 @@
 //! Effects of parameters as a table.
 
 use super::document::{CellTone, Column, DocumentTable, TableCell};
-use super::metric_change::ChangeDirection;
 use super::number;
-use crate::explain::{ChangeUnit, FEWEST, MainEffect, MatchedChange, MetricEffect, Separation};
+use ncu_explain::{ChangeDirection, ChangeUnit, FEWEST, MainEffect, MatchedChange, MetricEffect, Separation};
 
 /// Parameters with their effect on each metric, strongest first.
 pub fn table(effects: &[MainEffect]) -> DocumentTable {

@@ -3,12 +3,12 @@
 use super::document::{DocumentBlock, FindingBlock};
 use super::number;
 use super::text;
-use crate::explain::{
+use ncu_explain::{
     EstimateSource, EvidenceValue, Finding, FindingLaunches, FindingLine, MeasuredGain, MeasuredPair, SavingEstimate,
     Severity,
 };
+use ncugate_model::rule::{Confidence, RuleKind};
 use ncugate_model::{CleanText, ShapeName};
-use ncugate_phase::config::{Confidence, RuleKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -181,5 +181,34 @@ fn row(saving: &SavingEstimate, expected: f64) -> SavingRow {
         pair,
         ablation: saving.ablation.clone(),
         words: words.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncugate_model::VariantId;
+
+    #[test]
+    fn a_finding_of_a_launch_names_the_launch() {
+        let finding = Finding {
+            rule: "fixed_latency".to_owned(),
+            variant: VariantId("v".into()),
+            shape: ShapeName("s".into()),
+            launches: Some(FindingLaunches { kernel: "scale".into(), count: 1, number: 1, percent: 25.0 }),
+            cause: "Fixed latencies".to_owned(),
+            kind: RuleKind::Defect,
+            sentence: "Warps wait 75 % of the time.".to_owned(),
+            severity: Severity::Advice,
+            confidence: Confidence::Medium,
+            saving: None,
+            evidence: Vec::new(),
+            report: None,
+            lines: Vec::new(),
+            advice: Vec::new(),
+            symptom_of: None,
+        };
+        let row = FindingRow::of(&finding, &finding.shape);
+        assert_eq!(row.sentence.to_string(), "Launch 1, scale, 25.0 % of the time: warps wait 75 % of the time.");
     }
 }

@@ -5,13 +5,13 @@ use super::diagnosis_row::DiagnosisOutcome;
 use super::finding_row::FindingRow;
 use super::in_use::{UseBasis, banner_variant};
 use super::inputs::ReportInputs;
-use super::metric_change::ChangeDirection;
 use super::run_report::RunReport;
 use super::{number, selected_times};
+use ncu_explain::ChangeDirection;
 use ncugate_judge::SampleOrigin;
 use ncugate_model::metric::Catalogue;
+use ncugate_model::rule::Confidence;
 use ncugate_model::{CleanText, ShapeName, VariantId};
-use ncugate_phase::config::Confidence;
 use serde::Serialize;
 
 /// What a reader needs in five seconds, next to the verdict and its reason.

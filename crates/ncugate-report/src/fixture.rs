@@ -5,24 +5,22 @@ mod values;
 
 use super::diagnosis_row::{Collection, DiagnosisRow};
 use super::inputs::{DeepProfileInputs, ReportInputs, RunSource};
-use super::rule_answers::shape_facts;
+use super::rule_answers::{planned_variants, shape_facts};
 use super::run_report::RunReport;
-use crate::explain::{
-    ChipKnowledge, Clocks, Compilation, Diagnosis, Finding, HotLine, HotSpot, NcuObservations, NcuRuleMessage,
-    RuleBook, Utilisation,
+use ncu_explain::{
+    ChipKnowledge, Clocks, Diagnosis, Finding, HotLine, HotSpot, NcuObservations, NcuRuleMessage, RuleBook, Utilisation,
 };
 use ncu_rep::SpeedupScope;
-use ncugate_judge::frame::Quantities;
 use ncugate_judge::reference_runs::ComparisonRun;
 use ncugate_judge::store::Run;
 use ncugate_judge::{Context, Judgement, correctness, judge};
 use ncugate_model::{
     BuildOutcome, BuildRecord, Cell, ComputeCapability, DeepProfile, Line, Listing, ProfileOutcome, ProfiledOutputs,
-    ShapeName, VariantId,
+    Quantities, ShapeName, VariantId,
 };
 use ncugate_phase::config::{Phase, parse};
 use ncugate_phase::plan::{Plan, unroll};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// A run and its judgement.
@@ -98,17 +96,10 @@ impl Fixture {
         let selected = judgement.selected.as_ref().unwrap().variant.clone();
         let capability = Some(ComputeCapability::new(9, 0));
         let chip = ChipKnowledge { capability, sms: Some(132), dram_peak: Some(4.8e12) };
-        let diagnosis = Diagnosis {
-            rules: RuleBook::shipped(),
-            quantities: &quantities,
-            plan: Some(&plan),
-            compilation: Compilation::default(),
-            shapes: &shape_facts(&phase),
-            chip: &chip,
-            observations: &[],
-            reports: &HashMap::new(),
-            ablations: &[],
-        };
+        let (shapes, variants) = (shape_facts(&phase), planned_variants(&phase, &plan));
+        let baseline = plan.baselines().next().map(|baseline| &baseline.id);
+        let measured = Diagnosis::of(RuleBook::shipped(), &quantities, &shapes, &chip);
+        let diagnosis = Diagnosis { variants: &variants, baseline, ..measured };
         let found = diagnosis.findings(std::slice::from_ref(&selected));
         Self {
             run: Run {

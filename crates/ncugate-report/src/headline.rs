@@ -1,10 +1,11 @@
 //! The banner: the facts that a reader needs in ten seconds, generated from the data by rules.
 
 use super::inputs::{ReportInputs, RunSource};
-use super::model::{Conclusion, Fact, Headline, MetricColumn, ObjectiveRow};
+use super::model::{Conclusion, Fact, Headline, ObjectiveRow};
 use super::number::Number;
 use super::trust::{cheat_count, cheats};
 use super::{in_use, number, selected_times, text};
+use ncu_explain::MetricColumn;
 use ncugate_judge::{
     Correctness, FallbackResult, GateResult, Judgement, OccupancyLimit, StageResult, TargetGpu, UnreachableLimit,
     VariantResult, unreachable_limits,

@@ -1,14 +1,13 @@
 //! The recommendation: the variant to use at each shape, with its own numbers, and the fastest variant at each.
 
 use super::inputs::ReportInputs;
-use super::model::MetricColumn;
 use super::number::{self, Number};
 use super::{deltas, selected_times, text};
-use ncugate_judge::frame::Quantities;
+use ncu_explain::MetricColumn;
 use ncugate_judge::{Correctness, GateResult, Judgement};
 use ncugate_model::expr::Owner;
 use ncugate_model::metric::Catalogue;
-use ncugate_model::{Better, CleanText, Level, Scope, ShapeName, VariantId, Verdict, glob};
+use ncugate_model::{Better, CleanText, Level, Quantities, Scope, ShapeName, VariantId, Verdict, glob};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::Plan;
 use schemars::JsonSchema;

@@ -1,13 +1,11 @@
 //! The inputs of a report.
 
 use super::diagnosis_row::DiagnosisRow;
-use crate::explain;
 use jiff::Timestamp;
-use ncugate_judge::frame::Quantities;
 use ncugate_judge::reference_runs::ComparisonRun;
 use ncugate_judge::store::Run;
 use ncugate_judge::{CapturedVariant, Judgement};
-use ncugate_model::{AblationRecord, ShapeName, VariantId};
+use ncugate_model::{AblationRecord, Quantities, ShapeName, VariantId};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::Plan;
 
@@ -52,7 +50,7 @@ pub struct ReportInputs<'a> {
     pub quantities: &'a Quantities,
     pub judgement: &'a Judgement,
     /// Findings from the counters, most severe first (for the selected variant, or for several).
-    pub findings: &'a [explain::Finding],
+    pub findings: &'a [ncu_explain::Finding],
     /// What costs were worth on copies of machine code.
     pub ablations: &'a [AblationRecord],
     /// Variants and shapes for advice, the objective's shape first.
@@ -60,9 +58,9 @@ pub struct ReportInputs<'a> {
     /// Outcome of the rules for each of them.
     pub diagnosis: &'a [DiagnosisRow],
     /// Utilisation of the units of the chip in the selected variant's launches at the objective's shape.
-    pub speed_of_light: &'a [explain::Utilisation],
+    pub speed_of_light: &'a [ncu_explain::Utilisation],
     /// Observations of ncu's own rules and sampler.
-    pub said: &'a [explain::NcuObservations],
+    pub said: &'a [ncu_explain::NcuObservations],
     /// Bytes per second of device memory by its clock and bus, if a report has them.
     pub dram_peak: Option<f64>,
     pub deep: DeepProfileInputs<'a>,
@@ -72,7 +70,7 @@ pub struct ReportInputs<'a> {
     /// Stored runs that the selected variant is compared with.
     pub earlier: &'a [ComparisonRun<'a>],
     /// The clocks in ncu's reports.
-    pub clocks: &'a explain::Clocks,
+    pub clocks: &'a ncu_explain::Clocks,
     /// The reference time for the age. None omits the age, so that the same run renders to the same bytes.
     pub now: Option<Timestamp>,
 }

@@ -5,13 +5,12 @@
 //!
 //! Deliberately absent: measuring and judging. Nothing uses a clock, the disk or the environment before [`mod@write`].
 
+pub mod analysis;
 pub mod chart;
-pub mod explain;
 
 mod ablation_row;
 mod assemble;
 mod clock_control;
-mod code_diff;
 pub mod comment;
 pub mod compare;
 mod contents;
@@ -33,15 +32,12 @@ mod in_use;
 mod inputs;
 pub mod json;
 pub mod junit;
-mod kernel_names;
 pub mod kernels;
-mod launch_shape;
 pub mod leaderboard;
 pub mod library_check;
 mod line_pairs;
 pub mod markdown;
 mod matrix;
-mod metric_change;
 pub mod metric_entry;
 mod model;
 pub mod mutants;
@@ -81,11 +77,10 @@ pub use diagnosis_row::{DiagnosisOutcome, DiagnosisRow, RuleCoverage};
 pub use error::{RenderError, WriteError};
 pub use finding_row::{FindingRow, SavingRow};
 pub use inputs::{DeepProfileInputs, ReportInputs, RunSource};
-pub use metric_change::{ChangeDirection, ChangeNoise, LatencyChange, MetricChange, MetricFacts, RatioInterval};
-pub use model::{Conclusion, Fact, Headline, Measure, MetricColumn, ObjectiveRow};
+pub use model::{Conclusion, Fact, Headline, Measure, ObjectiveRow};
 pub use ncugate_model::number::{self, text};
 pub use provenance::{Provenance, RunOrigin};
-pub use rule_answers::{diagnose, shape_facts};
+pub use rule_answers::diagnose;
 pub use run_report::RunReport;
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! Two deep profiles side by side: the time by source line, the changes in warp stalls, and the machine code of each
 //! line.
 
-use super::code_diff::aligned;
 use super::document::{CellTone, Column, DocumentBlock, DocumentTable, Medium, Section, TableCell};
 use super::number;
-use crate::explain::{HotLine, LineInstruction, NcuObservations};
+use ncu_explain::{HotLine, LineInstruction, NcuObservations, aligned};
 use ncugate_model::CleanText;
 use serde::Serialize;
 

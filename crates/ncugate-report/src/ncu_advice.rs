@@ -4,10 +4,10 @@ use super::document::{CellTone, Column, DocumentBlock, DocumentTable, Medium, Se
 use super::finding_row::{FindingRow, SavingRow};
 use super::number::{self, Number};
 use super::text;
-use crate::explain::{EstimateSource, NcuObservations, NcuRuleMessage, Severity};
+use ncu_explain::{EstimateSource, NcuObservations, NcuRuleMessage, Severity};
 use ncu_rep::SpeedupScope;
+use ncugate_model::rule::{Confidence, RuleKind};
 use ncugate_model::{CleanText, Line};
-use ncugate_phase::config::{Confidence, RuleKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -2,18 +2,17 @@
 
 use super::diagnosis_row::{Collection, DiagnosisRow};
 use super::provenance::quoted;
-use crate::explain::{
-    ChipKnowledge, Compilation, DeclaredWork, Diagnosis, Finding, NcuObservations, RuleAnswers, RuleBook, ShapeFacts,
-    UnaskedRules,
+use ncu_explain::{
+    ChipKnowledge, DeclaredWork, Diagnosis, Finding, NcuObservations, PlannedEvaluation, PlannedVariant, RuleAnswers,
+    RuleBook, ShapeFacts, UnaskedRules, VariantCode,
 };
-use ncugate_judge::frame::Quantities;
+use ncugate_judge::frame::launches::chip_facts;
 use ncugate_judge::store::{self, Run};
-use ncugate_judge::witness::ChipFacts;
 use ncugate_judge::{Correctness, JudgeError, JudgedRun};
 use ncugate_model::expr::Expr;
-use ncugate_model::{AblationRecord, CleanText, Dtype, ProfileOutcome, ShapeName, VariantId};
+use ncugate_model::{AblationRecord, CleanText, Dtype, ProfileOutcome, Quantities, ShapeName, VariantId};
 use ncugate_phase::config::{Phase, Shape};
-use ncugate_phase::plan::{Method, Plan};
+use ncugate_phase::plan::{Method, Plan, ShapeProgram, Step, Variant};
 use std::collections::HashMap;
 
 /// The shapes of a phase that are timed or profiled, with their declared work. Shapes that are only checked have no
@@ -30,13 +29,49 @@ pub fn shape_facts(phase: &Phase) -> Vec<ShapeFacts> {
             has_f64_buffers: Some(buffers.iter().any(|buffer| buffer.dtype.at(shape) == Ok(Dtype::F64))),
             copied_bytes: None,
         };
-        let size = |name: &String| Some((name.clone(), phase.workload.bytes_of(shape, name)?));
-        let buffers = buffers.iter().filter_map(|buffer| size(&buffer.name)).collect();
-        ShapeFacts { name: shape.name.clone(), dims: shape.dims.clone(), work, buffers }
+        ShapeFacts { name: shape.name.clone(), dims: shape.dims.clone(), work }
     };
+    measured_shapes(phase).map(of).collect()
+}
+
+fn measured_shapes(phase: &Phase) -> impl Iterator<Item = &Shape> {
     let measured =
         |shape: &&Shape| phase.bench.shapes.contains(&shape.name) || phase.profile.shapes.contains(&shape.name);
-    phase.workload.shapes.iter().filter(measured).map(of).collect()
+    phase.workload.shapes.iter().filter(measured)
+}
+
+/// What the plan says of each variant: its code, its launches, and the bytes of its fills and copies.
+pub fn planned_variants<'p>(phase: &'p Phase, plan: &'p Plan) -> Vec<PlannedVariant<'p>> {
+    let launched = |program: &'p ShapeProgram| {
+        let shape = phase.workload.shapes.iter().find(|shape| shape.name == program.shape);
+        let size = |name: &str| phase.workload.bytes_of(shape?, name);
+        let entry = |(step, number): (&'p Step, usize)| match step {
+            Step::Launch(launch) => Some((number, launch.entry.as_str())),
+            Step::Memset(_) | Step::Memcpy(_) => None,
+        };
+        let entries: Vec<_> = program.steps.iter().zip(1..).filter_map(entry).collect();
+        let copied_bytes = program.step_traffic(size).map_or(Some(0.0), |traffic| traffic.moved());
+        PlannedEvaluation { shape: &program.shape, launches: entries.len(), entries, copied_bytes }
+    };
+    let captured = |shape: &'p Shape| PlannedEvaluation {
+        shape: &shape.name,
+        launches: 1,
+        entries: Vec::new(),
+        copied_bytes: None,
+    };
+    let of = |variant: &'p Variant| {
+        let (code, evaluations) = match &variant.method {
+            Method::Kernel(kernel) => {
+                let (source, entries) = (kernel.source.as_path(), kernel.code_entries());
+                let code = VariantCode { source, entries, flags: &kernel.flags, params: &variant.params };
+                (Some(code), kernel.programs.iter().map(launched).collect())
+            }
+            Method::Captured(_) => (None, measured_shapes(phase).map(captured).collect()),
+            Method::Function(_) | Method::Command(_) => (None, Vec::new()),
+        };
+        PlannedVariant { id: &variant.id, code, evaluations }
+    };
+    plan.variants.iter().map(of).collect()
 }
 
 /// Findings of the rules for some variants of a run; `seen` holds the measurements, including the deep profiles.
@@ -72,24 +107,22 @@ pub fn with_diagnosis<T>(
     ask: impl FnOnce(&Diagnosis<'_>) -> T,
 ) -> Result<T, JudgeError> {
     let measured = session.measurements();
-    let attributes =
-        ChipFacts::read(measured.reports(), measured.capability()).map_err(|e| measured.run().damaged(&e))?;
+    let attributes = chip_facts(measured.reports(), measured.capability()).map_err(|e| measured.run().damaged(&e))?;
     let chip = ChipKnowledge {
         capability: measured.capability(),
         sms: measured.sms(),
         dram_peak: attributes.dram_bytes_per_second(),
     };
     let rules = RuleBook::shipped().with(&measured.phase().rules);
+    let (phase, plan) = (measured.phase(), measured.plan());
+    let shapes = shape_facts(phase);
     let diagnosis = Diagnosis {
-        rules: &rules,
-        quantities: seen,
-        plan: Some(measured.plan()),
-        compilation: Compilation::default(),
-        shapes: &shape_facts(measured.phase()),
-        chip: &chip,
+        variants: &planned_variants(phase, plan),
+        baseline: plan.baselines().next().map(|baseline| &baseline.id),
         observations,
-        reports: &reports(measured.run()),
-        ablations: &ablations(measured.run(), measured.plan()),
+        reports: Some(&reports(measured.run())),
+        ablations: &ablations(measured.run(), plan),
+        ..Diagnosis::of(&rules, seen, &shapes, &chip)
     };
     Ok(ask(&diagnosis))
 }
@@ -154,4 +187,21 @@ fn reports(run: &Run) -> HashMap<(VariantId, ShapeName), String> {
         ProfileOutcome::Traced { .. } | ProfileOutcome::Failed { .. } => None,
     });
     named.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncugate_phase::config::parse;
+    use std::path::Path;
+
+    /// A phase checks every name that a rule reads.
+    #[test]
+    fn a_phase_reads_the_shipped_rules_as_they_are() {
+        let (phase, rules) =
+            (include_str!("../../../configs/phase_d.toml"), include_str!("../../ncu-explain/src/rules.toml"));
+        let phase = parse(Path::new("phase.toml"), &format!("{phase}\n{rules}"));
+        let phase = phase.unwrap_or_else(|error| panic!("{}", error.render(false)));
+        assert_eq!(phase.rules, RuleBook::shipped().rules());
+    }
 }

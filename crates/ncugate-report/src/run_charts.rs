@@ -5,9 +5,9 @@ use super::inputs::ReportInputs;
 use super::run_report::RunReport;
 use super::sweep;
 use crate::chart::{ChartedRun, ChartedShape, ChartedTimeline};
-use crate::explain::{self, ChipKnowledge, ParetoAxis, Roofline, SweepAnalysis};
-use ncugate_judge::frame::MetricCells;
+use ncu_explain::{ChipKnowledge, ParetoAxis, Roofline, SweepAnalysis, objective_front};
 use ncugate_model::expr::{Names, Value};
+use ncugate_model::quantities::MetricCells;
 use ncugate_model::stats::Resampler;
 use ncugate_model::{Better, VariantId};
 
@@ -60,7 +60,7 @@ fn roofline(inputs: &ReportInputs<'_>) -> Option<Roofline> {
         dram_peak: inputs.dram_peak,
     };
     let quantities = inputs.quantities.filled_from(inputs.deep.quantities);
-    explain::roofline(&quantities, objective, &all, operations, chip)
+    ncu_explain::roofline(&quantities, objective, &all, operations, chip)
 }
 
 fn ranked(inputs: &ReportInputs<'_>) -> Vec<VariantId> {
@@ -79,7 +79,7 @@ fn front(inputs: &ReportInputs<'_>, occupancy: &str) -> Vec<(f64, f64)> {
     let objective = &inputs.phase.objective;
     let x = ParetoAxis { metric: occupancy, better: Better::Higher };
     let y = ParetoAxis { metric: &objective.metric, better: objective.better };
-    let found = explain::objective_front(inputs.quantities, &objective.shape, &ranked(inputs), &[x, y]);
+    let found = objective_front(inputs.quantities, &objective.shape, &ranked(inputs), &[x, y]);
     // The best first, so the highest occupancy.
     found.front.iter().rev().filter_map(|variant| Some((*variant.values.first()?, *variant.values.get(1)?))).collect()
 }

@@ -5,7 +5,6 @@ use super::deltas::Delta;
 use super::finding_row::FindingRow;
 use super::markdown::Charts;
 use super::matrix;
-use super::metric_change::{ChangeDirection, MetricChange};
 use super::model::Measure;
 use super::number::{self, Number};
 use super::run_report::RunReport;
@@ -17,6 +16,7 @@ use crate::document::{
     TableCell,
 };
 use crate::history::shape_comparison;
+use ncu_explain::{ChangeDirection, MetricChange};
 use ncugate_judge::{GateResult, SampleOrigin, StageResult};
 use ncugate_model::{CleanText, Level};
 use ncugate_phase::config::Waiver;

@@ -4,7 +4,7 @@
 use super::error::RenderError;
 use super::finding_row::FindingRow;
 use super::run_report::RunReport;
-use crate::explain::FindingLine;
+use ncu_explain::FindingLine;
 use ncugate_judge::GateResult;
 use ncugate_model::number::text::escaped_json;
 use ncugate_model::{Level, Verdict};

@@ -2,9 +2,8 @@
 //! Gates judge the same times, so a sentence next to a gate has the same numbers. Tables of all variants have the times
 //! of the sweep.
 
-use ncugate_judge::frame::Quantities;
 use ncugate_judge::reference_runs::confirmed;
-use ncugate_model::{ShapeName, VariantId};
+use ncugate_model::{Quantities, ShapeName, VariantId};
 use std::sync::Arc;
 
 /// A metric of a variant at a shape: from the confirmation if the variant was re-timed, else from the sweep.

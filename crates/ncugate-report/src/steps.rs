@@ -2,13 +2,13 @@
 
 use super::document::{CellTone, Column, DocumentBlock, DocumentTable, Section, TableCell};
 use super::inputs::ReportInputs;
-use super::model::{Measure, MetricColumn};
+use super::model::Measure;
 use super::number;
 use super::text;
 use super::variant_row::{StepRow, VariantRow};
-use ncugate_model::LaunchMode;
+use ncu_explain::MetricColumn;
 use ncugate_model::metric::{Catalogue, ShownIn, id};
-use ncugate_model::{ShapeName, VariantId, demangled};
+use ncugate_model::{LaunchMode, ShapeName, VariantId, demangled};
 use ncugate_phase::plan::{KernelLaunch, Method, ShapeProgram, Step, Variant};
 
 /// Most metrics in the table of steps, in addition to the duration and its share.

@@ -2,20 +2,19 @@
 
 use super::document::{Document, DocumentBlock, Section};
 use super::effects::{self, change};
-use super::model::MetricColumn;
 use super::number;
 use crate::chart::Chart;
 use crate::chart::front::{self, FrontLine, FrontObjective};
-use crate::explain::{
-    self, FrontVariant, ObjectiveFront, ParetoAxis, Separation, SweepAnalysis, SweptMetric, objective_front,
-};
 use indexmap::IndexSet;
-use ncugate_judge::frame::{MetricCells, Quantities};
+use ncu_explain::{
+    FrontVariant, MetricColumn, ObjectiveFront, ParetoAxis, Separation, SweepAnalysis, SweptMetric, objective_front,
+};
 use ncugate_judge::{JudgedRun, Judgement};
 use ncugate_model::expr::Owner;
 use ncugate_model::metric::Catalogue;
+use ncugate_model::quantities::MetricCells;
 use ncugate_model::stats::Resampler;
-use ncugate_model::{Better, CleanText, ShapeName, VariantId};
+use ncugate_model::{Better, CleanText, Quantities, ShapeName, VariantId};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::{Plan, Variant};
 use serde::Serialize;
@@ -134,7 +133,8 @@ pub fn sweep(
         let values = variants.iter().map(|variant| quantities.read(&variant.id, shape, name).value());
         SweptMetric { column: MetricColumn { better, gated: gated.contains(name), ..known }, values: values.collect() }
     };
-    explain::sweep(&variants, &names.into_iter().map(metric).collect::<Vec<_>>(), resampler)
+    let params: Vec<_> = variants.iter().map(|variant| variant.params.as_slice()).collect();
+    ncu_explain::sweep(&params, &names.into_iter().map(metric).collect::<Vec<_>>(), resampler)
 }
 
 /// The metrics of candidates that gates read, in the order of the phase. Ranked candidates are all correct.

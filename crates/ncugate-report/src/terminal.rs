@@ -2,7 +2,6 @@
 
 use super::deltas::Delta;
 use super::error::RenderError;
-use super::metric_change::MetricChange;
 use super::run_report::RunReport;
 use super::trust::cheat_count;
 use super::variant_row::VariantRow;
@@ -10,6 +9,7 @@ use super::{number, text};
 use crate::document::{Column, DocumentBlock, DocumentTable, TableCell, terminal_blocks};
 use crate::history::shape_comparison;
 use crate::wrap::{paragraph, wrapped};
+use ncu_explain::MetricChange;
 use ncugate_judge::GateResult;
 use ncugate_model::{CleanText, Level, Verdict};
 use std::fmt::Write as _;

@@ -328,7 +328,7 @@ fn a_fallback_warns_and_is_a_failure_of_junit_alone() {
 #[test]
 fn a_run_without_measurements_renders() {
     let mut fixture = Fixture::new(6);
-    fixture.quantities = ncugate_judge::frame::Quantities::default();
+    fixture.quantities = ncugate_model::Quantities::default();
     fixture.judgement.selected = None;
     fixture.judgement.gates.clear();
     fixture.judgement.variants.clear();
@@ -427,7 +427,7 @@ fn changes() -> serde_json::Value {
 fn texts(report: &super::RunReport) -> serde_json::Value {
     let of = |variant: &crate::variant_row::VariantRow| {
         let values = report.metrics.iter().zip(&variant.shapes[report.objective_shape].values);
-        let text = |(metric, value): (&super::MetricColumn, &super::Measure)| {
+        let text = |(metric, value): (&ncu_explain::MetricColumn, &super::Measure)| {
             Some((metric.title.clone(), serde_json::Value::from(value.number()?.text.as_str())))
         };
         (variant.id.to_string(), serde_json::Value::Object(values.filter_map(text).collect()))

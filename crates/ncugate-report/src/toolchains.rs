@@ -1,9 +1,9 @@
 //! Each candidate as the first toolchain builds it, compared with its builds by the others.
 
 use super::inputs::ReportInputs;
-use super::metric_change::LatencyChange;
 use super::{number, selected_times};
 use crate::document::{CellTone, Column, DocumentBlock, DocumentTable, Section, TableCell};
+use ncu_explain::LatencyChange;
 use ncugate_judge::Correctness;
 use ncugate_model::stats::{Pairing, Resampler, Resampling};
 use ncugate_model::{BuildOutcome, BuildRecord, CleanText, CodeGrowth, Resources, ShapeName, VariantId};
@@ -339,7 +339,7 @@ mod tests {
                     .quantities
                     .sampling_at(row)
                     .cloned()
-                    .map(|sampling| ncugate_judge::frame::Sampling { fresh: None, ..sampling });
+                    .map(|sampling| ncugate_model::quantities::Sampling { fresh: None, ..sampling });
                 fixture.quantities.set_samples(row, samples.into());
                 fixture.quantities.set_sampling(row, sampling.unwrap());
             }

@@ -2,10 +2,10 @@
 //! status.
 
 use crate::document::{Document, DocumentBlock, Section};
-use crate::explain::RuleBook;
+use ncu_explain::RuleBook;
 use ncugate_model::expr::Template;
 use ncugate_model::metric::Catalogue;
-use ncugate_phase::config::rule::{FACTS, FactSource, Rule, RuleKind};
+use ncugate_model::rule::{FACTS, FactSource, Rule, RuleKind};
 use serde::Serialize;
 
 /// A word and its meaning.

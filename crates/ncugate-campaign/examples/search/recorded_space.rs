@@ -1,10 +1,9 @@
 //! A space with every point measured: a kernel_tuner cache file, or a run of this program.
 
 use ncugate_campaign::search::PointList;
-use ncugate_judge::frame::Quantities;
-use ncugate_model::Better;
 use ncugate_model::disk::open;
 use ncugate_model::expr::Value;
+use ncugate_model::{Better, Quantities};
 use ncugate_phase::plan::{Plan, Point, VariantRole};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};

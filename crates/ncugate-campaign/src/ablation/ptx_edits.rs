@@ -1,11 +1,11 @@
 //! Changes of PTX that keep what a kernel computes, but for the rounding of floats.
 
 use super::TRIED;
+use ncu_explain::MachineCode;
 use ncugate_cuda::build::{Arch, Nvcc};
 use ncugate_model::Ablation;
 use ncugate_model::cubin::{LineTable, machine_code};
 use ncugate_phase::plan::{Arg, KernelLaunch};
-use ncugate_report::explain::MachineCode;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -9,7 +9,7 @@ use ncugate_judge::store::{Fingerprint, record};
 use ncugate_model::{BuildOutcome, BuildRecord, CheckOutcome, CheckRecord, Differences, Resources, ShapeName};
 use ncugate_ncu::{Ncu, NcuVersion};
 use ncugate_phase::plan::unroll;
-use ncugate_report::explain::{Listings, observations};
+use ncugate_report::analysis::{Listings, observations};
 use std::path::PathBuf;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");

@@ -2,7 +2,6 @@
 
 use super::launch_facts::{FactGpu, StaticFact, built, combine};
 use super::profile_counters::ProfileCounters;
-use super::quantities::{Bounds, CellDetails, FreshSamples, MetricCells, Program, Quantities, Sampling};
 use super::required_metrics;
 use super::steps::Misfit;
 use super::transfers::Transfers;
@@ -11,10 +10,11 @@ use ncugate_model::digest::sha256;
 use ncugate_model::metric::{
     Catalogue, CheckFact, Combination, Definition, Derivation, LatencyForm, LatencyMetric, most_operations,
 };
+use ncugate_model::quantities::{Bounds, CellDetails, FreshSamples, MetricCells, Program, Sampling};
 use ncugate_model::{
     BitwiseComparison, BitwiseOutcome, BuildOutcome, BuildRecord, Cell, CheckOutcome, CheckRecord, ComputeCapability,
-    ConfirmationRecord, LatencyOutcome, LatencyRecord, ProfileOutcome, ProfileRecord, Resources, ShapeName, Throttle,
-    VariantId, differ_alone_in, number, stats,
+    ConfirmationRecord, LatencyOutcome, LatencyRecord, ProfileOutcome, ProfileRecord, Quantities, Resources, ShapeName,
+    Throttle, VariantId, differ_alone_in, number, stats,
 };
 use ncugate_phase::config::{Phase, Shape};
 use ncugate_phase::plan::{KernelLaunch, Method, Plan, ShapeProgram, StepTraffic, Variant};

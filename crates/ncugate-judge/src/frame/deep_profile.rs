@@ -1,9 +1,9 @@
 //! The counters of deep profiles, in a separate table so that gates cannot read them.
 
 use super::profile_counters::ProfileCounters;
-use super::quantities::{CellDetails, MetricCells, Quantities};
 use ncugate_model::metric::Catalogue;
-use ncugate_model::{Cell, ComputeCapability, ShapeName, VariantId};
+use ncugate_model::quantities::{CellDetails, MetricCells};
+use ncugate_model::{Cell, ComputeCapability, Quantities, ShapeName, VariantId};
 
 /// A row: its variant and shape, and the variant whose measurements it uses.
 #[derive(Debug, Clone, PartialEq, Eq)]

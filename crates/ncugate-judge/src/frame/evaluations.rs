@@ -5,9 +5,8 @@
 //! durations as weights. `metric/catalogue.toml` has the rule for each counter. For a command, one range is one
 //! evaluation. For a planned program, an evaluation has the program's number of launches.
 
-use super::case::CaseId;
-use ncugate_model::ShapeName;
 use ncugate_model::metric::{Catalogue, Combination};
+use ncugate_model::{CaseId, ShapeName};
 use ncugate_phase::plan::{Method, Variant};
 use polars::prelude::{DataFrame, Float64Chunked};
 use std::collections::HashMap;

@@ -19,7 +19,6 @@ use polars_arrow::io::ipc::write::{FileWriter, WriteOptions, default_ipc_fields,
 use polars_io::prelude::{KeyValueMetadata, ParquetCompression, ParquetWriter};
 use serde_json::{Map, Value, json};
 
-use super::launch_metrics::LaunchMetrics;
 use super::launches::{Capture, FrameError, LaunchFrames};
 use super::nvtx::cases_of;
 use super::rows::{LaunchFilter, MetricColumns, Row, metrics, ranges, visit};
@@ -184,7 +183,7 @@ impl Export<'_> {
                 })?;
                 let mut values = IndexMap::new();
                 if let (MetricSelection::All, []) = (self.columns.counters, self.columns.logical) {
-                    for (name, value) in LaunchMetrics::of_capture(capture, &launch)?.values() {
+                    for (name, value) in capture.metrics_of(&launch)?.values() {
                         let unit = Catalogue::embedded().get(name).map_or_else(String::new, |known| known.unit.clone());
                         wide.units.insert(name.to_owned(), unit);
                         values.insert(name.to_owned(), MetricValue::Double(value));

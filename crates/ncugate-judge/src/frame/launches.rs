@@ -13,6 +13,7 @@ use super::rows::named;
 use super::schema::launches as l;
 use super::{decode, metric_table};
 use ncu_rep::{Launch, MetricSelection, MetricValue, Report, ReportError, ReportForm};
+use ncugate_model::{ChipFacts, ComputeCapability, LaunchMetrics};
 
 /// Errors when building frames.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +35,29 @@ pub enum FrameError {
 pub struct Capture<'a> {
     pub name: &'a str,
     pub report: &'a Report,
+}
+
+impl<'a> Capture<'a> {
+    /// The metrics of one of its launches.
+    ///
+    /// # Errors
+    /// The report is damaged.
+    pub fn metrics_of(&self, launch: &Launch<'a>) -> Result<LaunchMetrics<'a>, FrameError> {
+        LaunchMetrics::of(launch).map_err(named(self.name))
+    }
+}
+
+/// Facts of the chip from the first launch of a run.
+///
+/// # Errors
+/// A report is damaged.
+pub fn chip_facts(
+    reports: &[(String, Report)],
+    capability: Option<ComputeCapability>,
+) -> Result<ChipFacts, FrameError> {
+    let first = reports.iter().find_map(|(name, report)| Some((name, report.launches().next()?)));
+    let facts = first.map(|(name, launch)| ChipFacts::of(&launch).map_err(named(name))).transpose()?;
+    Ok(ChipFacts { capability, ..facts.unwrap_or_default() })
 }
 
 /// Launches and their metrics.

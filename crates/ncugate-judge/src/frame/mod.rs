@@ -1,21 +1,17 @@
-//! The launches of reports as polars frames, and the table of all measurements: [`Quantities`], whose cells hold a
-//! value or the reason for its absence. Column names and types of frames are in [`schema`].
+//! The launches of reports as polars frames, and the table of all measurements. Column names and types of frames are in [`schema`].
 
 mod assemble;
 mod captured_launches;
-mod case;
 mod decode;
 mod deep_profile;
 mod evaluations;
 pub mod export;
 mod launch_facts;
-mod launch_metrics;
 mod launch_table;
 pub mod launches;
 mod metric_table;
 mod nvtx;
 mod profile_counters;
-mod quantities;
 pub mod required_metrics;
 pub mod rows;
 mod run_table;
@@ -28,10 +24,8 @@ pub use assemble::{TableInputs, quantities};
 pub use captured_launches::{CapturedLaunch, CapturedVariants};
 pub use deep_profile::{DeepProfileCase, deep_quantities};
 pub use export::TableFormat;
-pub use launch_metrics::{LaunchMetric, LaunchMetrics};
 pub use nvtx::{cases_of, nvtx_text};
 pub use profile_counters::{Ownership, ProfileCounters, ProfiledCases};
-pub use quantities::{Bounds, FreshSamples, MetricCells, Program, Quantities, Sampling};
 pub use run_table::{RunTable, run_table, write_table};
 pub use steps::ExpectedKernel;
 pub use traced_launches::{TracedCase, traced_cases, traced_launches};

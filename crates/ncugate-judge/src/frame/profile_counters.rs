@@ -14,7 +14,6 @@
 //! the value of the case. If the metric is absent for one repeat, it is absent for the case.
 
 use super::captured_launches::{CapturedLaunch, CapturedVariants};
-use super::case::{CaseId, CaseKey};
 use super::evaluations::{CounterColumn, DURATION, Evaluation, WeightedLaunches, Weights, length};
 use super::launches::{FrameError, counted_launches, rounding_of};
 use super::nvtx::cases_of;
@@ -24,8 +23,10 @@ use super::traced_launches;
 use indexmap::IndexMap;
 use ncu_rep::Report;
 use ncugate_model::metric::Definition;
-use ncugate_model::stats;
-use ncugate_model::{BuildOutcome, BuildRecord, Cell, EMPTY_RANGE, EntrySymbols, ProfileOutcome, ShapeName, VariantId};
+use ncugate_model::{
+    BuildOutcome, BuildRecord, CaseId, CaseKey, Cell, EMPTY_RANGE, EntrySymbols, ProfileOutcome, ShapeName, VariantId,
+    stats,
+};
 use ncugate_phase::plan::{Plan, Variant};
 use polars::prelude::{DataFrame, Float64Chunked, IntoColumn, NewChunkedArray, PolarsError};
 use std::collections::{BTreeSet, HashMap, HashSet};

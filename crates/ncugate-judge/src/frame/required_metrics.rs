@@ -2,7 +2,7 @@
 
 use ncugate_model::expr::{Owner, Requirement};
 use ncugate_model::metric::{Catalogue, MetricSource, ShownIn, asked_signals, id};
-use ncugate_model::{ComputeCapability, MetricId, ShapeName};
+use ncugate_model::{ComputeCapability, ShapeName};
 use ncugate_phase::config::{Gate, Phase};
 use std::collections::BTreeSet;
 
@@ -85,18 +85,6 @@ pub const OTHER_ARITHMETIC: [(&str, f64); 6] = [
     ("smsp__sass_thread_inst_executed_op_dfma_pred_on.sum", 2.0),
 ];
 
-/// Tensor operations by the types of their operands, which together are all of them.
-pub const TENSOR_TYPES: [MetricId; 8] = [
-    id::TENSOR_OPS_FP16,
-    id::TENSOR_OPS_BF16,
-    id::TENSOR_OPS_F8F6F4,
-    id::TENSOR_OPS_FP4,
-    id::TENSOR_OPS_TF32,
-    id::TENSOR_OPS_FP64,
-    id::TENSOR_OPS_INT8,
-    id::TENSOR_OPS_INT4,
-];
-
 /// The counters that check every latency: duration and bytes of the same launch.
 ///
 /// Operations are compared with the declared ones only if the phase requests their counters. They are not requested
@@ -110,7 +98,7 @@ pub fn witness_counters() -> Vec<String> {
 pub fn witness_metrics(phase: &Phase) -> Vec<String> {
     let mut names = witness_counters();
     if phase.workload.flops.is_some() {
-        names.extend([id::FP32_FLOP, id::TENSOR_PCT].iter().chain(&TENSOR_TYPES).map(ToString::to_string));
+        names.extend([id::FP32_FLOP, id::TENSOR_PCT].iter().chain(&id::TENSOR_TYPES).map(ToString::to_string));
         names.extend(OTHER_ARITHMETIC.iter().map(|(name, _)| (*name).to_owned()));
     }
     names
@@ -206,7 +194,7 @@ mod tests {
     #[test]
     fn the_types_of_tensor_operations_are_all_of_them() {
         for chip in known_chips() {
-            let types = TENSOR_TYPES.map(|metric| metric.to_string());
+            let types = id::TENSOR_TYPES.map(|metric| metric.to_string());
             assert_eq!(counters(&types, Some(chip)), counters(&["tensor_ops".to_owned()], Some(chip)), "{chip}");
         }
     }

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use regex::Regex;
 
-use super::launch_metrics::LaunchMetrics;
 use super::launches::{Capture, FrameError};
 use super::nvtx::nvtx_text;
 use ncu_rep::{Launch, MetricSelection, MetricValue};
@@ -110,7 +109,7 @@ pub fn metrics<'a, E: From<FrameError>>(
     if columns.logical.is_empty() {
         return Ok(());
     }
-    let of_launch = LaunchMetrics::of_capture(capture, launch)?;
+    let of_launch = capture.metrics_of(launch)?;
     for metric in columns.logical {
         let number = of_launch.metric(&metric.name).number();
         let value = number.map_or(MetricValue::Missing, MetricValue::Double);

@@ -9,12 +9,12 @@ use polars::prelude::{
 };
 
 use super::export::{ColumnUnits, ExportError, JsonList, TableFormat, arrow, json_value, parquet};
-use super::quantities::{MetricCells, Quantities};
 use super::schema::wide;
 use ncu_rep::{MetricValue, unit_of};
-use ncugate_model::VariantId;
 use ncugate_model::expr::Value;
 use ncugate_model::metric::Catalogue;
+use ncugate_model::quantities::MetricCells;
+use ncugate_model::{Quantities, VariantId};
 use ncugate_phase::plan::{Plan, Variant, VariantRole};
 
 /// The table of a run: the columns of [`wide`], with the plan's facts of each variant after variant and shape.

@@ -126,8 +126,6 @@ pub mod wide {
     pub const STANDING: &str = "standing";
     /// Whether the variant is within tolerance at the shape.
     pub const CORRECT: &str = "correct";
-    /// The reason for a missing value without a more specific reason.
-    pub const NOT_MEASURED: &str = "not measured";
 
     /// The column with the reasons for a metric's absent values.
     pub fn reason(metric: &str) -> String {

@@ -1,8 +1,7 @@
 //! Matches profiled launches with the steps of a variant's program: by NVTX range, and within a range by order and
 //! name.
 
-use super::case::CaseId;
-use ncugate_model::{EntrySymbols, KernelName, ShapeName, VariantId, demangled};
+use ncugate_model::{CaseId, EntrySymbols, KernelName, ShapeName, VariantId, demangled};
 use ncugate_phase::plan::{Method, Plan, Variant};
 use std::collections::HashMap;
 

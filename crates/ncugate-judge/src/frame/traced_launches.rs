@@ -1,8 +1,7 @@
 //! Converts launches traced by CUPTI to rows of the launches frame, for hosts where ncu has no counter permission. From here on they are processed like launches of a report.
 
-use super::case::CaseId;
 use super::launch_table::{self, LaunchRow};
-use ncugate_model::{ActivityTrace, ProfileOutcome, ProfileRecord, ShapeName, VariantId};
+use ncugate_model::{ActivityTrace, CaseId, ProfileOutcome, ProfileRecord, ShapeName, VariantId};
 use polars::prelude::{DataFrame, Float64Chunked, IntoColumn, NewChunkedArray, PolarsError};
 use std::collections::HashMap;
 

@@ -1,7 +1,7 @@
 //! Fills and copies of programs, which ncu does not count: their contribution to a metric, if known.
 
-use super::quantities::Bounds;
 use ncugate_model::metric::{Catalogue, Definition, TransferCost, TransferEffect};
+use ncugate_model::quantities::Bounds;
 use ncugate_phase::plan::StepTraffic;
 
 /// The effect of fills and copies on a metric.

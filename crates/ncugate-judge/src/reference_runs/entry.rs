@@ -1,12 +1,12 @@
 //! A stored run reduced to the data that comparisons need: the variant that represents it.
 
 use super::Conditions;
-use crate::frame::{Program, Quantities, Sampling};
 use crate::operand::Timing;
 use crate::store::{Git, Manifest};
 use jiff::Timestamp;
 use ncugate_model::metric::{Catalogue, Derivation};
-use ncugate_model::{Better, Cell, ShapeName, VariantId, unsound_samples};
+use ncugate_model::quantities::{Program, Sampling};
+use ncugate_model::{Better, Cell, Quantities, ShapeName, VariantId, unsound_samples};
 use ncugate_phase::config::Objective;
 use serde::{Deserialize, Serialize};
 

@@ -2,12 +2,12 @@
 
 use super::finder::{Finder, conditions_of};
 use super::{BEST, Calibration, Conditions, LeaderboardEntry, MismatchPolicy, NoiseBook, ReferenceRequest};
-use crate::frame::{Quantities, required_metrics};
+use crate::frame::required_metrics;
 use crate::store::{Fingerprint, Run};
 use crate::{Context, Evidence, JudgeError, PhaseRun, StoredRun};
 use jiff::civil::Date;
-use ncugate_model::VariantId;
 use ncugate_model::expr::Owner;
+use ncugate_model::{Quantities, VariantId};
 use ncugate_phase::config::Phase;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,10 +1,9 @@
 //! Promotion and lookup.
 
 use super::*;
-use crate::frame::Quantities;
 use crate::store::{Fingerprint, Machine, Manifest, RunState};
 use jiff::Timestamp;
-use ncugate_model::{Better, Cell, ComputeCapability, Gpu, ShapeName, VariantId};
+use ncugate_model::{Better, Cell, ComputeCapability, Gpu, Quantities, ShapeName, VariantId};
 use ncugate_phase::config::Objective;
 use std::collections::BTreeMap;
 

@@ -240,7 +240,7 @@ fn repeated(require: &str, own: &[f64], baseline: &[f64]) -> GateResult {
         let of = |variant: usize| if variant == 4 { baseline } else { own };
         fixture.set("eligible_warps", |v, _| of(v)[0]);
         for (row, (v, _)) in fixture.places().into_iter().enumerate() {
-            fixture.quantities.set_repeats("eligible_warps", row, of(v).into());
+            fixture.quantities.details_mut("eligible_warps", row).unwrap().repeats = Some(of(v).into());
         }
         fixture
     })

@@ -1,9 +1,9 @@
 //! Every form a requirement can take.
 
 use super::*;
-use crate::frame::Bounds;
 use crate::{StaticCheck, StoredRun, preconditions, static_check};
 use ncugate_model::ComputeCapability;
+use ncugate_model::quantities::Bounds;
 
 #[test]
 fn absolute() {
@@ -519,7 +519,7 @@ fn values_that_fills_and_copies_may_raise_hold_at_both_bounds() {
         fixture.set("dram_bytes", |_, _| 100.0);
         for row in 0..15 {
             let bounds = Bounds { low: 80.0, high: 100.0, added: 20.0, steps: Some("1 fill".into()) };
-            fixture.quantities.set_bounds("dram_bytes", row, bounds);
+            fixture.quantities.details_mut("dram_bytes", row).unwrap().bounds = Some(bounds);
         }
         fixture.first()
     };

@@ -13,11 +13,11 @@ mod throttled;
 mod toolchains;
 
 use super::{BetweenRuns, Context, Correctness, GateResult, Judgement, Noise};
-use crate::frame::{FreshSamples, Program, Quantities, Sampling};
 use crate::judge;
 use jiff::civil::{Date, date};
+use ncugate_model::quantities::{FreshSamples, Program, Sampling};
 use ncugate_model::stats::median;
-use ncugate_model::{Cell, ComputeCapability, ShapeName, Throttle, VariantId, Verdict};
+use ncugate_model::{Cell, ComputeCapability, Quantities, ShapeName, Throttle, VariantId, Verdict};
 use ncugate_phase::config::{Phase, parse};
 use ncugate_phase::plan::{Plan, unroll};
 use std::collections::BTreeMap;

@@ -7,7 +7,6 @@
 //! inconclusive. A mismatch by [`CLEAR`] or more shows that the timed program is not the proven one: the variant
 //! cheats.
 
-mod chip;
 mod floor;
 mod isolated;
 mod unrepeated;
@@ -16,20 +15,17 @@ mod work;
 use self::isolated::{DurationComparison, ProfiledEvaluation};
 use self::unrepeated::Repeats;
 use super::results::Correctness;
-use crate::frame::Quantities;
 use crate::store::{Run, RunForm};
 use ncugate_model::metric::id;
-use ncugate_model::stats;
 use ncugate_model::{
-    Audit, BuildRecord, Cell, IsolatedSamples, LatencyOutcome, LatencyRecord, MetricId, ShapeName, UnrepeatedSamples,
-    VariantId,
+    Audit, BuildRecord, Cell, ChipFacts, IsolatedSamples, LatencyOutcome, LatencyRecord, MetricId, Quantities,
+    ShapeName, UnrepeatedSamples, VariantId, stats,
 };
 use ncugate_phase::config::{Phase, Shape};
 use ncugate_phase::plan::{Method, Plan, Variant, VariantRole};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-pub use chip::{ChipFacts, PeakFormat, dense_operations};
 pub use isolated::{DurationSource, WorkDurations};
 
 /// An error that no honest measurement reaches, as a factor.

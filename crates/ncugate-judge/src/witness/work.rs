@@ -55,7 +55,7 @@ impl CaseCounters<'_> {
     /// Tensor operations; `None` if the pipe executed a type that the catalogue does not count.
     fn tensor_operations(&self) -> Option<f64> {
         let busy = self.counted(id::TENSOR_PCT)?;
-        let counted: f64 = required_metrics::TENSOR_TYPES.into_iter().filter_map(|metric| self.counted(metric)).sum();
+        let counted: f64 = id::TENSOR_TYPES.into_iter().filter_map(|metric| self.counted(metric)).sum();
         (counted > 0.0 || busy == 0.0).then_some(counted)
     }
 }

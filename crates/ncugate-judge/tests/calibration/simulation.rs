@@ -2,10 +2,10 @@
 //! of a confirmation in several processes.
 
 use jiff::civil::date;
-use ncugate_judge::frame::{FreshSamples, Program, Quantities, Sampling};
 use ncugate_judge::{Context, Correctness, judge, to_confirm, unresolved};
+use ncugate_model::quantities::{FreshSamples, Program, Sampling};
 use ncugate_model::stats::{Resampling, Statistic, looks};
-use ncugate_model::{Cell, ShapeName, VariantId, Verdict};
+use ncugate_model::{Cell, Quantities, ShapeName, VariantId, Verdict};
 use ncugate_phase::config::{Phase, parse};
 use ncugate_phase::plan::{Plan, unroll};
 use rand_chacha::ChaCha8Rng;

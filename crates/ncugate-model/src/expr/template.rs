@@ -7,9 +7,11 @@ use super::ast::Span;
 use super::expression::{Expr, ExprError};
 use super::parse::MOST_BYTES;
 use super::value::{Names, Value};
+use serde::Deserialize;
 
 /// A text with expressions in it, parsed once.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Template {
     text: String,
     pieces: Vec<Piece>,
@@ -20,6 +22,14 @@ enum Piece {
     Text(String),
     /// An expression and the byte of the template where its text begins.
     Expr(Expr, usize),
+}
+
+impl TryFrom<String> for Template {
+    type Error = ExprError;
+
+    fn try_from(text: String) -> Result<Self, ExprError> {
+        Self::parse(&text)
+    }
 }
 
 impl Template {

@@ -20,7 +20,6 @@ mod problem_origin;
 mod project;
 mod reader;
 mod resolve;
-pub mod rule;
 mod schema;
 pub mod search;
 #[cfg(test)]
@@ -47,8 +46,7 @@ pub use phase::{
 pub use problem_origin::{ImportFormat, ProblemOrigin, Ranking};
 pub use project::{MAX_BYTES, PROJECT_FILE, Project};
 pub use reader::is_name;
-pub use resolve::{load, parse, parse_again, parse_in, rules};
-pub use rule::{Confidence, Rule, RuleCase, RuleKind};
+pub use resolve::{load, parse, parse_again, parse_in};
 pub use schema::schema;
 pub use search::{ConditionalAxis, SearchBudget, SearchSettings, SearchStrategy, usual_batch};
 pub use waiver_request::{UnknownGate, WaiverRequest};

@@ -1,8 +1,9 @@
 //! A resolved phase: every default filled in, every name checked.
 
 use super::{KernelTemplate, SearchSettings, Shape, Sweep, VariantSpec, Workload};
-use crate::config::{CheckSettings, Gate, GatePlan, ProblemOrigin, Rule};
+use crate::config::{CheckSettings, Gate, GatePlan, ProblemOrigin};
 use ncugate_model::expr::{Names, Value};
+use ncugate_model::rule::Rule;
 use ncugate_model::{Better, ShapeName};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};

@@ -3,9 +3,9 @@
 //! The report builds it. Charts know nothing else about a run, and their types from other modules are imported here.
 
 pub use crate::deep_profile::DeepProfileRow;
-pub use crate::explain::{Roofline, Timeline, TimelineSeries};
-pub use crate::model::MetricColumn;
 pub use crate::variant_row::VariantRow;
+pub use ncu_explain::MetricColumn;
+pub use ncu_explain::{Roofline, Timeline, TimelineSeries};
 pub use ncugate_judge::GateResult;
 pub use ncugate_model::Verdict;
 pub use ncugate_phase::plan::VariantRole;

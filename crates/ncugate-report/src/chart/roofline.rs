@@ -5,8 +5,8 @@ use super::charted_run::{ChartedRun, VariantRow, marked};
 use super::spec::{
     Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LineAxis, Marks, Panel, Scale, Series, Stroke, Tone, mark_label,
 };
-use crate::explain::Ceiling;
 use indexmap::IndexSet;
+use ncu_explain::Ceiling;
 use ncugate_model::number;
 use std::collections::HashMap;
 

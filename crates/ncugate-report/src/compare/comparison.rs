@@ -4,15 +4,15 @@ use super::renamed;
 use super::side::{ComparedSide, ComparedSubject, MeasurementSetup, SideSummary};
 use super::times::{self, ComparedTime, SidePresence};
 use super::totals::totals;
-use crate::metric_change::{ChangeNoise, LatencyChange, MetricChange, MetricFacts, are_too_few, launches, ranges};
 use crate::number;
 use crate::provenance::conditions;
 use indexmap::{IndexMap, IndexSet};
+use ncu_explain::{ChangeNoise, LatencyChange, MetricChange, MetricColumn, are_too_few, launches, ranges};
 use ncu_rep::unit_of;
 use ncugate_judge::GateResult;
 use ncugate_model::metric::{Catalogue, MetricKind, id};
 use ncugate_model::stats::{self, Pairing, Resampler};
-use ncugate_model::{Better, CleanText, Gpu, ShapeName, Verdict};
+use ncugate_model::{CleanText, Gpu, ShapeName, Verdict};
 use ncugate_phase::config::{Shape, Workload};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -227,13 +227,11 @@ fn row(
     compared: ComparisonScope,
 ) -> Option<MetricChange> {
     let known = Catalogue::embedded().get(metric);
-    let facts = MetricFacts {
-        name: metric,
-        title: known.map_or(metric, |m| m.title.as_str()),
-        unit: known.map_or_else(|| unit_of(metric), |m| m.unit.as_str()),
-        better: known.map_or(Better::Context, |m| m.better),
-    };
-    let mut change = MetricChange::new(facts, stats::median(before).ok()?, stats::median(after).ok()?, noise);
+    let mut column = MetricColumn::known(metric);
+    if known.is_none() {
+        column.unit = unit_of(metric).to_owned();
+    }
+    let mut change = MetricChange::new(&column, stats::median(before).ok()?, stats::median(after).ok()?, noise);
     let is_time = *metric == *id::DURATION || known.is_some_and(|known| known.kind == MetricKind::Timing);
     if compared == ComparisonScope::Counters && is_time {
         change.change = "not compared".into();

@@ -7,8 +7,8 @@ use crate::document::{
     CellTone, Column, Document, DocumentBlock, DocumentFact, DocumentTable, Fold, Medium, Section, TableCell,
     TableListing, TableRow,
 };
-use crate::metric_change::MetricChange;
 use crate::number;
+use ncu_explain::MetricChange;
 use ncugate_model::metric::Catalogue;
 use ncugate_model::{CleanText, Verdict};
 

@@ -85,7 +85,7 @@ fn extents(subject: &ComparedSubject) -> Option<String> {
 mod tests {
     use super::*;
     use crate::compare::side::LaunchedKernel;
-    use crate::launch_shape::LaunchShape;
+    use ncu_explain::LaunchShape;
 
     fn kernels(names: &[(&str, u32)]) -> Vec<ComparedSubject> {
         let launched = |first: u32, grid: u32| {

@@ -3,10 +3,9 @@
 use super::*;
 use crate::document::{html, markdown, terminal};
 use crate::fixture::Fixture;
-use crate::launch_shape::LaunchShape;
-use crate::metric_change::{ChangeDirection, MetricChange};
 use crate::model::Conclusion;
 use indexmap::IndexMap;
+use ncu_explain::{ChangeDirection, LaunchShape, MetricChange};
 use ncugate_model::stats::Resampler;
 use ncugate_model::{CleanText, ComputeCapability, Verdict};
 

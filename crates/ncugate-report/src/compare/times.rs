@@ -2,7 +2,7 @@
 
 use super::comparison::ComparedPair;
 use super::side::ComparedSubject;
-use crate::metric_change::MetricChange;
+use ncu_explain::MetricChange;
 use ncugate_model::metric::id;
 use ncugate_model::stats::median;
 use ncugate_model::{CleanText, MetricId, Verdict};

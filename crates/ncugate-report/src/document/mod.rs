@@ -11,8 +11,7 @@ pub use terminal::{blocks as terminal_blocks, terminal};
 
 use crate::chart::Chart;
 use crate::chart::svg::Drawing;
-use crate::explain::Severity;
-use crate::metric_change::ChangeDirection;
+use ncu_explain::{ChangeDirection, Severity};
 use ncugate_model::Verdict;
 use serde::{Serialize, Serializer};
 

@@ -20,12 +20,12 @@ use super::mutation_space::{MutationSpace, mutation_space};
 use super::ncu_advice::estimates;
 use super::number;
 use super::rule_answers::{ablations, answers, diagnose, diagnosis_row, with_diagnosis};
-use crate::explain::{DeepProfiles, DiagnosedLaunch, Finding, RuleAnswers, is_mostly_asked};
-use ncugate_judge::frame::Quantities;
+use crate::analysis::DeepProfiles;
+use ncu_explain::{DiagnosedLaunch, Finding, RuleAnswers, is_mostly_asked};
 use ncugate_judge::{Correctness, JudgeError, JudgedRun};
+use ncugate_model::rule::Confidence;
 use ncugate_model::stats::Resampler;
-use ncugate_model::{AblationRecord, CleanText, Level, ShapeName, VariantId, Verdict};
-use ncugate_phase::config::Confidence;
+use ncugate_model::{AblationRecord, CleanText, Level, Quantities, ShapeName, VariantId, Verdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -115,7 +115,7 @@ const BESTS: usize = 3;
 pub struct Explainer<'s, 'a> {
     session: &'s JudgedRun<'a>,
     seen: Quantities,
-    observations: Vec<crate::explain::NcuObservations>,
+    observations: Vec<ncu_explain::NcuObservations>,
     ablations: Vec<AblationRecord>,
 }
 

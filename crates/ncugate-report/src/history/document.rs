@@ -4,7 +4,6 @@ use super::charts::charts;
 use super::entry::{HistoryEntry, to_use};
 use super::phases::{History, PhaseHistory, ReferenceEntry};
 use super::shape_comparison;
-use crate::code_diff::CodeDiff;
 use crate::document::{
     CellTone, CodeLine, Column, Document, DocumentBlock, DocumentTable, Medium, Section, TableCell, TableListing,
     TableRow,
@@ -15,6 +14,7 @@ use crate::model::{Conclusion, Headline, ObjectiveRow};
 use crate::number;
 use crate::provenance::quoted;
 use crate::run_report::RunReport;
+use ncu_explain::CodeDiff;
 use ncugate_judge::store::is_commit;
 use ncugate_model::{CleanText, Verdict};
 

@@ -1,7 +1,7 @@
 //! Judged runs by phase, oldest first.
 
 use super::entry::HistoryEntry;
-use crate::code_diff::CodeDiff;
+use ncu_explain::CodeDiff;
 use ncugate_model::CleanText;
 use ncugate_phase::plan::{Method, Plan, Variant};
 use serde::{Deserialize, Serialize};

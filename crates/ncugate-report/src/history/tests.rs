@@ -2,12 +2,12 @@
 
 use super::*;
 use crate::chart::Marks;
-use crate::code_diff::CodeDiff;
 use crate::document::{html, markdown};
 use crate::fixture::Fixture;
 use crate::model::{Conclusion, ObjectiveRow};
 use crate::number::Number;
 use crate::run_report::RunReport;
+use ncu_explain::CodeDiff;
 use ncugate_judge::SampleOrigin;
 use ncugate_judge::reference_runs::Conditions;
 use ncugate_judge::store::{Git, Manifest};

@@ -7,13 +7,12 @@ use crate::diagnosis_row::DiagnosisRow;
 use crate::document::{
     Column, Document, DocumentBlock, DocumentTable, Fold, Medium, Section, TableCell, TableListing, TableRow,
 };
-use crate::explain::{Ceiling, Finding, HotLine};
 use crate::explanation::quoted;
 use crate::finding_row::FindingRow;
-use crate::launch_shape::extent;
 use crate::ncu_advice::advice;
 use crate::number;
 use indexmap::{IndexMap, IndexSet};
+use ncu_explain::{Ceiling, Finding, HotLine, extent};
 use ncu_rep::SourceFile;
 use ncugate_model::metric::{Catalogue, MetricError, id};
 use ncugate_model::stats::median;

@@ -1,20 +1,16 @@
 //! Launches of a report by kernel and NVTX range.
 
 use super::memory;
-use super::roofline::LaunchRoofline;
 use crate::clock_control::clock_control;
 use crate::document::DocumentTable;
-use crate::explain::{self, DiagnosedLaunch, NcuObservations, RuleBook};
 use crate::finding_row::FindingRow;
-use crate::kernel_names::short_names;
-use crate::launch_shape::LaunchShape;
 use indexmap::{IndexMap, IndexSet};
+use ncu_explain::{DiagnosedLaunch, LaunchRoofline, LaunchShape, NcuObservations, RuleBook, short_names};
 use ncu_rep::{Launch, Report, ReportError};
-use ncugate_judge::frame::LaunchMetrics;
 use ncugate_judge::frame::launches::nvtx_text;
 use ncugate_model::metric::{ChipFamily, id};
 use ncugate_model::stats::median;
-use ncugate_model::{CleanText, ComputeCapability};
+use ncugate_model::{CleanText, ComputeCapability, LaunchMetrics};
 use regex::Regex;
 use std::sync::Arc;
 
@@ -168,7 +164,7 @@ impl ProfiledReport {
             group.roofline = LaunchRoofline::of(&metrics, metrics.capability());
             group.memory = memory::table(&metrics);
             if at < DIAGNOSED {
-                let diagnosed = explain::diagnose_launch(name, report, &launch, RuleBook::shipped());
+                let diagnosed = ncu_explain::diagnose_launch(name, report, &launch, RuleBook::shipped());
                 group.diagnosed = Some(diagnosed.map_err(damaged)?);
             }
         }
@@ -194,7 +190,7 @@ impl ProfiledReport {
             let durations = group.values.get(&*id::DURATION).into_iter().flatten();
             durations.map(move |duration| (Arc::clone(&kernel), *duration))
         });
-        let found = explain::diagnose_together(&self.name, seen.collect(), RuleBook::shipped())?;
+        let found = ncu_explain::diagnose_together(&self.name, seen.collect(), RuleBook::shipped())?;
         Some(FindingRow::of(&found, &found.shape))
     }
 

@@ -2,7 +2,7 @@
 
 use crate::document::{Column, DocumentTable, TableCell};
 use crate::number;
-use ncugate_judge::frame::LaunchMetrics;
+use ncugate_model::LaunchMetrics;
 
 /// Bytes of a sector of the L1 cache.
 const SECTOR: f64 = 32.0;

@@ -4,7 +4,6 @@
 mod document;
 mod group;
 mod memory;
-mod roofline;
 mod source;
 
 pub use document::document;

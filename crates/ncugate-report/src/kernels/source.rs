@@ -1,8 +1,8 @@
 //! A source file with the heat of its lines, if the report holds the file.
 
 use crate::document::{CellTone, Column, DocumentBlock, DocumentTable, Medium, Section, TableCell};
-use crate::explain::{HotLine, LineInstruction};
 use crate::{number, text};
+use ncu_explain::{HotLine, LineInstruction};
 use ncu_rep::SourceFile;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -9,13 +9,13 @@ pub use self::table::MarkdownTable;
 use super::error::RenderError;
 use super::first_screen::Recommendation;
 use super::in_use::UseBasis;
-use super::model::MetricColumn;
 use super::number;
 use super::run_report::RunReport;
 use super::run_sections;
 use super::text;
 use super::variant_row::state;
 use crate::document::{CellTone, Column, DocumentBlock, DocumentTable, Section, TableCell, markdown_blocks};
+use ncu_explain::MetricColumn;
 use ncugate_model::{CleanText, Verdict};
 use std::fmt::Write as _;
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::input::Input;
 use super::sheet::{Sheet, figure, text};
 use super::{CaptureLaunch, ShowError};
-use crate::explain::listing::{Disassembler, ListingError};
-use crate::explain::{CountedLine, CountedLines, Disassembly, InstructionCounters, disassemble};
+use ncu_explain::listing::{Disassembler, ListingError};
+use ncu_explain::{CountedLine, CountedLines, Disassembly, InstructionCounters, disassemble};
 use ncu_rep::{Launch, MetricValue, Report, ReportError, ReportForm};
 use ncugate_model::Line;
 
@@ -217,7 +217,7 @@ fn samples(line: &CountedLine) -> f64 {
 }
 
 fn machine_code(code: Disassembly) -> Sheet {
-    let row = |instruction: &crate::explain::DisassembledInstruction| {
+    let row = |instruction: &ncu_explain::DisassembledInstruction| {
         let said = instruction.text.clone().unwrap_or_else(|| instruction.code.clone());
         let mut row = vec![text(Some(format!("{:04x}", instruction.offset))), text(Some(said))];
         row.extend([figure(instruction.executed), figure(instruction.samples)]);

@@ -5,14 +5,13 @@ use super::metric_choice::MetricChoice;
 use super::table::{clean, dimensions, kernel_name, line, number};
 use crate::clock_control::clock_control;
 use crate::document::{Column, DocumentBlock, DocumentTable, TableCell, terminal_blocks};
-use crate::kernel_names::short_names;
-use crate::launch_shape::LaunchShape;
 use crate::number;
 use indexmap::IndexMap;
+use ncu_explain::{LaunchShape, short_names};
 use ncu_rep::{Launch, Report};
 use ncugate_judge::frame::launches::FrameError;
 use ncugate_judge::frame::rows;
-use ncugate_judge::frame::{LaunchMetric, LaunchMetrics};
+use ncugate_model::LaunchMetric;
 use ncugate_model::metric::{Catalogue, MetricError, id};
 use ncugate_model::stats::median;
 use std::collections::BTreeSet;
@@ -142,7 +141,7 @@ impl LaunchList<'_> {
     fn values(&self, metrics: &[&str]) -> Result<Vec<Vec<LaunchMetric>>, FrameError> {
         let mut values = vec![Vec::with_capacity(self.launches.len()); metrics.len()];
         for (capture, launch) in self.launches {
-            let of_launch = LaunchMetrics::of_capture(capture, launch)?;
+            let of_launch = capture.metrics_of(launch)?;
             values.iter_mut().zip(metrics).for_each(|(values, name)| values.push(of_launch.metric(name)));
         }
         Ok(values)

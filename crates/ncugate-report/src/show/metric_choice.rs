@@ -6,9 +6,8 @@ use indexmap::IndexSet;
 use ncu_rep::{MetricSelection, unit_of};
 use ncugate_judge::frame::launches::Capture;
 use ncugate_judge::frame::rows::MetricColumns;
-use ncugate_judge::frame::{LaunchMetric, LaunchMetrics};
 use ncugate_model::metric::{Catalogue, LogicalMetric, MetricError, is_listed};
-use ncugate_model::{glob, nearest};
+use ncugate_model::{LaunchMetric, glob, nearest};
 
 /// The chosen metrics. Without any, every metric of the report.
 #[derive(Debug, Default)]
@@ -108,7 +107,7 @@ fn prove_collected(captures: &[Capture<'_>], metric: &LogicalMetric) -> Result<(
     let mut missing = MissingMetric::NoLaunch { name: name() };
     for capture in captures {
         for launch in capture.report.launches() {
-            missing = match LaunchMetrics::of_capture(capture, &launch)?.metric(&metric.name) {
+            missing = match capture.metrics_of(&launch)?.metric(&metric.name) {
                 LaunchMetric::Counted(_) => return Ok(()),
                 LaunchMetric::NotCollected(counters) => MissingMetric::NotCollected { name: name(), counters },
                 LaunchMetric::Undefined(MetricError::NotCounted { .. }) => MissingMetric::OfRuns { name: name() },

@@ -17,12 +17,12 @@ use std::path::{Path, PathBuf};
 use regex::Regex;
 
 use crate::document::Document;
-use crate::explain;
-use crate::explain::listing::ListingError;
 use crate::kernels::{self, KernelFilter, KernelsError, ProfiledReport};
 use input::Input;
 use launch_list::LaunchList;
 use metric_choice::MetricChoice;
+use ncu_explain::listing::ListingError;
+use ncu_explain::source_of;
 use ncu_rep::{Launch, ReportError, SourceFile};
 use ncugate_judge::frame::TableFormat;
 use ncugate_judge::frame::export::{Export, ExportError, ExportLayout};
@@ -207,7 +207,7 @@ pub fn kernels(path: &Path, filter: &KernelFilter) -> Result<Document, ShowError
 
 /// The source files that a report holds for a launch; none if it cannot be read.
 fn source_files(report: &ncu_rep::Report, launch: u32) -> Vec<SourceFile<'_>> {
-    let source = report.launch(launch).and_then(|launch| explain::source_of(report, &launch).ok().flatten());
+    let source = report.launch(launch).and_then(|launch| source_of(report, &launch).ok().flatten());
     source.map_or_else(Vec::new, |source| source.files)
 }
 

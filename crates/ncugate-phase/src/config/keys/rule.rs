@@ -1,12 +1,7 @@
 //! Keys of the rules of a diagnosis.
 
 use super::{EXPRS, KeyKind, NAMES, TEMPLATES, TEXTS, key, words};
-use crate::config::{Confidence, RuleKind};
-
-keys! {
-    RULES: RulesKeys = "a file of rules", "Rules of a diagnosis.";
-    rule = key(KeyKind::List(&KeyKind::Table(&RULE.spec)), "A rule.").required();
-}
+use ncugate_model::rule::{Confidence, RuleKind};
 
 keys! {
     RULE: RuleKeys = "[[rule]]", "A rule of the diagnosis. It is added to the built-in rules (`ncugate explain --rules`), or replaces the one with the same id.";

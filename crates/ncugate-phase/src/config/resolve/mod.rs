@@ -23,12 +23,11 @@ mod toolchains;
 mod workload;
 
 use super::error::{ConfigError, ConfigErrors, Place};
-use super::keys::{PROJECT, ROOT, RULES, Spec};
+use super::keys::{PROJECT, ROOT};
 use super::locate::KeyPlaces;
 use super::phase::Phase;
 use super::project::{PROJECT_FILE, Project, text_of};
 use super::reader::{Table, TomlText};
-use super::rule::Rule;
 use jiff::civil::Date;
 use ncugate_model::number::counted;
 use std::path::{Path, PathBuf};
@@ -70,11 +69,6 @@ pub fn parse_again(phase: &Phase, text: &str) -> Result<Phase, ConfigErrors> {
 /// Resolves the text of a phase without a project; `path` is only named in errors.
 pub fn parse(path: &Path, text: &str) -> Result<Phase, ConfigErrors> {
     parse_with(path, text, None, None)
-}
-
-/// Resolves the text of a file of rules; `path` is only named in errors.
-pub fn rules(path: &Path, text: &str) -> Result<Vec<Rule>, ConfigErrors> {
-    read(path, text, &RULES.spec, |root| Some(rule::rules(&root.get(&RULES.rule)?.some_list(), &[])))
 }
 
 /// Resolves the text of a phase in a project with this text of `ncugate.toml`; `path` is only named in errors.
@@ -130,27 +124,14 @@ fn read_phase(
     project: Option<&Table<'_>>,
     today: Option<Date>,
 ) -> Result<Phase, ConfigErrors> {
-    read(path, text, &ROOT.spec, |root| {
-        let base = root.read(&ROOT.base, |item| base::base(item, &|text| parse(path, text)));
-        let phase = phase::phase(root, project, path, text, today)?;
-        Some(Phase { base, ..phase })
-    })
-}
-
-/// Reads a file by the keys that `spec` declares; returns all of its errors at once.
-fn read<T>(
-    path: &Path,
-    text: &str,
-    spec: &'static Spec,
-    understand: impl FnOnce(&Table<'_>) -> Option<T>,
-) -> Result<T, ConfigErrors> {
     let document = document(path, text)?;
     let source = TomlText::new(text);
-    let root = Table::new(&source, spec, Place::default(), document.get_ref());
-    let understood = understand(&root);
+    let root = Table::new(&source, &ROOT.spec, Place::default(), document.get_ref());
+    let base = root.read(&ROOT.base, |item| base::base(item, &|text| parse(path, text)));
+    let phase = phase::phase(&root, project, path, text, today).map(|phase| Phase { base, ..phase });
     let problems = source.into_problems();
-    match understood {
-        Some(understood) if problems.is_empty() => Ok(understood),
+    match phase {
+        Some(phase) if problems.is_empty() => Ok(phase),
         _ => Err(ConfigErrors::new(path, text, problems)),
     }
 }

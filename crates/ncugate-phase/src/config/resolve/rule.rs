@@ -2,10 +2,10 @@
 
 use crate::config::keys::{RULE, RULE_CASE};
 use crate::config::reader::Item;
-use crate::config::rule::{Confidence, FACT_TEXTS, FACTS, Rule, RuleCase, RuleKind, is_fact};
 use ncugate_model::expr::{Expr, Span, Template};
 use ncugate_model::metric::Catalogue;
 use ncugate_model::nearest;
+use ncugate_model::rule::{Confidence, FACT_TEXTS, FACTS, Rule, RuleCase, RuleKind, is_fact};
 use std::collections::BTreeSet;
 
 /// Reads rules; `values` are names of the phase that are not metrics: dimensions, parameters, scalars.

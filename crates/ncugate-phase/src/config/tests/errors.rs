@@ -28,6 +28,14 @@ fn few_syntax_errors_are_printed() {
 }
 
 #[test]
+fn a_rule_that_reads_neither_a_metric_nor_a_fact() {
+    let rule = "[[rule]]\nid = \"x\"\ncause = \"X\"\ntry = [\"y\"]\n[[rule.case]]\nwhen = \"share_bariers_pct > bank_conflict_pc\"\nsays = \"x\"\n";
+    let error = super::read(&format!("{}{rule}", super::SMALL)).unwrap_err().render(false);
+    assert!(error.contains("`bank_conflict_pc` is neither a metric nor a fact"), "{error}");
+    assert!(error.contains("did you mean `bank_conflict_pct`?"), "{error}");
+}
+
+#[test]
 fn every_error_comes_out_at_once() {
     assert_snapshot!(shown(&[(r#"name = "small""#, r#"nme = "small""#), ("seeds = [0, 1]", "seeds = []"), (r#"dtype = "f32""#, r#"dtype = "fp32""#), (r#"args = ["x", "y""#, r#"args = ["x", "z""#), ("spills == 0", "spils == 0")]), @r##"
     error: `phase.name` is missing
