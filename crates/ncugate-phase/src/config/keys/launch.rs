@@ -27,50 +27,55 @@ pub static LAUNCH: Spec = Spec {
     free: None,
 };
 
-/// The indices of a loop.
-pub static INDICES: Spec = Spec {
-    title: "repeat = { ... }",
-    doc: "`i = \"log2(N)\"`: an index that counts from 0, and its number of values. Several indices are nested loops, the \
-          first is the outermost; a count sees the indices before it.",
-    keys: &[],
-    free: Some(KeyKind::Expr),
-};
+names! {
+    /// `i = "log2(N)"`: an index that counts from 0, and its number of values. Several indices are nested loops, the
+    /// first is the outermost; a count sees the indices before it.
+    INDICES = "repeat = { ... }", KeyKind::Expr;
+}
 
 const fn of_kernel(key: Key) -> Key {
     key.otherwise("that of [kernel]")
 }
 
+const fn of_step(name: &'static str, kind: KeyKind, doc: &'static str) -> Key {
+    Key { name, doc, ..key(kind) }
+}
+
 /// Programmatic dependent launch.
-pub static PDL: Key = key(
+pub static PDL: Key = of_step(
+    "pdl",
     KeyKind::Bool,
     "Programmatic dependent launch: whether it may start before the previous launch has ended; the kernel itself waits \
      (`cudaGridDependencySynchronize`). Compute capability 9.0 or later.",
 )
-.named("pdl")
 .default("false");
 pub static MEMSET: Key =
-    key(KeyKind::Name, "Instead of a launch: the buffer to fill, by `cuMemsetD8Async`.").named("memset");
-pub static BYTE: Key = key(KeyKind::Between(0, 255), "The value of each byte.").named("byte").default("0");
-pub static MEMCPY: Key =
-    key(KeyKind::Table(&COPY.spec), "Instead of a launch: a copy of one buffer to another, by `cuMemcpyDtoDAsync`.")
-        .named("memcpy");
-
-pub static REPEAT: Key = key(
+    of_step("memset", KeyKind::Name, "Instead of a launch: the buffer to fill, by `cuMemsetD8Async`.");
+pub static BYTE: Key = of_step("byte", KeyKind::Between(0, 255), "The value of each byte.").default("0");
+pub static MEMCPY: Key = of_step(
+    "memcpy",
+    KeyKind::Table(&COPY.spec),
+    "Instead of a launch: a copy of one buffer to another, by `cuMemcpyDtoDAsync`.",
+);
+pub static REPEAT: Key = of_step(
+    "repeat",
     KeyKind::Table(&INDICES),
     "A [loop](#several-launches) of the host program; the index is a name in expressions and in `args` (passed as `int`). \
      An evaluation has at most 1,000 steps.",
 )
-.named("repeat")
 .otherwise("once");
-pub static STEPS: Key = key(
+pub static STEPS: Key = of_step(
+    "steps",
     KeyKind::List(&KeyKind::Again(&LAUNCH)),
     "With `repeat`, instead of a launch: the steps of the loop's body, in order.",
 )
-.named("steps")
 .otherwise("the step itself");
 
 keys! {
-    COPY: CopyKeys = "memcpy = { ... }", "A copy of a whole buffer to another of the same size.";
-    from = key(KeyKind::Name, "The buffer that is read.").required();
-    to = key(KeyKind::Name, "The buffer that is written.").required();
+    /// A copy of a whole buffer to another of the same size.
+    COPY: CopyKeys = "memcpy = { ... }";
+    /// The buffer that is read.
+    from = key(KeyKind::Name).required();
+    /// The buffer that is written.
+    to = key(KeyKind::Name).required();
 }
