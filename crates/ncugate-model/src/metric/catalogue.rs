@@ -345,9 +345,11 @@ struct RawTransfer {
 struct RawMetric {
     name: String,
     title: String,
+    #[serde(default)]
     unit: String,
     better: Better,
-    kind: MetricKind,
+    kind: Option<MetricKind>,
+    #[serde(default)]
     source: MetricSource,
     fact: Option<String>,
     statistic: Option<String>,
@@ -389,7 +391,11 @@ impl RawMetric {
             title: self.title,
             unit: self.unit,
             better: self.better,
-            kind: self.kind,
+            kind: self.kind.unwrap_or(match self.source {
+                MetricSource::Ncu => MetricKind::Counter,
+                MetricSource::Latency => MetricKind::Timing,
+                _ => MetricKind::Deterministic,
+            }),
             source: self.source,
             derivation,
             launches: self.launches.unwrap_or(Combination::Greatest),
