@@ -37,42 +37,33 @@ impl Span {
     }
 }
 
-/// The comparison of two sides.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Comparison {
-    /// `<`
-    #[serde(rename = "<")]
-    Less,
-    /// `<=`
-    #[serde(rename = "<=")]
-    LessOrEqual,
-    /// `>`
-    #[serde(rename = ">")]
-    Greater,
-    /// `>=`
-    #[serde(rename = ">=")]
-    GreaterOrEqual,
-    /// `==`
-    #[serde(rename = "==")]
-    Equal,
-    /// `!=`
-    #[serde(rename = "!=")]
-    NotEqual,
+words! {
+    symbol;
+    /// The comparison of two sides.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Comparison {
+        /// `<`
+        #[serde(rename = "<")]
+        Less = "<",
+        /// `<=`
+        #[serde(rename = "<=")]
+        LessOrEqual = "<=",
+        /// `>`
+        #[serde(rename = ">")]
+        Greater = ">",
+        /// `>=`
+        #[serde(rename = ">=")]
+        GreaterOrEqual = ">=",
+        /// `==`
+        #[serde(rename = "==")]
+        Equal = "==",
+        /// `!=`
+        #[serde(rename = "!=")]
+        NotEqual = "!=",
+    }
 }
 
 impl Comparison {
-    /// As written.
-    pub const fn symbol(self) -> &'static str {
-        match self {
-            Self::Less => "<",
-            Self::LessOrEqual => "<=",
-            Self::Greater => ">",
-            Self::GreaterOrEqual => ">=",
-            Self::Equal => "==",
-            Self::NotEqual => "!=",
-        }
-    }
-
     /// Whether it is an order, not an equality.
     pub const fn is_order(self) -> bool {
         match self {
@@ -94,69 +85,47 @@ impl Comparison {
     }
 }
 
-/// Arithmetic on two numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Arithmetic {
-    /// `+`
-    Add,
-    /// `-`
-    Subtract,
-    /// `*`
-    Multiply,
-    /// `/`, which gives a real number.
-    Divide,
-    /// `//`, which rounds down.
-    FloorDivide,
-    /// `%`, which has the sign of the divisor.
-    Remainder,
-    /// `**`
-    Power,
-}
-
-impl Arithmetic {
-    /// As written.
-    pub const fn symbol(self) -> &'static str {
-        match self {
-            Self::Add => "+",
-            Self::Subtract => "-",
-            Self::Multiply => "*",
-            Self::Divide => "/",
-            Self::FloorDivide => "//",
-            Self::Remainder => "%",
-            Self::Power => "**",
-        }
+words! {
+    symbol;
+    /// Arithmetic on two numbers.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Arithmetic {
+        /// `+`
+        Add = "+",
+        /// `-`
+        Subtract = "-",
+        /// `*`
+        Multiply = "*",
+        /// `/`, which gives a real number.
+        Divide = "/",
+        /// `//`, which rounds down.
+        FloorDivide = "//",
+        /// `%`, which has the sign of the divisor.
+        Remainder = "%",
+        /// `**`
+        Power = "**",
     }
 }
 
-/// A function of numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MathFunction {
-    /// The greatest of its arguments.
-    Max,
-    /// The least of its arguments.
-    Min,
-    /// The binary logarithm: an integer for a power of two, else a real number.
-    Log2,
-    /// The next integer that is not less.
-    Ceil,
-    /// The next integer that is not greater.
-    Floor,
+words! {
+    name;
+    /// A function of numbers.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum MathFunction {
+        /// The greatest of its arguments.
+        Max = "max",
+        /// The least of its arguments.
+        Min = "min",
+        /// The binary logarithm: an integer for a power of two, else a real number.
+        Log2 = "log2",
+        /// The next integer that is not less.
+        Ceil = "ceil",
+        /// The next integer that is not greater.
+        Floor = "floor",
+    }
 }
 
 impl MathFunction {
-    pub const ALL: [Self; 5] = [Self::Max, Self::Min, Self::Log2, Self::Ceil, Self::Floor];
-
-    /// As written.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Max => "max",
-            Self::Min => "min",
-            Self::Log2 => "log2",
-            Self::Ceil => "ceil",
-            Self::Floor => "floor",
-        }
-    }
-
     /// Whether it takes two arguments or more, not exactly one.
     pub const fn takes_several(self) -> bool {
         match self {

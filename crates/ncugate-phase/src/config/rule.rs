@@ -1,6 +1,7 @@
 //! Rules of a diagnosis: the signs of a problem, its cost, and remedies.
 
 use ncugate_model::expr::{Expr, Template};
+use ncugate_model::words;
 use serde::Serialize;
 
 /// A rule. It reads numbers of one variant at one shape, and never decides a verdict.
@@ -24,24 +25,21 @@ pub struct Rule {
     pub advice: Vec<Template>,
 }
 
-/// The kind of a rule's findings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RuleKind {
-    /// Costs time, and can be fixed in the kernel as it is.
-    Defect,
-    /// A limit that only another algorithm or another pipe can exceed.
-    Redesign,
-    /// Numbers contradict each other.
-    Doubt,
-    /// Worth knowing: it looks like a problem, but is harmless here.
-    Remark,
-}
-
-impl RuleKind {
-    /// All values by their keyword in a rule.
-    pub const WORDS: [(&'static str, Self); 4] =
-        [("defect", Self::Defect), ("redesign", Self::Redesign), ("doubt", Self::Doubt), ("remark", Self::Remark)];
+words! {
+    name;
+    /// The kind of a rule's findings.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum RuleKind {
+        /// Costs time, and can be fixed in the kernel as it is.
+        Defect = "defect",
+        /// A limit that only another algorithm or another pipe can exceed.
+        Redesign = "redesign",
+        /// Numbers contradict each other.
+        Doubt = "doubt",
+        /// Worth knowing: it looks like a problem, but is harmless here.
+        Remark = "remark",
+    }
 }
 
 /// One way to detect a problem.
@@ -58,28 +56,18 @@ pub struct RuleCase {
     pub advice: Vec<Template>,
 }
 
-/// Confidence of a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Confidence {
-    /// The counters are consistent with it, but also with other causes.
-    Low,
-    /// The counters suggest it.
-    Medium,
-    /// The counters measure it directly.
-    High,
-}
-
-impl Confidence {
-    /// All values by their keyword in a rule.
-    pub const WORDS: [(&'static str, Self); 3] = [("high", Self::High), ("medium", Self::Medium), ("low", Self::Low)];
-
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::High => "high",
-            Self::Medium => "medium",
-            Self::Low => "low",
-        }
+words! {
+    word;
+    /// Confidence of a finding.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Confidence {
+        /// The counters are consistent with it, but also with other causes.
+        Low = "low",
+        /// The counters suggest it.
+        Medium = "medium",
+        /// The counters measure it directly.
+        High = "high",
     }
 }
 

@@ -21,16 +21,6 @@ pub const DTYPES: [(&str, (Dtype, Option<&str>)); Dtype::ALL.len() + 1] = {
 /// The tolerance that is derived for each case.
 pub const DERIVED: [(&str, BoundUnit); 1] = [("derived", BoundUnit::Derived)];
 
-pub const LAWS: [(&str, Law); Law::ALL.len()] = {
-    let mut laws = [("", Law::Declared); Law::ALL.len()];
-    let mut at = 0;
-    while at < Law::ALL.len() {
-        laws[at] = (Law::ALL[at].name(), Law::ALL[at]);
-        at += 1;
-    }
-    laws
-};
-
 keys! {
     /// The computation and its correctness. Required, except in phases whose variants are launches of ncu reports
     /// (`match`).
@@ -38,7 +28,7 @@ keys! {
     /// Seeds of the inputs; every one is a correctness case at every shape.
     seeds = key(KeyKind::List(&KeyKind::Whole(0))).default("[0]");
     /// Distributions of the inputs with a normal `init` ([correctness](correctness.md#laws-of-inputs)).
-    laws = key(KeyKind::List(&KeyKind::OneOf(&words(&LAWS)))).otherwise("those that suit the reference");
+    laws = key(KeyKind::List(&KeyKind::OneOf(&words(&Law::WORDS)))).otherwise("those that suit the reference");
     /// Source of the expected outputs. Built-ins are evaluated in float64 on the host.
     reference = key(KeyKind::Either(&[KeyKind::OneOf(&BUILTIN_NAMES), KeyKind::Table(&REFERENCE.spec)])).required();
     /// How far an output may be from the reference; every bound given must hold. `derived`: a bound for each case
