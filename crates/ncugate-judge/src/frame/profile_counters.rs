@@ -24,8 +24,9 @@ use super::traced_launches;
 use indexmap::IndexMap;
 use ncu_rep::Report;
 use ncugate_model::metric::Definition;
-use ncugate_model::stats;
-use ncugate_model::{BuildOutcome, BuildRecord, Cell, EMPTY_RANGE, EntrySymbols, ProfileOutcome, ShapeName, VariantId};
+use ncugate_model::{
+    BuildOutcome, BuildRecord, Cell, EMPTY_RANGE, EntrySymbols, ProfileOutcome, ShapeName, VariantId, stats,
+};
 use ncugate_phase::plan::{Plan, Variant};
 use polars::prelude::{DataFrame, Float64Chunked, IntoColumn, NewChunkedArray, PolarsError};
 use std::collections::{BTreeSet, HashMap, HashSet};
