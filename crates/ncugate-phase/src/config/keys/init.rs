@@ -29,10 +29,6 @@ keys! {
     row_pointers = key(AMOUNT);
     /// 1 with this probability, else 0.
     mask = key(AMOUNT);
-    /// Normal with this probability, else 0.
-    sparse = key(AMOUNT);
-    /// Matrices of this rank over the last two axes, of variance 1.
-    low_rank = key(AMOUNT);
     /// A NumPy file of the buffer's shape, an input of the run; its path has [names](#expressions) in braces.
     npy = key(KeyKind::Text);
     /// Values like those of a NumPy file, as for `npy`: each from a random place of it, floats times a random factor
