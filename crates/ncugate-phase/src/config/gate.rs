@@ -1,8 +1,7 @@
 //! Parsed requirements of a phase.
 
 use ncugate_model::expr::{Expr, Requirement};
-use ncugate_model::words;
-use ncugate_model::{CleanText, Level, OnInconclusive, Scope, ShapeName};
+use ncugate_model::{CleanText, Level, OnInconclusive, Scope, ShapeName, words};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

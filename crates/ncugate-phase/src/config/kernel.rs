@@ -2,10 +2,9 @@
 
 use super::argument::ArgTemplate;
 use super::keys::{KERNEL, Key};
-use ncugate_model::words;
+use ncugate_model::{L2Property, LaunchMode, words};
 
 use ncugate_model::expr::{Expr, Template, Value};
-use ncugate_model::{L2Property, LaunchMode};
 use serde::{Deserialize, Serialize};
 
 /// A kernel source, its build and its launches; expressions see shape dimensions, variant parameters and the

@@ -223,7 +223,11 @@ impl Key {
             [b'r', b'#', ..] => field.split_at(2).1,
             _ => field,
         };
-        self.doc = if meaning.is_empty() { self.kind.doc() } else { comment(meaning) };
+        if !meaning.is_empty() {
+            self.doc = comment(meaning);
+        } else if self.doc.is_empty() {
+            self.doc = self.kind.doc();
+        }
         self
     }
 
@@ -461,7 +465,7 @@ keys! {
     /// Triton takes two.
     workspace = key(EXPRS).otherwise("[]");
     /// The [steps](#several-launches) of one evaluation.
-    launch = key(KeyKind::List(&KeyKind::Table(&LAUNCH))).otherwise("one launch");
+    launch = key(KeyKind::List(&KeyKind::Table(&LAUNCH.spec))).otherwise("one launch");
 }
 
 keys! {

@@ -3,8 +3,7 @@
 use super::{KernelTemplate, SearchSettings, Shape, Sweep, VariantSpec, Workload};
 use crate::config::{CheckSettings, Gate, GatePlan, ProblemOrigin, Rule};
 use ncugate_model::expr::{Names, Value};
-use ncugate_model::words;
-use ncugate_model::{Better, ShapeName};
+use ncugate_model::{Better, ShapeName, words};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;

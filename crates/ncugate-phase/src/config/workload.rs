@@ -3,8 +3,7 @@
 use super::init::{Amount, Init};
 use super::own_bound::OwnBound;
 use ncugate_model::expr::{Expr, ExprError, Names, Value};
-use ncugate_model::words;
-use ncugate_model::{BoundUnit, Dtype, Law, Role, ShapeName, Tolerance};
+use ncugate_model::{BoundUnit, Dtype, Law, Role, ShapeName, Tolerance, words};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;

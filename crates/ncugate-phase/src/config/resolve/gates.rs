@@ -415,9 +415,6 @@ fn waiver(table: &Table<'_>, gates: &[&str], today: Option<Date>) -> Option<Waiv
         }
         Some(text)
     });
-    let variant = table.read(&WAIVER.variant, variants);
-    let owner = table.read(&WAIVER.owner, Item::text);
-    let reason = table.read(&WAIVER.reason, reason);
     let expires = table.read(&WAIVER.expires, |item| {
         let expires = item.date()?;
         if let Some(last) = today.map(Waiver::latest).filter(|last| expires > *last) {
@@ -426,12 +423,12 @@ fn waiver(table: &Table<'_>, gates: &[&str], today: Option<Date>) -> Option<Waiv
         }
         Some(expires)
     });
-    Some(Waiver {
-        gate: gate?,
-        variant: variant?.into(),
-        reason: reason?.into(),
-        owner: owner?.into(),
-        expires: expires?,
-        line: table.line(),
+    all_of!(Waiver {
+        gate: gate,
+        variant: table.read(&WAIVER.variant, variants).map(Into::into),
+        reason: table.read(&WAIVER.reason, reason).map(Into::into),
+        owner: table.read(&WAIVER.owner, Item::text).map(Into::into),
+        expires: expires,
+        line: Some(table.line()),
     })
 }

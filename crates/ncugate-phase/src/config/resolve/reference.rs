@@ -7,9 +7,8 @@ use crate::config::builtin::{BOOLS, BUILTINS, BuiltinSignature};
 use crate::config::keys::{REFERENCE, WORKLOAD};
 use crate::config::reader::{Item, PlacedValue, Table};
 use crate::config::{Buffer, BufferType, Init, ProgramKind, ReferenceProgram, Shape, WorkloadReference};
-use ncugate_model::Law;
-use ncugate_model::Role;
 use ncugate_model::expr::{Expr, Value};
+use ncugate_model::{Law, Role};
 
 /// The default laws for a reference that can be called and is not built in.
 const ELEMENTS: &[Law] = &[Law::Declared, Law::Large, Law::Outlier, Law::Shifted, Law::Ties];
