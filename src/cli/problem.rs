@@ -40,10 +40,7 @@ pub enum ExportCommand {
     FastP(PackageArgs),
     /// Print each candidate at each shape as JSON, for the Python package
     #[command(hide = true)]
-    Evaluations {
-        /// Run
-        run: PathBuf,
-    },
+    Evaluations { run: PathBuf },
 }
 
 /// `ncugate problem export kernelbench`

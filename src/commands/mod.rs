@@ -1,5 +1,8 @@
 //! One file per subcommand: parses, calls, prints.
 
+#[macro_use]
+mod error;
+
 mod attempt;
 mod browser;
 mod calibrate;
@@ -14,7 +17,6 @@ mod confinement;
 mod demo;
 mod doctor;
 mod embedded_recording;
-mod error;
 mod explain;
 mod export;
 mod gate;

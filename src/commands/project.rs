@@ -16,11 +16,7 @@ pub fn open_phase(config: &Path, invocation: &Invocation) -> Result<Phase, Comma
     }
     let phase = config::load(config, &invocation.here, invocation.today())?;
     (invocation.enter)(&phase.root).map_err(|e| {
-        CommandError::Usage(format!(
-            "cannot change to {}, the base of the paths in {}: {e}",
-            phase.root.display(),
-            config.display()
-        ))
+        usage!("cannot change to {}, the base of the paths in {}: {e}", phase.root.display(), config.display())
     })?;
     Ok(phase)
 }

@@ -8,7 +8,7 @@
 use super::case::CaseId;
 use ncugate_model::ShapeName;
 use ncugate_model::metric::{Catalogue, Combination};
-use ncugate_phase::plan::{Method, Variant};
+use ncugate_phase::plan::Variant;
 use polars::prelude::{DataFrame, Float64Chunked};
 use std::collections::HashMap;
 use std::slice::from_ref;
@@ -110,8 +110,5 @@ impl<'l> Weights<'l> {
 
 /// Number of launches per evaluation of a variant at a shape; for a command, all launches of a range.
 pub(super) fn length(variant: &Variant, shape: &ShapeName) -> usize {
-    match &variant.method {
-        Method::Kernel(kernel) => kernel.launched_entries(shape).len().max(1),
-        Method::Function(_) | Method::Command(_) | Method::Captured(_) => usize::MAX,
-    }
+    variant.method.kernel().map_or(usize::MAX, |kernel| kernel.launched_entries(shape).len().max(1))
 }

@@ -20,14 +20,10 @@ pub mod metrics {
 
 /// Columns of the launches frame: one row per launch. Values missing from the report are null.
 pub mod launches {
-    /// Name of the launch's report, as given by the caller.
-    pub const REPORT: &str = "report";
-    /// Id that ncu prints, counted from 0 over all processes.
-    pub const LAUNCH: &str = "launch";
+    pub use super::metrics::{KERNEL, LAUNCH, REPORT};
+
     /// Type of the result: `kernel`, `range`, `command list`, `graph`.
     pub const KIND: &str = "kind";
-    /// Function name of the kernel.
-    pub const KERNEL: &str = "kernel";
     /// Symbol of the kernel in its module.
     pub const SYMBOL: &str = "symbol";
     /// Demangled name of the kernel.

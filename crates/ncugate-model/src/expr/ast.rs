@@ -233,13 +233,9 @@ pub enum NodeKind<R> {
     /// A number, a text, `true` or `false`.
     Literal(Value),
     /// A number with a unit: `30 us`.
-    Measure {
-        /// As written.
-        number: f64,
-        unit: Unit,
-        /// In the unit of the compared metric; none before a requirement resolves it.
-        resolved: Option<f64>,
-    },
+    /// `number`: as written.
+    /// `resolved`: in the unit of the compared metric; none before a requirement resolves it.
+    Measure { number: f64, unit: Unit, resolved: Option<f64> },
     /// A value that is read.
     Read(R),
     /// `-a`
@@ -253,24 +249,16 @@ pub enum NodeKind<R> {
     /// `a < b`, or a chain `a < b <= c`; the list is never empty.
     Compare(Box<Node<R>>, Vec<(Comparison, Node<R>)>),
     /// `a in [b, c]`, or `not in` if negated.
-    In {
-        /// The value to look for.
-        value: Box<Node<R>>,
-        list: Vec<Node<R>>,
-        /// Whether it must not be in the list.
-        negated: bool,
-    },
+    /// `value`: the value to look for.
+    /// `negated`: whether it must not be in the list.
+    In { value: Box<Node<R>>, list: Vec<Node<R>>, negated: bool },
     /// `a and b`
     And(Box<Node<R>>, Box<Node<R>>),
     /// `a or b`
     Or(Box<Node<R>>, Box<Node<R>>),
     /// `a if b else c`
-    Conditional {
-        /// The value if the condition holds.
-        then: Box<Node<R>>,
-        condition: Box<Node<R>>,
-        otherwise: Box<Node<R>>,
-    },
+    /// `then`: the value if the condition holds.
+    Conditional { then: Box<Node<R>>, condition: Box<Node<R>>, otherwise: Box<Node<R>> },
 }
 
 /// The nodes directly below a node, shared or mutable.
