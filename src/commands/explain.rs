@@ -176,25 +176,19 @@ fn variants(
     if args.each {
         return Ok(ids().cloned().collect());
     }
-    match &args.variant {
-        Some(asked) => Ok(vec![variant(run, asked)?]),
-        None => match explainer.used_at(shape) {
-            Some(used) => Ok(vec![used]),
-            None => Err(usage!("no variant is selected; name one with --variant")),
-        },
-    }
+    let used = || explainer.used_at(shape).ok_or_else(|| usage!("no variant is selected; name one with --variant"));
+    Ok(vec![args.variant.as_ref().map_or_else(used, |asked| variant(run, asked))?])
 }
 
 fn variant(run: &PhaseRun, asked: &str) -> Result<VariantId, CommandError> {
     let ids = || run.plan.variants.iter().map(|variant| &variant.id);
-    match ids().find(|id| id.0 == asked) {
-        Some(id) => Ok(id.clone()),
-        None => {
-            let near = nearest(asked, ids().map(|id| id.0.as_str()));
-            let hint = near.map_or_else(String::new, |near| format!("; did you mean '{near}'?"));
-            Err(usage!("the run has no variant '{asked}'{hint}"))
-        }
-    }
+    ids().find(|id| id.0 == asked).cloned().ok_or_else(|| {
+        let near = nearest(asked, ids().map(|id| id.0.as_str()));
+        usage!(
+            "the run has no variant '{asked}'{}",
+            near.map_or_else(String::new, |near| format!("; did you mean '{near}'?"))
+        )
+    })
 }
 
 fn of_report(path: &Path, args: &ExplainArgs) -> Result<ReportExplanation, CommandError> {
@@ -232,9 +226,7 @@ fn show(explanations: &[Explanation], args: &ExplainArgs, out: &mut Output) -> R
     }
     match (args.reader, args.format) {
         (Reader::Agent, _) => explanations.iter().try_for_each(|e| writeln!(out, "{}", brief(e)))?,
-        (Reader::Person, OutputFormat::Json) => {
-            print::json(&explanations, out)?;
-        }
+        (Reader::Person, OutputFormat::Json) => print::json(&explanations, out)?,
         (Reader::Person, OutputFormat::Text) => {
             let text = |one: &Explanation| terminal(&one.document(), Some(print::columns()));
             write!(out, "{}", explanations.iter().map(text).collect::<Vec<_>>().join("\n"))?;

@@ -68,3 +68,16 @@ impl Dtype {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Dtype;
+
+    #[test]
+    fn a_type_is_stored_by_its_word() {
+        for (word, dtype) in Dtype::WORDS {
+            assert_eq!(serde_json::to_value(dtype).unwrap(), word);
+            assert_eq!(dtype.to_string(), word);
+        }
+    }
+}
