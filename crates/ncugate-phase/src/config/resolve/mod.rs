@@ -10,7 +10,7 @@ macro_rules! inherit {
 /// A struct of values. All are read before the first missing one ends it, so that each has its error.
 macro_rules! all_of {
     ($type:ident { $($field:ident: $value:expr),+ $(,)? }) => {{
-        $(let $field = $value;)+
+        let ($($field,)+) = ($($value,)+);
         Some($type { $($field: $field?),+ })
     }};
 }
