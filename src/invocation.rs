@@ -4,8 +4,9 @@ use crate::commands::CommandError;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use std::env;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{env, io};
 
 /// Name of the variable, as <https://reproducible-builds.org/specs/source-date-epoch/> has it.
 const FIXED: &str = "SOURCE_DATE_EPOCH";

@@ -40,7 +40,10 @@ pub enum ExportCommand {
     FastP(PackageArgs),
     /// Print each candidate at each shape as JSON, for the Python package
     #[command(hide = true)]
-    Evaluations { run: PathBuf },
+    Evaluations {
+        /// Run
+        run: PathBuf,
+    },
 }
 
 /// `ncugate problem export kernelbench`

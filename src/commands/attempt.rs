@@ -29,7 +29,7 @@ use std::path::Path;
 pub fn attempt(args: &TryArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let phase = open_phase(&args.config, invocation)?;
     let bytes = open::named(&args.source, MAX_SOURCE)
-        .map_err(|e| usage!("cannot read --source {}: {e}", args.source.display()))?;
+        .map_err(|e| CommandError::Usage(format!("cannot read --source {}: {e}", args.source.display())))?;
     let mut history = AttemptHistory::open(&args.folders.profiles, &phase.name)?;
     let usual = usual_params(&phase);
     let elite = history.elite()?;
@@ -121,7 +121,7 @@ fn measured(
 fn params(elite: &[(String, Value)], given: &[String]) -> Result<Vec<(String, Value)>, CommandError> {
     let mut params = elite.to_vec();
     for pair in given {
-        let usage = || usage!("--set {pair} is not NAME=VALUE of a parameter of the phase");
+        let usage = || CommandError::Usage(format!("--set {pair} is not NAME=VALUE of a parameter of the phase"));
         let (name, value) = pair.split_once('=').ok_or_else(usage)?;
         let known = params.iter_mut().find(|(known, _)| known == name).ok_or_else(usage)?;
         known.1 = match value.parse() {

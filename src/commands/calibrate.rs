@@ -17,7 +17,7 @@ pub fn calibrate(args: &CalibrateArgs, invocation: &Invocation, out: &mut Output
     let phase = open_phase(&args.config, invocation)?;
     let plan = unroll(&phase)?;
     if let Some(id) = args.variant.as_ref().filter(|id| !plan.candidates().any(|v| v.id.0 == **id)) {
-        return Err(usage!("--variant {id}: the phase has no such candidate"));
+        return Err(CommandError::Usage(format!("--variant {id}: the phase has no such candidate")));
     }
     signal::watch();
     let tools = Tools::find(&phase)?;

@@ -111,7 +111,7 @@ pub fn call(args: &CallArgs, out: &mut Output) -> Result<Outcome, CommandError> 
     signal::watch();
     let mut text = String::new();
     let read = io::stdin().take(ARGUMENTS + 1).read_to_string(&mut text);
-    read.map_err(|error| usage!("cannot read the arguments on standard input: {error}"))?;
+    read.map_err(|error| CommandError::Usage(format!("cannot read the arguments on standard input: {error}")))?;
     let result = called(&requested(&args.tool, &text).map_err(CommandError::Usage)?)?;
     print::json(&result.answer(), out)?;
     Ok(result.outcome)

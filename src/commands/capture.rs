@@ -17,7 +17,7 @@ use std::process::Command;
 pub fn capture(args: &CaptureArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     signal::watch();
     let Some((program, arguments)) = args.program.split_first() else {
-        return Err(usage!("name a program"));
+        return Err(CommandError::Usage("name a program".to_owned()));
     };
     let mut command = Command::new(program);
     command.args(arguments);
@@ -35,7 +35,7 @@ pub fn capture(args: &CaptureArgs, out: &mut Output) -> Result<Outcome, CommandE
     let unwritten = |source| CommandError::Output { path: output.clone(), source };
     let folder = absolute(output).map_err(unwritten)?;
     let (Some(parent), Some(name)) = (folder.parent(), folder.file_name()) else {
-        return Err(usage!("{} is not a folder to create; name one with -o", output.display()));
+        return Err(CommandError::Usage(format!("{} is not a folder to create; name one with -o", output.display())));
     };
     std::fs::create_dir_all(parent).map_err(unwritten)?;
     // Next to the folder, so that it gets its name when everything is in it.

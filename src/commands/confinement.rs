@@ -24,8 +24,9 @@ const SIGNS: &str = "_-=+,.:/ []";
 /// # Errors
 /// The phase names a program, or a file outside.
 pub fn prove(phase: &Phase, plan: &Plan) -> Result<(), CommandError> {
-    refusal(phase, plan)
-        .map_err(|why| usage!("{why}, and an agent chose the phase; run `ncugate check` yourself to allow it"))
+    refusal(phase, plan).map_err(|why| {
+        CommandError::Usage(format!("{why}, and an agent chose the phase; run `ncugate check` yourself to allow it"))
+    })
 }
 
 fn refusal(phase: &Phase, plan: &Plan) -> Result<(), String> {

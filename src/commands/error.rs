@@ -25,11 +25,6 @@ use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A wrong command line, in words as of `format!`.
-macro_rules! usage {
-    ($($words:tt)+) => { $crate::commands::CommandError::Usage(format!($($words)+)) };
-}
-
 /// Errors of commands.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
@@ -41,10 +36,18 @@ pub enum CommandError {
     Plan(#[from] PlanErrors),
     /// A requested file cannot be written.
     #[error("cannot write {}: {source}", path.display())]
-    Output { path: PathBuf, source: io::Error },
+    Output {
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
     /// A named file cannot be read.
     #[error("cannot read {}: {source}", path.display())]
-    Input { path: PathBuf, source: io::Error },
+    Input {
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
     /// The command line is wrong.
     #[error("{0}")]
     Usage(String),

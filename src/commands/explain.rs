@@ -44,7 +44,7 @@ pub fn explain(args: &ExplainArgs, today: Date, out: &mut Output) -> Result<Outc
         };
     }
     let Some(path) = &args.path else {
-        return Err(usage!("name a run or a report to explain, or ask for --rules"));
+        return Err(CommandError::Usage("name a run or a report to explain, or ask for --rules".to_owned()));
     };
     let word = path.to_str().filter(|_| !path.exists());
     if let Some(entry) = word.and_then(metric_entry) {
@@ -104,7 +104,7 @@ fn of_run(path: &Path, args: &ExplainArgs, today: Date) -> Result<Vec<Explanatio
     let session = JudgedRun::of_stored(&run, today)?;
     let explainer = Explainer::new(&session)?;
     if args.variant.is_none() && args.shape.is_none() && !args.each {
-        let none = || usage!("no variant is selected; name one with --variant");
+        let none = || CommandError::Usage("no variant is selected; name one with --variant".to_owned());
         return explainer.in_use()?.map(|found| vec![found]).ok_or_else(none);
     }
     let shape = shape(&run, args)?;
@@ -121,7 +121,7 @@ fn measure(path: &Path, asked: &str, args: &ExplainArgs, today: Date) -> Result<
         "" => {
             let session = JudgedRun::of_stored(&run, today)?;
             let used = Explainer::new(&session)?.used_at(&shape);
-            used.ok_or_else(|| usage!("no variant is selected; name one after --measure"))?
+            used.ok_or_else(|| CommandError::Usage("no variant is selected; name one after --measure".to_owned()))?
         }
         name => variant(&run, name)?,
     };
@@ -140,7 +140,7 @@ fn measure(path: &Path, asked: &str, args: &ExplainArgs, today: Date) -> Result<
     progress.step(&asked.0);
     let records = ablated.measure(AblationEffort::Whole);
     progress.clear();
-    let records = records?.map_err(|reason| usage!("cannot measure {asked}: {reason}"))?;
+    let records = records?.map_err(|reason| CommandError::Usage(format!("cannot measure {asked}: {reason}")))?;
     keep_ablations(path, &records)?;
     Ok(asked)
 }
@@ -163,7 +163,7 @@ fn shape(run: &PhaseRun, args: &ExplainArgs) -> Result<ShapeName, CommandError> 
         return Ok(name.clone());
     }
     let names: Vec<&str> = names().map(|name| &*name.0).collect();
-    Err(usage!("the run has no shape '{asked}'; it has {}", names.join(", ")))
+    Err(CommandError::Usage(format!("the run has no shape '{asked}'; it has {}", names.join(", "))))
 }
 
 fn variants(
@@ -176,19 +176,25 @@ fn variants(
     if args.each {
         return Ok(ids().cloned().collect());
     }
-    let used = || explainer.used_at(shape).ok_or_else(|| usage!("no variant is selected; name one with --variant"));
-    Ok(vec![args.variant.as_ref().map_or_else(used, |asked| variant(run, asked))?])
+    match &args.variant {
+        Some(asked) => Ok(vec![variant(run, asked)?]),
+        None => match explainer.used_at(shape) {
+            Some(used) => Ok(vec![used]),
+            None => Err(CommandError::Usage("no variant is selected; name one with --variant".to_owned())),
+        },
+    }
 }
 
 fn variant(run: &PhaseRun, asked: &str) -> Result<VariantId, CommandError> {
     let ids = || run.plan.variants.iter().map(|variant| &variant.id);
-    ids().find(|id| id.0 == asked).cloned().ok_or_else(|| {
-        let near = nearest(asked, ids().map(|id| id.0.as_str()));
-        usage!(
-            "the run has no variant '{asked}'{}",
-            near.map_or_else(String::new, |near| format!("; did you mean '{near}'?"))
-        )
-    })
+    match ids().find(|id| id.0 == asked) {
+        Some(id) => Ok(id.clone()),
+        None => {
+            let near = nearest(asked, ids().map(|id| id.0.as_str()));
+            let hint = near.map_or_else(String::new, |near| format!("; did you mean '{near}'?"));
+            Err(CommandError::Usage(format!("the run has no variant '{asked}'{hint}")))
+        }
+    }
 }
 
 fn of_report(path: &Path, args: &ExplainArgs) -> Result<ReportExplanation, CommandError> {
@@ -226,7 +232,9 @@ fn show(explanations: &[Explanation], args: &ExplainArgs, out: &mut Output) -> R
     }
     match (args.reader, args.format) {
         (Reader::Agent, _) => explanations.iter().try_for_each(|e| writeln!(out, "{}", brief(e)))?,
-        (Reader::Person, OutputFormat::Json) => print::json(&explanations, out)?,
+        (Reader::Person, OutputFormat::Json) => {
+            print::json(&explanations, out)?;
+        }
         (Reader::Person, OutputFormat::Text) => {
             let text = |one: &Explanation| terminal(&one.document(), Some(print::columns()));
             write!(out, "{}", explanations.iter().map(text).collect::<Vec<_>>().join("\n"))?;
@@ -245,7 +253,7 @@ fn sweep(path: &Path, args: &ExplainArgs, today: Date, out: &mut Output) -> Resu
     let report = report.map_err(|unknown| CommandError::Usage(unknown.to_string()))?;
     if let Some(file) = &args.svg {
         let Some(chart) = report.picture() else {
-            return Err(usage!("--svg has nothing to draw: no variant has two objectives"));
+            return Err(CommandError::Usage("--svg has nothing to draw: no variant has two objectives".to_owned()));
         };
         replace(file, &draw(&chart, Setting::File).map_err(RenderError::from)?)?;
     }
@@ -269,9 +277,9 @@ fn compare_variants(
     let own = variants(&run, &explainer, &shape, args)?;
     let Some(own) = own.into_iter().next() else { return Ok(Outcome::Inconclusive) };
     let Some(pair) = explainer.beside(&own, &other, &shape) else {
-        return Err(usage!(
+        return Err(CommandError::Usage(format!(
             "{own} and {other} have no source line in common that was sampled at {shape}; profile both with `run --deep`"
-        ));
+        )));
     };
     let document = || Document { blocks: vec![pair.section(Medium::Screen).into()], ..Document::default() };
     print::value(&pair, document, args.format, out)?;

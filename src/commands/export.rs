@@ -115,7 +115,7 @@ fn dispatch_table(
 ) -> Result<Outcome, CommandError> {
     refuse_options_of_reports(args)?;
     let Some(folder) = folder else {
-        return Err(usage!("a dispatch table is made of one run; a report has no variants"));
+        return Err(CommandError::Usage("a dispatch table is made of one run; a report has no variants".to_owned()));
     };
     let run = PhaseRun::load(&folder)?;
     let session = JudgedRun::of_stored(&run, today)?;

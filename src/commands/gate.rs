@@ -33,7 +33,9 @@ pub fn gate(args: &GateArgs, invocation: &Invocation, out: &mut Output) -> Resul
             conclude(&run, source, &args.against, &args.folders, &args.saying, invocation, out)
         }
         [] => foreign(args, phase, &args.paths, invocation, out),
-        [folder, ..] => Err(usage!("{} is a run; give one run, or ncu reports alone", folder.display())),
+        [folder, ..] => {
+            Err(CommandError::Usage(format!("{} is a run; give one run, or ncu reports alone", folder.display())))
+        }
     }
 }
 

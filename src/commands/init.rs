@@ -9,7 +9,7 @@ use ncugate_exchange::run_package;
 use ncugate_model::number::counted;
 use ncugate_phase::config::{self, Project, is_name};
 use ncugate_phase::draft::{DraftError, DraftNames, draft, kernel_name, read_texts};
-use ncugate_phase::plan::unroll;
+use ncugate_phase::plan::{Method, unroll};
 use serde_json::json;
 use std::ffi::{OsStr, OsString};
 use std::fs::OpenOptions;
@@ -61,14 +61,17 @@ pub fn phase_of_source(source: &Path, entry: Option<&str>, invocation: &Invocati
     if phase.symlink_metadata().is_ok() {
         let written = config::load(phase, &invocation.here, invocation.today())?;
         let (plan, own) = (unroll(&written)?, source.canonicalize().ok());
-        let sources = plan.kernels().filter_map(|(_, kernel)| written.root.join(&kernel.source).canonicalize().ok());
+        let sources = plan.variants.iter().filter_map(|variant| match &variant.method {
+            Method::Kernel(kernel) => written.root.join(&kernel.source).canonicalize().ok(),
+            Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
+        });
         if !sources.into_iter().any(|source| Some(source) == own) {
-            return Err(usage!(
+            return Err(CommandError::Usage(format!(
                 "{} exists and is not a phase of {}: draft one with `ncugate init {} -o FILE`",
                 phase.display(),
                 source.display(),
                 source.display()
-            ));
+            )));
         }
         warn(&format!("using {}, which was drafted before", phase.display()));
         return Ok(phase.to_owned());
@@ -86,11 +89,11 @@ pub fn phase_of_source(source: &Path, entry: Option<&str>, invocation: &Invocati
         .collect();
     match open.is_empty() {
         true => Ok(phase.to_owned()),
-        false => Err(usage!(
+        false => Err(CommandError::Usage(format!(
             "fill in the values that the source does not determine, then `ncugate run {}`:{}",
             phase.display(),
             open.concat()
-        )),
+        ))),
     }
 }
 
@@ -104,7 +107,7 @@ impl PhaseFiles {
         let unread = |source| CommandError::Input { path: path.to_owned(), source };
         let whole = path.canonicalize().map_err(unread)?;
         let source = read_texts(&whole).map_err(unread)?;
-        let usage = |error: DraftError| usage!("{}: {error}", path.display());
+        let usage = |error: DraftError| CommandError::Usage(format!("{}: {error}", path.display()));
         let entry = kernel_name(&source, entry).map_err(usage)?;
         let output = output.map_or_else(|| PathBuf::from(format!("{entry}.toml")), Path::to_owned);
         let root = Project::of(&std::path::absolute(&output).map_err(unread)?)?.root;

@@ -69,7 +69,7 @@ fn show(args: &ShowEntryArgs, invocation: &Invocation, out: &mut Output) -> Resu
     let named: Vec<&LeaderboardEntry> = board.entries().iter().filter(|entry| entry.name == args.name).collect();
     let Some(last) = named.last() else {
         let path = board.path().display();
-        return Err(usage!("{path} has no entry '{}'", args.name));
+        return Err(CommandError::Usage(format!("{path} has no entry '{}'", args.name)));
     };
     if args.format == OutputFormat::Json {
         print::json(&named, out)?;

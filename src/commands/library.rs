@@ -90,10 +90,10 @@ fn prove_baseline(path: &Path) -> Result<(), CommandError> {
     }
     let text = text(path)?;
     match Baseline::parse(&text) {
-        Err(BaselineError::Damaged(_)) if !text.trim().is_empty() => Err(usage!(
+        Err(BaselineError::Damaged(_)) if !text.trim().is_empty() => Err(CommandError::Usage(format!(
             "{} is not a baseline, and --update overwrites only baselines; name another file, or remove this one",
             path.display()
-        )),
+        ))),
         Ok(_) | Err(_) => Ok(()),
     }
 }

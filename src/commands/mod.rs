@@ -1,8 +1,5 @@
 //! One file per subcommand: parses, calls, prints.
 
-#[macro_use]
-mod error;
-
 mod attempt;
 mod browser;
 mod calibrate;
@@ -17,6 +14,7 @@ mod confinement;
 mod demo;
 mod doctor;
 mod embedded_recording;
+mod error;
 mod explain;
 mod export;
 mod gate;

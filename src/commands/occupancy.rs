@@ -31,10 +31,10 @@ pub fn occupancy(args: &OccupancyArgs, out: &mut Output) -> Result<Outcome, Comm
         };
         refuse(!is_new, &format!("`{word}` is unknown, out of range or repeated; {HINT}"))?;
     }
-    let missing = |key: &str| usage!("`{key}` is missing; {HINT}");
+    let missing = |key: &str| CommandError::Usage(format!("`{key}` is missing; {HINT}"));
     let number = |key: &str| numbers.get(key).copied().ok_or_else(|| missing(key));
     let capability = capability.ok_or_else(|| missing("cc"))?;
-    let lacks = |what: &str| usage!("compute capability {capability} has no {what}");
+    let lacks = |what: &str| CommandError::Usage(format!("compute capability {capability} has no {what}"));
     let chip = Chip::of(capability).ok_or_else(|| lacks("known limits"))?;
     let oversized = || chip.oversized().ok_or_else(|| lacks("oversized shared memory"));
     let chip = if is_oversized { oversized()? } else { chip };

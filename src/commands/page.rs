@@ -29,7 +29,7 @@ pub fn page(args: &PageArgs, invocation: &Invocation, out: &mut Output) -> Resul
             document::html(&sides.compare(a, b, invocation.today())?.document())?
         }
         [report, ..] => document::html(&show::kernels(report, &filter(&args.launches))?)?,
-        [] => return Err(usage!("name a run or a report")),
+        [] => return Err(CommandError::Usage("name a run or a report".to_owned())),
     };
     let path = args.output.clone().unwrap_or_else(|| usual(&args.paths));
     if path == Path::new("-") {
@@ -39,7 +39,7 @@ pub fn page(args: &PageArgs, invocation: &Invocation, out: &mut Output) -> Resul
     }
     if let Some(input) = args.paths.iter().find(|input| is_same_file(input, &path)) {
         let input = input.display();
-        return Err(usage!("`{input}` is the report to read; name another file with --output"));
+        return Err(CommandError::Usage(format!("`{input}` is the report to read; name another file with --output")));
     }
     replace(&path, &html)?;
     writeln!(out, "page: {}", path.display())?;

@@ -56,18 +56,18 @@ fn of_run<T>(
 /// Entries of KernelBench by problem number, in ascending order.
 fn results(args: &ExportKernelBenchArgs, today: Date, out: &mut Output) -> Result<Outcome, CommandError> {
     if args.problem.is_some() && args.runs.len() > 1 {
-        return Err(usage!("--problem takes one run, not several"));
+        return Err(CommandError::Usage("--problem takes one run, not several".to_owned()));
     }
     let mut by_number: BTreeMap<u64, Vec<Value>> = BTreeMap::new();
     for folder in &args.runs {
         of_run(folder, today, |run| {
             let number = args.problem.or_else(|| problem_number(run)).ok_or_else(|| {
                 let what = "the name of its problem does not begin with a number: give --problem";
-                usage!("{}: {what}", folder.display())
+                CommandError::Usage(format!("{}: {what}", folder.display()))
             })?;
             let (entries, left_out) = kernel_results(run);
             if by_number.insert(number, entries).is_some() {
-                return Err(usage!("two runs are of problem {number}"));
+                return Err(CommandError::Usage(format!("two runs are of problem {number}")));
             }
             left_out.iter().for_each(|sentence| warn(&format!("note: {sentence}")));
             Ok(())

@@ -13,13 +13,13 @@ use std::time::Duration;
 /// Writes the report of the program's launches.
 pub fn profile(args: &ProfileArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let Some((program, arguments)) = args.program.split_first() else {
-        return Err(usage!("name a program"));
+        return Err(CommandError::Usage("name a program".to_owned()));
     };
     // The program can take hours.
     args.output.parent().map_or(Ok(()), prove_writable)?;
     if args.output.is_dir() {
         let folder = args.output.display();
-        return Err(usage!("`{folder}` is a folder; name the report's file with --output"));
+        return Err(CommandError::Usage(format!("`{folder}` is a folder; name the report's file with --output")));
     }
     let mut command = Command::new(program);
     command.args(arguments);

@@ -16,7 +16,11 @@ pub fn open_phase(config: &Path, invocation: &Invocation) -> Result<Phase, Comma
     }
     let phase = config::load(config, &invocation.here, invocation.today())?;
     (invocation.enter)(&phase.root).map_err(|e| {
-        usage!("cannot change to {}, the base of the paths in {}: {e}", phase.root.display(), config.display())
+        CommandError::Usage(format!(
+            "cannot change to {}, the base of the paths in {}: {e}",
+            phase.root.display(),
+            config.display()
+        ))
     })?;
     Ok(phase)
 }

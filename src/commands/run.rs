@@ -161,7 +161,9 @@ fn one(config: &Path, args: &RunArgs, invocation: &Invocation, out: &mut Output)
     }
     if let (Some(_), Some(part)) = (&phase.search, &narrowed) {
         let part = part.words();
-        return Err(usage!("{part}: a search chooses its candidates; shorten the axes of [sweep] instead"));
+        return Err(CommandError::Usage(format!(
+            "{part}: a search chooses its candidates; shorten the axes of [sweep] instead"
+        )));
     }
     prove_writable(&args.folders.reports.join(&phase.name))?;
     let measured_part = args.shard.map(|_| "--shard".to_owned()).or(narrowed.as_ref().map(PhaseSubset::words));
@@ -174,7 +176,7 @@ fn one(config: &Path, args: &RunArgs, invocation: &Invocation, out: &mut Output)
             (given(!args.deep.is_empty(), "--deep"), "the deep profiles of a recording are fixed"),
         ];
         if let Some((what, why)) = refused.into_iter().find_map(|(what, why)| Some((what?, why))) {
-            return Err(usage!("{what} needs a measurement; {why}"));
+            return Err(CommandError::Usage(format!("{what} needs a measurement; {why}")));
         }
         return recorded(args, phase, None, invocation, out).map(PhaseEnd::Judged);
     }
@@ -346,7 +348,7 @@ fn recorded(
 ) -> Result<Outcome, CommandError> {
     let Some(folder) = phase.recording.clone() else {
         let name = phase.file.display();
-        return Err(usage!("{name} names no recording; add `recording` under [phase]"));
+        return Err(CommandError::Usage(format!("{name} names no recording; add `recording` under [phase]")));
     };
     let metrics = required_metrics::metrics(&phase);
     let capability = |run: &Run| run.manifest.fingerprint.gpu.as_ref().map(|gpu| gpu.compute_capability);

@@ -53,7 +53,7 @@ pub fn run_named(name: &Path, profiles: &Path) -> Result<Option<PathBuf>, Comman
         [run] => Ok(Some(run.clone())),
         several => {
             let folders: Vec<String> = several.iter().map(|run| run.display().to_string()).collect();
-            Err(usage!("several runs are named `{text}`: {}", folders.join(", ")))
+            Err(CommandError::Usage(format!("several runs are named `{text}`: {}", folders.join(", "))))
         }
     }
 }
@@ -129,15 +129,15 @@ fn phase(run: &Path) -> Option<&str> {
 
 fn unknown(name: &Path, profiles: &Path, runs: &[PathBuf]) -> CommandError {
     if runs.is_empty() && name == Path::new("latest") {
-        return usage!("no runs in `{}` yet: `ncugate run CONFIG` makes one", profiles.display());
+        return CommandError::Usage(format!("no runs in `{}` yet: `ncugate run CONFIG` makes one", profiles.display()));
     }
     let known = runs.iter().flat_map(|run| [phase(run), id(run)]).flatten();
     let hint =
         name.to_str().and_then(|name| nearest(name, known.chain(["latest"].into_iter().filter(|_| !runs.is_empty()))));
     let hint = hint.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-    usage!(
+    CommandError::Usage(format!(
         "`{}` is neither a file nor a folder, and `{}` has no run or phase of this name{hint}",
         name.display(),
         profiles.display()
-    )
+    ))
 }

@@ -36,7 +36,7 @@ fn run(folder: &Path, args: &ShowArgs, invocation: &Invocation, out: &mut Output
     let format = match args.format {
         RowFormat::Text => OutputFormat::Text,
         RowFormat::Json => OutputFormat::Json,
-        RowFormat::Csv => return Err(usage!("a run's table is `ncugate export RUN --to csv`")),
+        RowFormat::Csv => return Err(CommandError::Usage("a run's table is `ncugate export RUN --to csv`".to_owned())),
     };
     let run = run_of_today(folder, invocation.today())?;
     let session = session(&run, &args.against, &args.profiles, invocation.today())?;

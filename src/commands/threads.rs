@@ -14,7 +14,9 @@ const MOST: u64 = 1024;
 pub fn prove_bounded() -> Result<(), CommandError> {
     let asked = |name: &'static str| Some((name, std::env::var(name).ok()?.parse::<u64>().ok()?));
     match VARIABLES.into_iter().filter_map(asked).find(|(_, threads)| *threads > MOST) {
-        Some((name, threads)) => Err(usage!("{name} is {threads}, but the maximum is {MOST}: unset it")),
+        Some((name, threads)) => {
+            Err(CommandError::Usage(format!("{name} is {threads}, but the maximum is {MOST}: unset it")))
+        }
         None => Ok(()),
     }
 }
