@@ -13,7 +13,9 @@ fn main() -> io::Result<()> {
     let catalogue = fs::read_to_string(CATALOGUE)?;
     let mut code = String::new();
     let mut all = String::new();
-    for name in catalogue.lines().filter_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"')) {
+    let names =
+        |start: &'static str| catalogue.lines().filter_map(move |line| line.strip_prefix(start)?.split('"').next());
+    for name in names("name = \"").chain(names("    { name = \"")) {
         let constant = name.to_uppercase();
         let _ = writeln!(code, "/// `{name}`\npub const {constant}: MetricId = MetricId::new(\"{name}\");");
         let _ = write!(all, "{constant}, ");

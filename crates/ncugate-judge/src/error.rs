@@ -27,13 +27,10 @@ pub enum JudgeError {
     #[error("the recording in {} does not match the phase; it has:{}\nmeasure again on a GPU, then keep the run with `ncugate tools record`", folder.display(), lacks.iter().map(|l| format!("\n  {l}")).collect::<String>())]
     Recording { folder: PathBuf, lacks: Vec<String> },
     /// Two measurements cannot be compared.
+    /// `label`: the measurement on the other side of the comparison.
+    /// `differences`: the conditions that differ.
     #[error("cannot compare with {label}:{}\nmeasure both under the same conditions, or compare anyway with --allow-mismatch", differences.iter().map(|d| format!("\n  {d}")).collect::<String>())]
-    Unlike {
-        /// The measurement on the other side of the comparison.
-        label: String,
-        /// The conditions that differ.
-        differences: Vec<String>,
-    },
+    Unlike { label: String, differences: Vec<String> },
     /// A stored run has no result to compare with.
     #[error("cannot compare with the run in {}: {reason}", folder.display())]
     NoReference { folder: PathBuf, reason: String },

@@ -8,7 +8,7 @@ use ncugate_model::number::{counted, short};
 use ncugate_model::occupancy::{Chip, SCHEDULERS, WARP};
 use ncugate_model::{Cell, ComputeCapability, Level, Quantities, ShapeName, VariantId};
 use ncugate_phase::config::{Gate, Phase};
-use ncugate_phase::plan::{KernelLaunch, Method, Plan, Variant};
+use ncugate_phase::plan::{KernelLaunch, Plan, Variant};
 use std::collections::HashMap;
 
 /// The metric that bounds [`BOUNDED`].
@@ -38,10 +38,7 @@ pub fn lower_limit(gate: &Gate) -> Option<(&str, f64)> {
 
 /// The only launch of a variant at a shape; `None` for programs of several launches, whose occupancies are means.
 fn only_launch<'p>(variant: &'p Variant, shape: &ShapeName) -> Option<&'p KernelLaunch> {
-    match &variant.method {
-        Method::Kernel(kernel) => kernel.program(shape)?.single(),
-        Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
-    }
+    variant.method.kernel()?.program(shape)?.single()
 }
 
 /// The table with [`BOUNDED`] at the largest values that theoretical occupancy allows.

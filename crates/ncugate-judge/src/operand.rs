@@ -20,12 +20,9 @@ pub type Absence = Arc<str>;
 /// The location of a reference's value.
 pub enum Operand<'a> {
     /// A column of measured values.
-    Column {
-        /// The cells, if the column exists.
-        cells: Option<&'a MetricCells>,
-        /// The relation of the metric to samples, if it has one.
-        timing: Option<Timing>,
-    },
+    /// `cells`: the cells, if the column exists.
+    /// `timing`: the relation of the metric to samples, if it has one.
+    Column { cells: Option<&'a MetricCells>, timing: Option<Timing> },
     /// Equal for every variant, by position in the gate's shapes.
     Fixed(Vec<FixedValue>),
     /// A parameter of the variant.
@@ -35,12 +32,9 @@ pub enum Operand<'a> {
     /// Whether the variant is proven correct.
     Correct,
     /// Another variant's latency divided by this variant's.
-    Speedup {
-        /// The numerator, by position in the gate's shapes.
-        over: Vec<FixedValue>,
-        /// Column of the denominator.
-        cells: Option<&'a MetricCells>,
-    },
+    /// `over`: the numerator, by position in the gate's shapes.
+    /// `cells`: column of the denominator.
+    Speedup { over: Vec<FixedValue>, cells: Option<&'a MetricCells> },
 }
 
 /// A value that does not depend on the variant.

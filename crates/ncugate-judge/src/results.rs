@@ -180,27 +180,18 @@ impl GateResult {
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum Correctness {
     /// Every shape and seed that the phase asks for is correct.
-    Proven {
-        cases: usize,
-        /// Largest absolute difference over all of them.
-        max_abs: f64,
-    },
+    /// `max_abs`: largest absolute difference over all of them.
+    Proven { cases: usize, max_abs: f64 },
     /// A case is wrong or crashed.
-    Wrong {
-        /// The first such case and the reason.
-        reason: String,
-    },
+    /// `reason`: the first such case and the reason.
+    Wrong { reason: String },
     /// Its checks are correct, but the timed program is not the checked one.
-    Cheats {
-        /// The evidence from the timed launches or from the counters.
-        reason: String,
-    },
+    /// `reason`: the evidence from the timed launches or from the counters.
+    Cheats { reason: String },
     /// Nothing was checked, but gates are judged: launches of another program, judged by counters alone or on the
     /// user's request.
-    Unchecked {
-        /// Who decided that.
-        reason: String,
-    },
+    /// `reason`: who decided that.
+    Unchecked { reason: String },
     /// A case is missing.
     Unproven { reason: String },
 }

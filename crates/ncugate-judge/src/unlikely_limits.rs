@@ -2,10 +2,9 @@
 
 use ncugate_model::expr::{Quantity, Reference};
 use ncugate_model::metric::Catalogue;
-use ncugate_model::number;
-use ncugate_model::{Level, Role};
+use ncugate_model::{Level, Role, number};
 use ncugate_phase::config::{Buffer, Gate, Phase};
-use ncugate_phase::plan::{Method, Plan};
+use ncugate_phase::plan::Plan;
 
 /// One sentence for all limits of a phase's gates that look wrong. A limit with an explicit unit is never reported.
 pub fn unlikely_limits(phase: &Phase) -> Option<String> {
@@ -20,10 +19,7 @@ pub fn unlikely_limits(phase: &Phase) -> Option<String> {
 /// buffer more often.
 pub fn unlikely_bytes(phase: &Phase, plan: &Plan) -> Option<String> {
     let workload = &phase.workload;
-    let kernels = plan.variants.iter().filter_map(|variant| match &variant.method {
-        Method::Kernel(kernel) => Some(kernel),
-        Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
-    });
+    let kernels = plan.kernels().map(|(_, kernel)| kernel);
     let mut programs =
         kernels.flat_map(|kernel| workload.shapes.iter().filter_map(|shape| kernel.program(&shape.name))).peekable();
     if programs.peek().is_none() || programs.any(|program| program.launches().count() > 1) {

@@ -41,14 +41,10 @@ pub fn differ_alone_in(dimension: &str, a: &[(String, i64)], b: &[(String, i64)]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum BitwiseOutcome {
-    Equal {
-        /// SHA-256 of the compared outputs.
-        digest: String,
-    },
-    Different {
-        /// The output, its first element that differs, and the launch.
-        place: String,
-    },
+    /// `digest`: SHA-256 of the compared outputs.
+    Equal { digest: String },
+    /// `place`: the output, its first element that differs, and the launch.
+    Different { place: String },
     /// Nothing was compared.
     Unknown { reason: String },
 }

@@ -58,23 +58,18 @@ pub struct EntryResources {
 #[serde(untagged)]
 pub enum CompiledLaunch {
     /// The same at every shape (Triton).
-    Everywhere {
-        /// Threads per block, along the first axis.
-        threads: u32,
-        /// Dynamic shared memory per block in bytes.
-        dynamic_shared: u32,
-        /// Memory behind each pointer that follows the arguments, in bytes per block of the grid; 0 for a null pointer.
-        workspace: Vec<u64>,
-    },
+    /// `threads`: threads per block, along the first axis.
+    /// `dynamic_shared`: dynamic shared memory per block in bytes.
+    /// `workspace`: memory behind each pointer that follows the arguments, in bytes per block of the grid; 0 for
+    /// a null pointer.
+    Everywhere { threads: u32, dynamic_shared: u32, workspace: Vec<u64> },
     /// Constants of a CUDA C++ source that its launches name.
     Constants { constants: BTreeMap<String, u32> },
     /// Different for each entry (Triton, with constants that follow the shape).
     ByEntry { entries: BTreeMap<String, Self> },
     /// Different at each shape (Numba, CuTe DSL).
-    ByShape {
-        /// The launches. Missing shapes are not launched.
-        shapes: Vec<ShapeLaunch>,
-    },
+    /// `shapes`: the launches. Missing shapes are not launched.
+    ByShape { shapes: Vec<ShapeLaunch> },
 }
 
 /// The launch of a kernel at a shape, as its compiler specifies it.
@@ -108,17 +103,11 @@ pub enum CompiledArg {
     /// The argument at that position, as in the plan.
     Given(usize),
     /// A pointer into the buffer that is the argument at that position.
-    Into {
-        argument: usize,
-        /// Offset in bytes from the address that the argument points to.
-        bytes: u64,
-    },
-    Whole {
-        /// Its size in bytes: 1, 2, 4 or 8.
-        bytes: u8,
-        /// The unsigned number.
-        value: u64,
-    },
+    /// `bytes`: offset in bytes from the address that the argument points to.
+    Into { argument: usize, bytes: u64 },
+    /// `bytes`: its size in bytes: 1, 2, 4 or 8.
+    /// `value`: the unsigned number.
+    Whole { bytes: u8, value: u64 },
     /// A struct by value, its fields in order.
     Struct(Vec<CompiledArg>),
 }

@@ -14,26 +14,16 @@ use std::fmt;
 #[serde(tag = "defect", rename_all = "snake_case")]
 pub enum Defect {
     /// The launch wrote to an input or a guard band.
+    /// `place`: the buffer, and the first wrong place in it.
     #[error("{place}")]
-    OutOfBoundsWrite {
-        /// The buffer, and the first wrong place in it.
-        place: String,
-    },
+    OutOfBoundsWrite { place: String },
     /// Output elements still hold their content from before the launch.
     #[error("{elements} of {compared} output elements were never written")]
-    Unwritten {
-        elements: u64,
-        /// Output elements.
-        compared: u64,
-    },
+    Unwritten { elements: u64, compared: u64 },
     /// A function of the phase refuses the outputs.
+    /// `reason`: what is wrong, by the function; or why it could not tell.
     #[error("{check}: {reason}")]
-    Refused {
-        /// The function.
-        check: String,
-        /// What is wrong, by the function; or why it could not tell.
-        reason: String,
-    },
+    Refused { check: String, reason: String },
     /// The reference and the output have no element that is finite in both.
     #[error("no finite element could be compared")]
     NothingFinite,

@@ -2,97 +2,46 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The type of one element of a buffer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Dtype {
-    /// IEEE binary64.
-    #[serde(rename = "f64")]
-    F64,
-    /// IEEE binary32.
-    #[serde(rename = "f32")]
-    F32,
-    /// IEEE binary16.
-    #[serde(rename = "f16")]
-    F16,
-    /// bfloat16.
-    #[serde(rename = "bf16")]
-    Bf16,
-    /// OCP FP8 E4M3 (finite, no infinities).
-    #[serde(rename = "fp8-e4m3")]
-    Fp8E4m3,
-    /// OCP FP8 E5M2.
-    #[serde(rename = "fp8-e5m2")]
-    Fp8E5m2,
-    /// 64-bit signed integer.
-    #[serde(rename = "i64")]
-    I64,
-    /// 64-bit unsigned integer.
-    #[serde(rename = "u64")]
-    U64,
-    /// 32-bit signed integer.
-    #[serde(rename = "i32")]
-    I32,
-    /// 32-bit unsigned integer.
-    #[serde(rename = "u32")]
-    U32,
-    /// 16-bit signed integer.
-    #[serde(rename = "i16")]
-    I16,
-    /// 16-bit unsigned integer.
-    #[serde(rename = "u16")]
-    U16,
-    /// 8-bit signed integer.
-    #[serde(rename = "i8")]
-    I8,
-    /// 8-bit unsigned integer.
-    #[serde(rename = "u8")]
-    U8,
-    /// A byte that is 0 or 1.
-    #[serde(rename = "bool")]
-    Bool,
+words! {
+    name;
+    /// The type of one element of a buffer.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Dtype {
+        /// IEEE binary64.
+        F64 = "f64",
+        /// IEEE binary32.
+        F32 = "f32",
+        /// IEEE binary16.
+        F16 = "f16",
+        /// bfloat16.
+        Bf16 = "bf16",
+        /// OCP FP8 E4M3 (finite, no infinities).
+        Fp8E4m3 = "fp8-e4m3",
+        /// OCP FP8 E5M2.
+        Fp8E5m2 = "fp8-e5m2",
+        /// 64-bit signed integer.
+        I64 = "i64",
+        /// 64-bit unsigned integer.
+        U64 = "u64",
+        /// 32-bit signed integer.
+        I32 = "i32",
+        /// 32-bit unsigned integer.
+        U32 = "u32",
+        /// 16-bit signed integer.
+        I16 = "i16",
+        /// 16-bit unsigned integer.
+        U16 = "u16",
+        /// 8-bit signed integer.
+        I8 = "i8",
+        /// 8-bit unsigned integer.
+        U8 = "u8",
+        /// A byte that is 0 or 1.
+        Bool = "bool",
+    }
 }
 
 impl Dtype {
-    /// Every type, in the order the documentation lists them.
-    pub const ALL: [Self; 15] = [
-        Self::F64,
-        Self::F32,
-        Self::F16,
-        Self::Bf16,
-        Self::Fp8E4m3,
-        Self::Fp8E5m2,
-        Self::I64,
-        Self::U64,
-        Self::I32,
-        Self::U32,
-        Self::I16,
-        Self::U16,
-        Self::I8,
-        Self::U8,
-        Self::Bool,
-    ];
-
-    /// The keyword in a phase.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::F64 => "f64",
-            Self::F32 => "f32",
-            Self::F16 => "f16",
-            Self::Bf16 => "bf16",
-            Self::Fp8E4m3 => "fp8-e4m3",
-            Self::Fp8E5m2 => "fp8-e5m2",
-            Self::I64 => "i64",
-            Self::U64 => "u64",
-            Self::I32 => "i32",
-            Self::U32 => "u32",
-            Self::I16 => "i16",
-            Self::U16 => "u16",
-            Self::I8 => "i8",
-            Self::U8 => "u8",
-            Self::Bool => "bool",
-        }
-    }
-
     /// Whether it has NaN, so that the poison reveals elements that were never written.
     pub const fn has_nan(self) -> bool {
         match self {
@@ -116,6 +65,19 @@ impl Dtype {
             Self::F32 | Self::I32 | Self::U32 => 4,
             Self::F16 | Self::Bf16 | Self::I16 | Self::U16 => 2,
             Self::Fp8E4m3 | Self::Fp8E5m2 | Self::I8 | Self::U8 | Self::Bool => 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Dtype;
+
+    #[test]
+    fn a_type_is_stored_by_its_word() {
+        for (word, dtype) in Dtype::WORDS {
+            assert_eq!(serde_json::to_value(dtype).unwrap(), word);
+            assert_eq!(dtype.to_string(), word);
         }
     }
 }

@@ -3,6 +3,9 @@
 //!
 //! Deliberately absent: phase files, the GPU.
 
+#[macro_use]
+mod words;
+
 pub mod cubin;
 pub mod digest;
 pub mod disk;

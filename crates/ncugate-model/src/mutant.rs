@@ -28,17 +28,12 @@ pub enum MutantKind {
 #[derive(Debug, Clone, PartialEq)]
 pub enum MutantOutcome {
     /// It is within the tolerance under every law.
-    Accepted {
-        /// Its distance from the reference.
-        differences: Differences,
-    },
+    /// `differences`: its distance from the reference.
+    Accepted { differences: Differences },
     /// It is not.
-    Rejected {
-        /// Its distance from the reference.
-        differences: Differences,
-        /// Why, and under which law.
-        reason: String,
-    },
+    /// `differences`: its distance from the reference.
+    /// `reason`: why, and under which law.
+    Rejected { differences: Differences, reason: String },
     /// It equals the right answer here.
     Equivalent,
 }

@@ -16,10 +16,8 @@ pub const EMPTY_RANGE: &CStr = c"ncugate empty";
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum ProfileOutcome {
     /// Its launches are in this report, inside the NVTX range `<variant>@<shape>`.
-    Profiled {
-        /// File name in the run's `reports` folder (`.ncu-rep`, or `.ncu-repz` in a recording).
-        report: String,
-    },
+    /// `report`: file name in the run's `reports` folder (`.ncu-rep`, or `.ncu-repz` in a recording).
+    Profiled { report: String },
     /// Not in a report, because ncu could not read counters here. CUPTI traced its launches instead: their durations
     /// and configurations.
     Traced { trace: ActivityTrace },
@@ -33,11 +31,8 @@ pub enum ProfileOutcome {
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum ProfiledOutputs {
     /// The outputs of all evaluations are right.
-    Right {
-        /// The seed; one of the phase's if inputs or answers are in files for its seeds.
-        seed: u64,
-        evaluations: u32,
-    },
+    /// `seed`: the seed; one of the phase's if inputs or answers are in files for its seeds.
+    Right { seed: u64, evaluations: u32 },
     /// The outputs of an evaluation are wrong or missing.
     Wrong { seed: u64, reason: String },
     /// An external command launched them, and checks its results itself.

@@ -2,25 +2,24 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The role of a buffer in a kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// Read only: writing to it is an error of the variant.
-    Input,
-    /// Written completely and compared with the reference.
-    Output,
-    /// Filled, written and compared: state that a launch changes in place, restored before every launch.
-    Inout,
-    /// Free to use; cleared to zero before every case.
-    Scratch,
+words! {
+    name;
+    /// The role of a buffer in a kernel.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Role {
+        /// Read only: writing to it is an error of the variant.
+        Input = "input",
+        /// Written completely and compared with the reference.
+        Output = "output",
+        /// Filled, written and compared: state that a launch changes in place, restored before every launch.
+        Inout = "inout",
+        /// Free to use; cleared to zero before every case.
+        Scratch = "scratch",
+    }
 }
 
 impl Role {
-    /// All values by their keyword in a phase.
-    pub const WORDS: [(&'static str, Self); 4] =
-        [("input", Self::Input), ("output", Self::Output), ("inout", Self::Inout), ("scratch", Self::Scratch)];
-
     /// Whether the kernel and the reference read its content from before a launch.
     pub const fn is_read(self) -> bool {
         matches!(self, Self::Input | Self::Inout)

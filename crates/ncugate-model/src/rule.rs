@@ -31,25 +31,22 @@ pub struct Rule {
     pub advice: Vec<Template>,
 }
 
-/// The kind of a rule's findings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RuleKind {
-    /// Costs time, and can be fixed in the kernel as it is.
-    #[default]
-    Defect,
-    /// A limit that only another algorithm or another pipe can exceed.
-    Redesign,
-    /// Numbers contradict each other.
-    Doubt,
-    /// Worth knowing: it looks like a problem, but is harmless here.
-    Remark,
-}
-
-impl RuleKind {
-    /// All values by their keyword in a rule.
-    pub const WORDS: [(&'static str, Self); 4] =
-        [("defect", Self::Defect), ("redesign", Self::Redesign), ("doubt", Self::Doubt), ("remark", Self::Remark)];
+words! {
+    name;
+    /// The kind of a rule's findings.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum RuleKind {
+        /// Costs time, and can be fixed in the kernel as it is.
+        #[default]
+        Defect = "defect",
+        /// A limit that only another algorithm or another pipe can exceed.
+        Redesign = "redesign",
+        /// Numbers contradict each other.
+        Doubt = "doubt",
+        /// Worth knowing: it looks like a problem, but is harmless here.
+        Remark = "remark",
+    }
 }
 
 /// One way to detect a problem.
@@ -70,29 +67,19 @@ pub struct RuleCase {
     pub advice: Vec<Template>,
 }
 
-/// Confidence of a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Confidence {
-    /// The counters are consistent with it, but also with other causes.
-    Low,
-    /// The counters suggest it.
-    #[default]
-    Medium,
-    /// The counters measure it directly.
-    High,
-}
-
-impl Confidence {
-    /// All values by their keyword in a rule.
-    pub const WORDS: [(&'static str, Self); 3] = [("high", Self::High), ("medium", Self::Medium), ("low", Self::Low)];
-
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::High => "high",
-            Self::Medium => "medium",
-            Self::Low => "low",
-        }
+words! {
+    word;
+    /// Confidence of a finding.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Confidence {
+        /// The counters are consistent with it, but also with other causes.
+        Low = "low",
+        /// The counters suggest it.
+        #[default]
+        Medium = "medium",
+        /// The counters measure it directly.
+        High = "high",
     }
 }
 

@@ -5,42 +5,20 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// A tool of compute-sanitizer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SanitizerTool {
-    /// Accesses outside of allocations, and misaligned ones.
-    Memcheck,
-    /// Races in shared memory.
-    Racecheck,
-    /// Invalid barriers.
-    Synccheck,
-    /// Reads of global memory that nothing has written.
-    Initcheck,
-}
-
-impl SanitizerTool {
-    /// All values by their keyword in a phase and on compute-sanitizer's command line.
-    pub const WORDS: [(&'static str, Self); 4] = [
-        ("memcheck", Self::Memcheck),
-        ("racecheck", Self::Racecheck),
-        ("synccheck", Self::Synccheck),
-        ("initcheck", Self::Initcheck),
-    ];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Memcheck => "memcheck",
-            Self::Racecheck => "racecheck",
-            Self::Synccheck => "synccheck",
-            Self::Initcheck => "initcheck",
-        }
-    }
-}
-
-impl fmt::Display for SanitizerTool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+words! {
+    as_str;
+    /// A tool of compute-sanitizer.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum SanitizerTool {
+        /// Accesses outside of allocations, and misaligned ones.
+        Memcheck = "memcheck",
+        /// Races in shared memory.
+        Racecheck = "racecheck",
+        /// Invalid barriers.
+        Synccheck = "synccheck",
+        /// Reads of global memory that nothing has written.
+        Initcheck = "initcheck",
     }
 }
 

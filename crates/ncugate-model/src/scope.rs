@@ -90,37 +90,32 @@ impl JsonSchema for Scope {
     }
 }
 
-/// Effect of a failed gate on the phase.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Level {
-    /// The phase fails.
-    Required,
-    /// The report shows the failure; the phase can still pass.
-    Advisory,
+words! {
+    name;
+    /// Effect of a failed gate on the phase.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Level {
+        /// The phase fails.
+        Required = "required",
+        /// The report shows the failure; the phase can still pass.
+        Advisory = "advisory",
+    }
 }
 
-impl Level {
-    /// All values by their keyword in a phase.
-    pub const WORDS: [(&'static str, Self); 2] = [("required", Self::Required), ("advisory", Self::Advisory)];
-}
-
-/// The effect of an inconclusive verdict of a required gate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OnInconclusive {
-    /// Inconclusive (status 4).
-    Inconclusive,
-    /// A failure (status 1).
-    Fail,
-    /// A warning; only if noise is the reason, never if something is missing.
-    Warn,
-}
-
-impl OnInconclusive {
-    /// All values by their keyword in a phase.
-    pub const WORDS: [(&'static str, Self); 3] =
-        [("inconclusive", Self::Inconclusive), ("fail", Self::Fail), ("warn", Self::Warn)];
+words! {
+    name;
+    /// The effect of an inconclusive verdict of a required gate.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum OnInconclusive {
+        /// Inconclusive (status 4).
+        Inconclusive = "inconclusive",
+        /// A failure (status 1).
+        Fail = "fail",
+        /// A warning; only if noise is the reason, never if something is missing.
+        Warn = "warn",
+    }
 }
 
 #[cfg(test)]

@@ -68,15 +68,11 @@ pub struct TriedPoint {
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum TriedOutcome {
     /// It was correct at the objective's shape and timed there.
-    Timed {
-        /// The objective over few samples, in microseconds.
-        us: f64,
-    },
+    /// `us`: the objective over few samples, in microseconds.
+    Timed { us: f64 },
     /// It was not timed.
-    Failed {
-        /// The reason: a failed build, an impossible launch, a failed condition, a wrong output, a crash.
-        reason: String,
-    },
+    /// `reason`: a failed build, an impossible launch, a failed condition, a wrong output, a crash.
+    Failed { reason: String },
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

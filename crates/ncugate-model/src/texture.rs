@@ -15,56 +15,48 @@ pub struct TextureSampling {
     pub read: TextureRead,
 }
 
-/// The mode of reads outside of a texture.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TextureAddress {
-    /// The texel at the edge.
-    #[default]
-    Clamp,
-    /// Zeros.
-    Border,
-    /// The texture repeated.
-    Wrap,
-    /// The texture repeated and mirrored.
-    Mirror,
+words! {
+    name;
+    /// The mode of reads outside of a texture.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum TextureAddress {
+        /// The texel at the edge.
+        #[default]
+        Clamp = "clamp",
+        /// Zeros.
+        Border = "border",
+        /// The texture repeated.
+        Wrap = "wrap",
+        /// The texture repeated and mirrored.
+        Mirror = "mirror",
+    }
 }
 
-/// The mode of reads between texels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TextureFilter {
-    /// The nearest texel.
-    #[default]
-    Point,
-    /// Interpolation between the nearest texels.
-    Linear,
+words! {
+    name;
+    /// The mode of reads between texels.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum TextureFilter {
+        /// The nearest texel.
+        #[default]
+        Point = "point",
+        /// Interpolation between the nearest texels.
+        Linear = "linear",
+    }
 }
 
-/// The mode of reads of integers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TextureRead {
-    /// As integers.
-    #[default]
-    Element,
-    /// As floats from 0 or -1 to 1 (`cudaReadModeNormalizedFloat`).
-    NormalizedFloat,
-}
-
-impl TextureAddress {
-    /// All values by their keyword in a phase.
-    pub const WORDS: [(&'static str, Self); 4] =
-        [("clamp", Self::Clamp), ("border", Self::Border), ("wrap", Self::Wrap), ("mirror", Self::Mirror)];
-}
-
-impl TextureFilter {
-    /// All values by their keyword in a phase.
-    pub const WORDS: [(&'static str, Self); 2] = [("point", Self::Point), ("linear", Self::Linear)];
-}
-
-impl TextureRead {
-    /// All values by their keyword in a phase.
-    pub const WORDS: [(&'static str, Self); 2] =
-        [("element", Self::Element), ("normalized_float", Self::NormalizedFloat)];
+words! {
+    name;
+    /// The mode of reads of integers.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum TextureRead {
+        /// As integers.
+        #[default]
+        Element = "element",
+        /// As floats from 0 or -1 to 1 (`cudaReadModeNormalizedFloat`).
+        NormalizedFloat = "normalized_float",
+    }
 }

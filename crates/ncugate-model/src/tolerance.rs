@@ -294,12 +294,9 @@ pub enum Violation {
     #[error("{difference} {value:.3e} exceeds the tolerance {bound:e}")]
     Exceeds { difference: Difference, value: f64, bound: f64 },
     /// The difference of an element exceeds `atol + rtol |expected|`.
+    /// `ratio`: its difference over its permitted difference.
     #[error("the error of an element is {ratio:.3e} times the allowed {bound}")]
-    Apart {
-        /// Its difference over its permitted difference.
-        ratio: f64,
-        bound: AllClose,
-    },
+    Apart { ratio: f64, bound: AllClose },
     /// Too many elements exceed `atol + rtol |expected|`.
     #[error(
         "{:.3} % of the elements exceed {bound}; at most {} % are allowed",

@@ -2,18 +2,20 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
-/// Pass, fail, or inconclusive. If several verdicts combine, the most severe one counts: the last in this order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// The requirement holds.
-    Pass,
-    /// The requirement cannot be decided, for the given reason.
-    Inconclusive,
-    /// The requirement does not hold.
-    Fail,
+words! {
+    word;
+    /// Pass, fail, or inconclusive. If several verdicts combine, the most severe one counts: the last in this order.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Verdict {
+        /// The requirement holds.
+        Pass = "pass",
+        /// The requirement cannot be decided, for the given reason.
+        Inconclusive = "inconclusive",
+        /// The requirement does not hold.
+        Fail = "fail",
+    }
 }
 
 impl Verdict {
@@ -56,15 +58,6 @@ impl Verdict {
         }
     }
 
-    /// The word in a sentence.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Inconclusive => "inconclusive",
-            Self::Fail => "fail",
-        }
-    }
-
     /// The word at the start of a line.
     pub const fn mark(self) -> &'static str {
         match self {
@@ -72,12 +65,6 @@ impl Verdict {
             Self::Inconclusive => "INCONCLUSIVE",
             Self::Fail => "FAIL",
         }
-    }
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.word().fmt(f)
     }
 }
 

@@ -19,7 +19,6 @@ pub fn values(init: &Init, seed: u64, name: &str, extents: &[usize]) -> Option<V
         Init::NegativeInfinity => vec![f64::NEG_INFINITY; len],
         Init::Indices { below } => generator.values(len, |rng| structured::index(rng, below)),
         Init::Mask { density } => generator.values(len, |rng| f64::from(u8::from(uniform(rng) < density))),
-        Init::Sparse { density } => generator.values(len, |rng| structured::sparse(rng, density)),
         Init::Permutation => structured::rows(generator, extents, structured::permutation),
         Init::Sorted { low, high } => {
             structured::rows(generator, extents, |rng, row| structured::sorted(rng, row, low, high))
@@ -28,7 +27,6 @@ pub fn values(init: &Init, seed: u64, name: &str, extents: &[usize]) -> Option<V
             structured::rows(generator, extents, |rng, row| structured::row_pointers(rng, row, nonzeros))
         }
         Init::OneHot => structured::rows(generator, extents, structured::one_hot),
-        Init::LowRank { rank } => structured::low_rank(generator, extents, rank),
         Init::Npy { .. } | Init::Redrawn { .. } => return None,
     })
 }

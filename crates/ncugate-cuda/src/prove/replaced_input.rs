@@ -31,14 +31,9 @@ impl ReplacedPart {
             | Init::Uniform { .. }
             | Init::Indices { .. }
             | Init::Mask { .. }
-            | Init::Sparse { .. }
             | Init::Npy { .. }
             | Init::Redrawn { .. } => &[Self::Tenth, Self::Half, Self::Whole],
-            Init::Permutation
-            | Init::Sorted { .. }
-            | Init::RowPointers { .. }
-            | Init::OneHot
-            | Init::LowRank { .. } => &[Self::Whole],
+            Init::Permutation | Init::Sorted { .. } | Init::RowPointers { .. } | Init::OneHot => &[Self::Whole],
             Init::Arange { .. } | Init::Constant { .. } | Init::Infinity | Init::NegativeInfinity => &[],
         }
     }

@@ -1,23 +1,14 @@
-//! Inputs with a structure that kernels rely on: valid indices, permutations, ascending keys, row pointers, one-hot
-//! rows, matrices of low rank. Rows run along the last axis.
+//! Inputs with a structure that kernels rely on: valid indices, permutations, ascending keys, row pointers, and
+//! one-hot rows. Rows run along the last axis.
 
-use ncugate_array::generator::{Generator, normal, uniform};
+use ncugate_array::generator::{Generator, uniform};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
 use rayon::prelude::*;
 
-/// The first stream for the rows of second factors.
-const SECOND: u64 = 1 << 40;
-
 /// A whole number from 0 to `below - 1`.
 pub fn index(rng: &mut ChaCha8Rng, below: f64) -> f64 {
     (uniform(rng) * below).floor().min(below - 1.0)
-}
-
-/// Normal with probability `density`, else 0.
-pub fn sparse(rng: &mut ChaCha8Rng, density: f64) -> f64 {
-    let (chance, value) = (uniform(rng), normal(rng));
-    if chance < density { value } else { 0.0 }
 }
 
 /// Fills every row of the last axis by `fill`, from a separate stream.
@@ -56,29 +47,6 @@ pub fn one_hot(rng: &mut ChaCha8Rng, row: &mut [f64]) {
     row.fill(0.0);
     let hot = below(rng, row.len());
     row[hot] = 1.0;
-}
-
-/// Matrices over the last two axes: products of normal factors with `rank` columns and rows, divided by the square
-/// root of `rank`.
-pub fn low_rank(generator: Generator, extents: &[usize], rank: f64) -> Vec<f64> {
-    let [.., height, width] = *extents else { return Vec::new() };
-    let rank = rank as usize;
-    let mut values = vec![0.0; extents.iter().product()];
-    values.par_chunks_mut(height * width).enumerate().for_each(|(matrix, values)| {
-        let factor = |stream: u64, len: usize| -> Vec<f64> {
-            let mut rng = generator.stream(stream);
-            (0..len).map(|_| normal(&mut rng)).collect()
-        };
-        let left = factor(matrix as u64, height * rank);
-        let right = factor(SECOND + matrix as u64, rank * width);
-        let unit = 1.0 / (rank as f64).sqrt();
-        for (row, left) in values.chunks_exact_mut(width).zip(left.chunks_exact(rank)) {
-            for (l, right) in left.iter().zip(right.chunks_exact(width)) {
-                row.iter_mut().zip(right).for_each(|(value, r)| *value += unit * l * r);
-            }
-        }
-    });
-    values
 }
 
 fn below(rng: &mut ChaCha8Rng, bound: usize) -> usize {
@@ -137,32 +105,11 @@ mod tests {
     }
 
     #[test]
-    fn masks_have_their_density_and_sparse_values_are_normal() {
+    fn masks_have_their_density() {
         let mask = drawn(Init::Mask { density: 0.25 }, &[100_000]);
         assert!(mask.iter().all(|v| *v == 0.0 || *v == 1.0));
         assert!((mask.iter().sum::<f64>() / 1e5 - 0.25).abs() < 0.01);
-        let sparse = drawn(Init::Sparse { density: 0.1 }, &[100_000]);
-        let filled: Vec<f64> = sparse.into_iter().filter(|v| *v != 0.0).collect();
-        assert!((filled.len() as f64 / 1e5 - 0.1).abs() < 0.01);
-        assert!((filled.iter().map(|v| v * v).sum::<f64>() / filled.len() as f64 - 1.0).abs() < 0.05);
         assert!(drawn(Init::Mask { density: 0.0 }, &[99]).iter().all(|v| *v == 0.0));
         assert!(drawn(Init::Mask { density: 1.0 }, &[99]).iter().all(|v| *v == 1.0));
-    }
-
-    #[test]
-    fn a_matrix_of_rank_one_is_an_outer_product() {
-        let values = drawn(Init::LowRank { rank: 1.0 }, &[2, 6, 5]);
-        for matrix in values.chunks(30) {
-            let at = |row: usize, column: usize| matrix[row * 5 + column];
-            for row in 1..6 {
-                for column in 1..5 {
-                    let minor = at(0, 0) * at(row, column) - at(0, column) * at(row, 0);
-                    assert!(minor.abs() < 1e-12, "{minor}");
-                }
-            }
-        }
-        let wide = drawn(Init::LowRank { rank: 16.0 }, &[300, 300]);
-        let variance = wide.iter().map(|v| v * v).sum::<f64>() / 9e4;
-        assert!((variance - 1.0).abs() < 0.3, "{variance}");
     }
 }

@@ -7,7 +7,7 @@
 
 use ncugate_model::metric::{Catalogue, Combination};
 use ncugate_model::{CaseId, ShapeName};
-use ncugate_phase::plan::{Method, Variant};
+use ncugate_phase::plan::Variant;
 use polars::prelude::{DataFrame, Float64Chunked};
 use std::collections::HashMap;
 use std::slice::from_ref;
@@ -109,8 +109,5 @@ impl<'l> Weights<'l> {
 
 /// Number of launches per evaluation of a variant at a shape; for a command, all launches of a range.
 pub(super) fn length(variant: &Variant, shape: &ShapeName) -> usize {
-    match &variant.method {
-        Method::Kernel(kernel) => kernel.launched_entries(shape).len().max(1),
-        Method::Function(_) | Method::Command(_) | Method::Captured(_) => usize::MAX,
-    }
+    variant.method.kernel().map_or(usize::MAX, |kernel| kernel.launched_entries(shape).len().max(1))
 }

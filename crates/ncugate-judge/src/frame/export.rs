@@ -320,10 +320,11 @@ impl WideTable {
     fn frame(&self) -> Result<DataFrame, ExportError> {
         let column = |(at, name): (usize, &str)| {
             let cells = || self.rows.iter().map(|row| row.get(at).unwrap_or(&MetricValue::Missing));
-            let of_launch = || l::COLUMNS.into_iter().find(|(known, _)| *known == name).map(|(_, dtype)| dtype);
             let dtype = match at < self.head.len() {
-                true if name == REPEAT => DataType::UInt32,
-                true => of_launch().unwrap_or(DataType::String),
+                true if [m::LAUNCH, REPEAT].contains(&name) || [l::GRID, l::BLOCK].concat().contains(&name) => {
+                    DataType::UInt32
+                }
+                true => DataType::String,
                 false if cells().all(|value| super::decode::cell(value).1.is_none()) => DataType::Float64,
                 false => DataType::String,
             };

@@ -1,9 +1,8 @@
 //! Facts of planned launches, from their build, their extents and the chip's limits.
 
 use ncugate_model::metric::{BuildFact, Combination, LaunchFact, OccupancyFact};
-use ncugate_model::number;
 use ncugate_model::occupancy::{self, Chip, Demand};
-use ncugate_model::{Cell, ComputeCapability, Resources};
+use ncugate_model::{Cell, ComputeCapability, Resources, number};
 use ncugate_phase::plan::KernelLaunch;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

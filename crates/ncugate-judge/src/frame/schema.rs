@@ -1,11 +1,7 @@
 //! Column names and types of every frame, in one place.
 
-use polars::prelude::DataType;
-
 /// Columns of the metrics frame: one row per launch and metric.
 pub mod metrics {
-    use super::DataType;
-
     /// Name of the launch's report, as given by the caller.
     pub const REPORT: &str = "report";
     /// Id that ncu prints, counted from 0 over all processes.
@@ -20,31 +16,14 @@ pub mod metrics {
     pub const VALUE: &str = "value";
     /// Value as text: strings, and integers that a double does not hold exactly. Null otherwise.
     pub const TEXT: &str = "text";
-
-    /// All columns in order.
-    pub const COLUMNS: [(&str, DataType); 7] = [
-        (REPORT, DataType::String),
-        (LAUNCH, DataType::UInt32),
-        (KERNEL, DataType::String),
-        (METRIC, DataType::String),
-        (UNIT, DataType::String),
-        (VALUE, DataType::Float64),
-        (TEXT, DataType::String),
-    ];
 }
 
 /// Columns of the launches frame: one row per launch. Values missing from the report are null.
 pub mod launches {
-    use super::DataType;
+    pub use super::metrics::{KERNEL, LAUNCH, REPORT};
 
-    /// Name of the launch's report, as given by the caller.
-    pub const REPORT: &str = "report";
-    /// Id that ncu prints, counted from 0 over all processes.
-    pub const LAUNCH: &str = "launch";
     /// Type of the result: `kernel`, `range`, `command list`, `graph`.
     pub const KIND: &str = "kind";
-    /// Function name of the kernel.
-    pub const KERNEL: &str = "kernel";
     /// Symbol of the kernel in its module.
     pub const SYMBOL: &str = "symbol";
     /// Demangled name of the kernel.
@@ -74,37 +53,6 @@ pub mod launches {
     pub const CLOCK_LOCKED: &str = "clock_locked";
     /// Time of the measurement, in seconds since 1970.
     pub const CREATED: &str = "created";
-
-    /// All columns in order.
-    pub const COLUMNS: [(&str, DataType); 27] = [
-        (REPORT, DataType::String),
-        (LAUNCH, DataType::UInt32),
-        (KIND, DataType::String),
-        (KERNEL, DataType::String),
-        (SYMBOL, DataType::String),
-        (DEMANGLED, DataType::String),
-        (PID, DataType::UInt32),
-        (PROCESS, DataType::String),
-        (CONTEXT, DataType::UInt32),
-        (STREAM, DataType::UInt32),
-        (DEVICE, DataType::UInt32),
-        (DEVICE_NAME, DataType::String),
-        (CAPABILITY, DataType::String),
-        (SM_COUNT, DataType::UInt32),
-        (GRID[0], DataType::UInt32),
-        (GRID[1], DataType::UInt32),
-        (GRID[2], DataType::UInt32),
-        (BLOCK[0], DataType::UInt32),
-        (BLOCK[1], DataType::UInt32),
-        (BLOCK[2], DataType::UInt32),
-        (CLUSTER[0], DataType::UInt32),
-        (CLUSTER[1], DataType::UInt32),
-        (CLUSTER[2], DataType::UInt32),
-        (NVTX, DataType::String),
-        (CLOCK_REQUESTED, DataType::Boolean),
-        (CLOCK_LOCKED, DataType::Boolean),
-        (CREATED, DataType::UInt64),
-    ];
 }
 
 /// Columns of the table of all measurements: one row per variant and shape.

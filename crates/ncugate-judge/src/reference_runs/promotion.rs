@@ -43,24 +43,12 @@ pub enum Refusal {
     #[error(
         "{metric} is {after} at '{shape}', the current entry '{name}' has {before}; --accept-worse promotes the run anyway"
     )]
-    Worse {
-        /// The entry's name.
-        name: String,
-        metric: String,
-        shape: ShapeName,
-        before: f64,
-        after: f64,
-    },
+    Worse { name: String, metric: String, shape: ShapeName, before: f64, after: f64 },
     /// The objectives differ, so the entries cannot be ranked.
     #[error(
         "the run was selected by {after}, the current entry '{name}' by {before}; --accept-worse promotes the run anyway"
     )]
-    Objective {
-        /// The entry's name.
-        name: String,
-        before: String,
-        after: String,
-    },
+    Objective { name: String, before: String, after: String },
 }
 
 /// An entry compared with the one it would replace.

@@ -5,9 +5,8 @@ use super::{MANIFEST, StoreError, is_report_name};
 use ncugate_model::disk::open;
 use serde::Deserialize;
 use std::ffi::OsString;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 /// Files of a recording, in addition to its reports.
 const FILES: [&str; 13] = [

@@ -4,8 +4,7 @@
 //! after reading them. Paths are relative to the root of the project if a file is inside it.
 
 use super::seal::file_sha256;
-use super::settings;
-use super::{Manifest, StoreError};
+use super::{Manifest, StoreError, settings};
 use ncugate_phase::config::{Phase, ProgramKind, WorkloadReference};
 use ncugate_phase::plan::{FunctionPlan, Method, Plan, array_files, flag_files, reference_plan};
 use std::collections::{BTreeMap, BTreeSet};

@@ -7,10 +7,9 @@
 
 use super::seal::{FILES, file_sha256};
 use jiff::Timestamp;
-use ncugate_model::MAX_REPORT;
-use ncugate_model::ProfileOutcome;
 use ncugate_model::digest::sha256;
 use ncugate_model::disk::{self, open};
+use ncugate_model::{MAX_REPORT, ProfileOutcome};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};

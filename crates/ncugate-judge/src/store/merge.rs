@@ -36,32 +36,19 @@ pub enum MergeError {
     #[error("cannot merge {}: {reason}", folder.display())]
     Unfit { folder: PathBuf, reason: String },
     /// Two runs differ in their measurement conditions or in their plan.
+    /// `other`: the run that differs.
     #[error("cannot merge {} with {}: {}", one.display(), other.display(), differences)]
-    Unlike {
-        one: PathBuf,
-        /// The run that differs.
-        other: PathBuf,
-        differences: String,
-    },
+    Unlike { one: PathBuf, other: PathBuf, differences: String },
     /// Two runs measured the same shard.
     #[error("cannot merge: shard {shard} is in both {} and {}; name one of them", one.display(), other.display())]
-    Twice {
-        shard: String,
-        /// A run.
-        one: PathBuf,
-        other: PathBuf,
-    },
+    Twice { shard: String, one: PathBuf, other: PathBuf },
+    /// `count`: number of shards of the phase.
+    /// `missing`: the first missing shard.
+    /// `more`: the number of further missing shards, in words.
     #[error(
         "cannot merge: shard {missing} of {count} is missing; measure it with `ncugate run CONFIG --shard {missing}/{count}`{more}"
     )]
-    Missing {
-        /// Number of shards of the phase.
-        count: u32,
-        /// The first missing shard.
-        missing: u32,
-        /// The number of further missing shards, in words.
-        more: String,
-    },
+    Missing { count: u32, missing: u32, more: String },
 }
 
 /// A merged run.

@@ -64,65 +64,36 @@ pub const MANIFEST: u64 = 64 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("cannot write {path}: {source}; earlier records are kept: free disk space or fix the permission, then run again to continue", path = .path.display())]
-    Write {
-        path: PathBuf,
-        /// The system error.
-        source: std::io::Error,
-    },
+    Write { path: PathBuf, source: std::io::Error },
     #[error("cannot read {path}: {source}", path = .path.display())]
-    Read {
-        path: PathBuf,
-        /// The system error.
-        source: std::io::Error,
-    },
+    Read { path: PathBuf, source: std::io::Error },
     /// A value has no JSON form.
     #[error("cannot encode a record of {path}: {reason}", path = .path.display())]
     Encode { path: PathBuf, reason: String },
     /// A line does not parse.
     #[error("{path}:{line} is not a record of this program: {reason}", path = .path.display())]
-    Record {
-        path: PathBuf,
-        /// Line, from 1.
-        line: usize,
-        reason: String,
-    },
+    Record { path: PathBuf, line: usize, reason: String },
     /// A folder is not a run.
     #[error("{folder} is not a run: it has no {missing}", folder = .folder.display())]
     NotARun { folder: PathBuf, missing: &'static str },
     /// Another version wrote the run, in a form with another number.
+    /// `version`: the version that wrote it.
+    /// `expected`: the forms that this program reads: `1 to 3`.
     #[error("{folder} was written by ncugate {version} in form {found}, and this program reads forms {expected}; read it with that version, or measure again", folder = .folder.display())]
-    Schema {
-        folder: PathBuf,
-        /// The version that wrote it.
-        version: String,
-        found: u32,
-        /// The forms that this program reads: `1 to 3`.
-        expected: String,
-    },
+    Schema { folder: PathBuf, version: String, found: u32, expected: String },
     /// Another version wrote the run, in a form with the same number.
+    /// `version`: the version that wrote it.
+    /// `detail`: what is unlike the form of this program.
     #[error("{folder} was written by another build of ncugate {version}, in a form that this program does not read ({detail}); read it with the program that wrote it, or measure again", folder = .folder.display())]
-    Form {
-        folder: PathBuf,
-        /// The version that wrote it.
-        version: String,
-        /// What is unlike the form of this program.
-        detail: String,
-    },
+    Form { folder: PathBuf, version: String, detail: String },
     /// A compressed file is larger than any run's file when unpacked.
+    /// `limit`: the limit in bytes.
     #[error("{path} unpacks to more than {limit} bytes", path = .path.display())]
-    TooLarge {
-        path: PathBuf,
-        /// The limit in bytes.
-        limit: u64,
-    },
+    TooLarge { path: PathBuf, limit: u64 },
     /// The name of a run or phase in a manifest is not a valid folder name.
+    /// `key`: `run` or `phase`.
     #[error("{path} says that the {key} is {name:?}, which is not a name of letters, digits and `_ . - + =`", path = .path.display())]
-    Name {
-        path: PathBuf,
-        /// `run` or `phase`.
-        key: &'static str,
-        name: String,
-    },
+    Name { path: PathBuf, key: &'static str, name: String },
     /// The folder of a run belongs to another run.
     #[error("{folder} holds run '{run}': the folder of a run has its name; rename it, or keep the run with `ncugate tools record`", folder = .folder.display())]
     Misplaced { folder: PathBuf, run: String },
@@ -134,24 +105,14 @@ pub enum StoreError {
     Seal { path: PathBuf, reason: String },
     /// Another process writes the run.
     #[error("{folder} is being written by {owner}; wait for it, or stop it", folder = .folder.display())]
-    Held {
-        /// The run's folder.
-        folder: PathBuf,
-        owner: Box<LockOwner>,
-    },
+    Held { folder: PathBuf, owner: Box<LockOwner> },
     /// Another process took the run over.
     #[error("{folder} was taken over by another process after five minutes without a heartbeat of this one; nothing more is written", folder = .folder.display())]
-    Lost {
-        /// The run's folder.
-        folder: PathBuf,
-    },
+    Lost { folder: PathBuf },
     /// The folder is not a valid destination for a recording.
+    /// `folder`: the folder as given by the user.
     #[error("cannot record into {folder}: {reason}; name a folder that is new, empty or a recording", folder = .folder.display())]
-    Destination {
-        /// The folder as given by the user.
-        folder: PathBuf,
-        reason: String,
-    },
+    Destination { folder: PathBuf, reason: String },
     /// The commit of a run does not hold the files that were measured.
     #[error(
         "cannot record run {run}: it was measured from files that differ from commit {commit}; commit them and run again"

@@ -7,9 +7,8 @@
 //! accepts nothing, because a kernel controls its own spread.
 
 use super::{CLEAR, WitnessMismatch};
-use ncugate_model::IsolatedSamples;
 use ncugate_model::number::short;
-use ncugate_model::stats;
+use ncugate_model::{IsolatedSamples, stats, words};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;
@@ -43,14 +42,17 @@ pub(super) struct ProfiledEvaluation {
     pub profiler: DurationSource,
 }
 
-/// What measured a duration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum DurationSource {
-    /// Nsight Compute.
-    Ncu,
-    /// CUPTI's activity records.
-    Cupti,
+words! {
+    name;
+    /// What measured a duration.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum DurationSource {
+        /// Nsight Compute.
+        Ncu = "ncu",
+        /// CUPTI's activity records.
+        Cupti = "CUPTI",
+    }
 }
 
 /// The work of an evaluation, measured twice under equal conditions, in microseconds without what a clock adds.
@@ -70,15 +72,6 @@ impl fmt::Display for WorkDurations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [isolated, profiled, accepted] = [self.isolated_us, self.profiled_us, self.accepted_us].map(short);
         write!(f, "{isolated} µs alone, {profiled} µs under {}, accepted ±{accepted} µs", self.profiler)
-    }
-}
-
-impl fmt::Display for DurationSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Ncu => "ncu",
-            Self::Cupti => "CUPTI",
-        })
     }
 }
 

@@ -304,12 +304,10 @@ impl WitnessInput<'_> {
                 let launches = launches.at(&variant.id, &shape.name);
                 let sets = f64::from(self.phase.bench.buffer_sets.min(launches).max(1));
                 let Self { phase, counters, chip, .. } = *self;
-                let planned = match &variant.method {
-                    Method::Kernel(kernel) => {
-                        kernel.program(&shape.name).map(|program| program.launches().count() as u32)
-                    }
-                    Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
-                };
+                let planned = variant
+                    .method
+                    .kernel()
+                    .and_then(|kernel| Some(kernel.program(&shape.name)?.launches().count() as u32));
                 let (profiler, empty_ns) = match self.traced_empty(&variant.id, &shape.name) {
                     Some(empty_ns) => (DurationSource::Cupti, empty_ns.map(|ns| ns as f64)),
                     None => (DurationSource::Ncu, self.empty_ns),

@@ -3,10 +3,8 @@
 use super::feature::CodeFeature;
 use super::nvinfo::{Attribute, attributes};
 use super::{CubinError, Elf, damaged};
-use crate::ComputeCapability;
-use crate::Resources;
 use crate::digest::Digest;
-use crate::{KernelName, demangled, nearest};
+use crate::{ComputeCapability, KernelName, Resources, demangled, nearest};
 use object::elf::{ET_REL, FileHeader64};
 use object::read::elf::{FileHeader as _, SectionHeader as _};
 use object::{Endianness, Object as _, ObjectSection as _, ObjectSymbol as _};

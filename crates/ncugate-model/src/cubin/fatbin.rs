@@ -42,12 +42,9 @@ pub enum FatbinError {
     #[error("no device code: the file has no section .nv_fatbin")]
     NoDeviceCode,
     /// Damaged, or of an unknown form.
+    /// `at`: where in the section or file.
     #[error("cannot read the device code at byte {at}: {reason}")]
-    Damaged {
-        /// Where in the section or file.
-        at: usize,
-        reason: String,
-    },
+    Damaged { at: usize, reason: String },
 }
 
 /// The content of an entry.
@@ -56,17 +53,12 @@ pub enum DeviceCode<'a> {
     /// Machine code for a chip.
     Cubin { capability: ComputeCapability, bytes: Cow<'a, [u8]> },
     /// PTX, which the driver compiles at load time: its resources are unknown here.
-    Ptx {
-        /// The lowest capability it supports.
-        capability: ComputeCapability,
-        /// Mangled names of its kernels.
-        kernels: Vec<String>,
-    },
+    /// `capability`: the lowest capability it supports.
+    /// `kernels`: mangled names of its kernels.
+    Ptx { capability: ComputeCapability, kernels: Vec<String> },
     /// Anything else, such as intermediate code for link-time optimisation.
-    Other {
-        /// The kind by its number.
-        kind: u16,
-    },
+    /// `kind`: the kind by its number.
+    Other { kind: u16 },
 }
 
 /// All device code in a file.

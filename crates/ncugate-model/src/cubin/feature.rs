@@ -2,28 +2,30 @@
 
 use crate::ComputeCapability;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
-/// A feature of some architectures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CodeFeature {
-    /// Matrix products of a warp on tensor cores.
-    WarpMatrix,
-    /// Those of four warps, on operands in shared memory.
-    WarpgroupMatrix,
-    /// Those on operands in tensor memory.
-    TensorMemoryMatrix,
-    /// Copies of single threads to shared memory.
-    AsyncCopy,
-    /// Copies of the tensor memory accelerator.
-    BulkCopy,
-    /// Loads of matrices from shared memory.
-    MatrixLoad,
-    /// Stores of matrices to shared memory.
-    MatrixStore,
-    /// Registers that warps give to each other while they run.
-    RegisterReallocation,
+words! {
+    name;
+    /// A feature of some architectures.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum CodeFeature {
+        /// Matrix products of a warp on tensor cores.
+        WarpMatrix = "mma",
+        /// Those of four warps, on operands in shared memory.
+        WarpgroupMatrix = "wgmma",
+        /// Those on operands in tensor memory.
+        TensorMemoryMatrix = "tcgen05",
+        /// Copies of single threads to shared memory.
+        AsyncCopy = "cp.async",
+        /// Copies of the tensor memory accelerator.
+        BulkCopy = "TMA",
+        /// Loads of matrices from shared memory.
+        MatrixLoad = "ldmatrix",
+        /// Stores of matrices to shared memory.
+        MatrixStore = "stmatrix",
+        /// Registers that warps give to each other while they run.
+        RegisterReallocation = "setmaxnreg",
+    }
 }
 
 impl CodeFeature {
@@ -60,20 +62,6 @@ impl CodeFeature {
         all
     }
 
-    /// As PTX names it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::WarpMatrix => "mma",
-            Self::WarpgroupMatrix => "wgmma",
-            Self::TensorMemoryMatrix => "tcgen05",
-            Self::AsyncCopy => "cp.async",
-            Self::BulkCopy => "TMA",
-            Self::MatrixLoad => "ldmatrix",
-            Self::MatrixStore => "stmatrix",
-            Self::RegisterReallocation => "setmaxnreg",
-        }
-    }
-
     /// Whether a chip has it (PTX ISA 9.0, "Target ISA Notes" of each instruction).
     pub const fn exists_on(self, chip: ComputeCapability) -> bool {
         let (major, minor) = (chip.major, chip.minor);
@@ -85,11 +73,5 @@ impl CodeFeature {
             Self::MatrixLoad => major >= 8 || major == 7 && minor == 5,
             Self::BulkCopy | Self::MatrixStore | Self::RegisterReallocation => major >= 9,
         }
-    }
-}
-
-impl fmt::Display for CodeFeature {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }

@@ -28,34 +28,20 @@ type Elf<'a> = ElfFile<'a, FileHeader64<Endianness>>;
 pub enum CubinError {
     /// Not an ELF file, or a damaged one.
     #[error("cannot read the cubin: {reason}")]
-    Damaged {
-        /// The defect.
-        reason: String,
-    },
+    Damaged { reason: String },
     /// Several kernels match the name.
+    /// `fitting`: the matching kernels.
     #[error("`{entry}` matches {} kernels of the cubin: {}; hint: add namespaces and template arguments, or use the mangled name", .fitting.len(), .fitting.join(", "))]
-    Ambiguous {
-        /// The requested name.
-        entry: String,
-        /// The matching kernels.
-        fitting: Vec<String>,
-    },
+    Ambiguous { entry: String, fitting: Vec<String> },
     /// It calls functions that another object file defines.
+    /// `undefined`: the undefined functions and variables.
     #[error("the machine code is not linked: {} not defined; link it (`nvcc -dlink -cubin`), or give its sources as a list", .undefined.join(", "))]
-    Unlinked {
-        /// The undefined functions and variables.
-        undefined: Vec<String>,
-    },
+    Unlinked { undefined: Vec<String> },
     /// It has no such entry.
+    /// `present`: the entries of the cubin.
+    /// `hint`: the suggested name, or empty.
     #[error("no kernel `{entry}` in the cubin; kernels: {present}{hint}")]
-    NoEntry {
-        /// The requested name.
-        entry: String,
-        /// The entries of the cubin.
-        present: String,
-        /// The suggested name, or empty.
-        hint: String,
-    },
+    NoEntry { entry: String, present: String, hint: String },
 }
 
 /// The machine code of a kernel, by its symbol; none if the cubin has no such kernel.

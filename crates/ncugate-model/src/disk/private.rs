@@ -1,10 +1,9 @@
 //! Folders that only their user can write to: their files are trusted.
 
-use std::env;
 use std::fs::{self, DirBuilder};
-use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::{env, io};
 
 /// Creates `folder`, which lies in `root`, for this user alone.
 ///

@@ -37,42 +37,33 @@ impl Span {
     }
 }
 
-/// The comparison of two sides.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Comparison {
-    /// `<`
-    #[serde(rename = "<")]
-    Less,
-    /// `<=`
-    #[serde(rename = "<=")]
-    LessOrEqual,
-    /// `>`
-    #[serde(rename = ">")]
-    Greater,
-    /// `>=`
-    #[serde(rename = ">=")]
-    GreaterOrEqual,
-    /// `==`
-    #[serde(rename = "==")]
-    Equal,
-    /// `!=`
-    #[serde(rename = "!=")]
-    NotEqual,
+words! {
+    symbol;
+    /// The comparison of two sides.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Comparison {
+        /// `<`
+        #[serde(rename = "<")]
+        Less = "<",
+        /// `<=`
+        #[serde(rename = "<=")]
+        LessOrEqual = "<=",
+        /// `>`
+        #[serde(rename = ">")]
+        Greater = ">",
+        /// `>=`
+        #[serde(rename = ">=")]
+        GreaterOrEqual = ">=",
+        /// `==`
+        #[serde(rename = "==")]
+        Equal = "==",
+        /// `!=`
+        #[serde(rename = "!=")]
+        NotEqual = "!=",
+    }
 }
 
 impl Comparison {
-    /// As written.
-    pub const fn symbol(self) -> &'static str {
-        match self {
-            Self::Less => "<",
-            Self::LessOrEqual => "<=",
-            Self::Greater => ">",
-            Self::GreaterOrEqual => ">=",
-            Self::Equal => "==",
-            Self::NotEqual => "!=",
-        }
-    }
-
     /// Whether it is an order, not an equality.
     pub const fn is_order(self) -> bool {
         match self {
@@ -94,69 +85,47 @@ impl Comparison {
     }
 }
 
-/// Arithmetic on two numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Arithmetic {
-    /// `+`
-    Add,
-    /// `-`
-    Subtract,
-    /// `*`
-    Multiply,
-    /// `/`, which gives a real number.
-    Divide,
-    /// `//`, which rounds down.
-    FloorDivide,
-    /// `%`, which has the sign of the divisor.
-    Remainder,
-    /// `**`
-    Power,
-}
-
-impl Arithmetic {
-    /// As written.
-    pub const fn symbol(self) -> &'static str {
-        match self {
-            Self::Add => "+",
-            Self::Subtract => "-",
-            Self::Multiply => "*",
-            Self::Divide => "/",
-            Self::FloorDivide => "//",
-            Self::Remainder => "%",
-            Self::Power => "**",
-        }
+words! {
+    symbol;
+    /// Arithmetic on two numbers.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Arithmetic {
+        /// `+`
+        Add = "+",
+        /// `-`
+        Subtract = "-",
+        /// `*`
+        Multiply = "*",
+        /// `/`, which gives a real number.
+        Divide = "/",
+        /// `//`, which rounds down.
+        FloorDivide = "//",
+        /// `%`, which has the sign of the divisor.
+        Remainder = "%",
+        /// `**`
+        Power = "**",
     }
 }
 
-/// A function of numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MathFunction {
-    /// The greatest of its arguments.
-    Max,
-    /// The least of its arguments.
-    Min,
-    /// The binary logarithm: an integer for a power of two, else a real number.
-    Log2,
-    /// The next integer that is not less.
-    Ceil,
-    /// The next integer that is not greater.
-    Floor,
+words! {
+    name;
+    /// A function of numbers.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum MathFunction {
+        /// The greatest of its arguments.
+        Max = "max",
+        /// The least of its arguments.
+        Min = "min",
+        /// The binary logarithm: an integer for a power of two, else a real number.
+        Log2 = "log2",
+        /// The next integer that is not less.
+        Ceil = "ceil",
+        /// The next integer that is not greater.
+        Floor = "floor",
+    }
 }
 
 impl MathFunction {
-    pub const ALL: [Self; 5] = [Self::Max, Self::Min, Self::Log2, Self::Ceil, Self::Floor];
-
-    /// As written.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Max => "max",
-            Self::Min => "min",
-            Self::Log2 => "log2",
-            Self::Ceil => "ceil",
-            Self::Floor => "floor",
-        }
-    }
-
     /// Whether it takes two arguments or more, not exactly one.
     pub const fn takes_several(self) -> bool {
         match self {
@@ -264,13 +233,9 @@ pub enum NodeKind<R> {
     /// A number, a text, `true` or `false`.
     Literal(Value),
     /// A number with a unit: `30 us`.
-    Measure {
-        /// As written.
-        number: f64,
-        unit: Unit,
-        /// In the unit of the compared metric; none before a requirement resolves it.
-        resolved: Option<f64>,
-    },
+    /// `number`: as written.
+    /// `resolved`: in the unit of the compared metric; none before a requirement resolves it.
+    Measure { number: f64, unit: Unit, resolved: Option<f64> },
     /// A value that is read.
     Read(R),
     /// `-a`
@@ -284,24 +249,16 @@ pub enum NodeKind<R> {
     /// `a < b`, or a chain `a < b <= c`; the list is never empty.
     Compare(Box<Node<R>>, Vec<(Comparison, Node<R>)>),
     /// `a in [b, c]`, or `not in` if negated.
-    In {
-        /// The value to look for.
-        value: Box<Node<R>>,
-        list: Vec<Node<R>>,
-        /// Whether it must not be in the list.
-        negated: bool,
-    },
+    /// `value`: the value to look for.
+    /// `negated`: whether it must not be in the list.
+    In { value: Box<Node<R>>, list: Vec<Node<R>>, negated: bool },
     /// `a and b`
     And(Box<Node<R>>, Box<Node<R>>),
     /// `a or b`
     Or(Box<Node<R>>, Box<Node<R>>),
     /// `a if b else c`
-    Conditional {
-        /// The value if the condition holds.
-        then: Box<Node<R>>,
-        condition: Box<Node<R>>,
-        otherwise: Box<Node<R>>,
-    },
+    /// `then`: the value if the condition holds.
+    Conditional { then: Box<Node<R>>, condition: Box<Node<R>>, otherwise: Box<Node<R>> },
 }
 
 /// The nodes directly below a node, shared or mutable.

@@ -19,33 +19,20 @@ pub struct Expr {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExprError {
     /// It does not parse.
+    /// `span`: the wrong bytes of the text.
     #[error("cannot parse expression `{text}`: {reason}")]
-    Syntax {
-        text: Box<str>,
-        reason: Box<str>,
-        /// The wrong bytes of the text.
-        span: Option<Span>,
-    },
+    Syntax { text: Box<str>, reason: Box<str>, span: Option<Span> },
     /// A name it uses is not in scope.
+    /// `hint`: `; did you mean ...?` or empty.
     #[error("unknown name `{name}` in expression `{text}`{hint}")]
-    Unknown {
-        text: Box<str>,
-        name: Box<str>,
-        /// `; did you mean ...?` or empty.
-        hint: Box<str>,
-        span: Option<Span>,
-    },
+    Unknown { text: Box<str>, name: Box<str>, hint: Box<str>, span: Option<Span> },
     /// It failed while being evaluated (division by zero, wrong operand).
     #[error("cannot evaluate expression `{text}`: {reason}")]
     Evaluation { text: Box<str>, reason: Box<str>, span: Option<Span> },
     /// Its value has the wrong type or range.
+    /// `got`: the value it gave.
     #[error("expression `{text}` gives {got}, expected {expected}")]
-    Kind {
-        text: Box<str>,
-        /// The value it gave.
-        got: Box<str>,
-        expected: &'static str,
-    },
+    Kind { text: Box<str>, got: Box<str>, expected: &'static str },
 }
 
 impl ExprError {

@@ -49,13 +49,9 @@ impl Reads {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequirementError {
     /// It does not parse.
+    /// `span`: the wrong bytes.
     #[error("cannot parse requirement `{text}`: {reason}")]
-    Syntax {
-        text: String,
-        reason: String,
-        /// The wrong bytes.
-        span: Span,
-    },
+    Syntax { text: String, reason: String, span: Span },
     /// `1 < x < 2`.
     #[error("requirement `{text}` chains comparisons; write two gates, or join them with `and`")]
     Chained { text: String, span: Span },

@@ -19,12 +19,7 @@ const PROBES: usize = 400;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Source {
     /// A measurement of the judged variant, between these bounds.
-    Own {
-        /// Lower bound.
-        least: f64,
-        /// Upper bound.
-        most: f64,
-    },
+    Own { least: f64, most: f64 },
     /// Anything else: a value of another variant, a dimension, a parameter, a scalar.
     Other,
 }

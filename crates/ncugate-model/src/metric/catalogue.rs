@@ -88,12 +88,9 @@ impl LogicalMetric {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MetricError {
     /// Neither in the catalogue nor the name of an ncu metric.
+    /// `nearest`: the most similar name.
     #[error("unknown metric `{name}`{}", .nearest.as_ref().map_or_else(String::new, |n| format!("; did you mean `{n}`?")))]
-    Unknown {
-        name: String,
-        /// The most similar name.
-        nearest: Option<String>,
-    },
+    Unknown { name: String, nearest: Option<String> },
     /// The chip is unknown.
     #[error("the measuring GPU is unknown, so the counters of `{name}` are unknown")]
     NoChip { name: String },
@@ -101,14 +98,10 @@ pub enum MetricError {
     #[error("compute capability {cc} is not in the metric catalogue; use ncu's metric names on this chip")]
     Chip { cc: ComputeCapability },
     /// The chip does not have it.
+    /// `cc`: the chip's compute capability.
+    /// `instead`: what the chip has in its place.
     #[error("metric `{name}` does not exist on compute capability {cc}{}", .instead.as_ref().map_or_else(String::new, |i| format!(": {i}")))]
-    Absent {
-        name: String,
-        /// The chip's compute capability.
-        cc: ComputeCapability,
-        /// What the chip has in its place.
-        instead: Option<String>,
-    },
+    Absent { name: String, cc: ComputeCapability, instead: Option<String> },
     /// It does not come from Nsight Compute.
     #[error("ncu does not count metric `{name}`")]
     NotCounted { name: String },
@@ -287,8 +280,8 @@ impl Catalogue {
 
     fn parse(text: &str) -> Result<Self, String> {
         let file: RawCatalogue = toml::from_str(text).map_err(|e| e.to_string())?;
-        let metrics: Vec<LogicalMetric> =
-            file.metric.into_iter().map(RawMetric::understood).collect::<Result<_, _>>()?;
+        let metrics = file.metric.into_iter().chain(file.stall.into_iter().map(RawMetric::from));
+        let metrics: Vec<LogicalMetric> = metrics.map(RawMetric::understood).collect::<Result<_, _>>()?;
         let index: HashMap<String, usize> = metrics.iter().enumerate().map(|(at, m)| (m.name.clone(), at)).collect();
         if index.len() != metrics.len() {
             return Err("a name is defined twice".into());
@@ -316,7 +309,44 @@ struct RawCatalogue {
     order: Vec<Order>,
     #[serde(default)]
     transfer: Vec<RawTransfer>,
+    #[serde(default)]
+    stall: Vec<RawStall>,
     metric: Vec<RawMetric>,
+}
+
+/// A warp state.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawStall {
+    /// `stall_` and ncu's name of the state.
+    name: String,
+    title: String,
+    #[serde(default)]
+    better: Better,
+    description: String,
+    #[serde(default)]
+    absent_on: Vec<String>,
+    #[serde(default)]
+    only_on: Vec<String>,
+}
+
+impl From<RawStall> for RawMetric {
+    fn from(stall: RawStall) -> Self {
+        let RawStall { name, title, better, description, absent_on, only_on } = stall;
+        let state = name.trim_start_matches("stall_");
+        Self {
+            title: format!("Stall: {title}"),
+            unit: "cycle".to_owned(),
+            show: BTreeMap::from([(ShownIn::Deep, 29)]),
+            ncu: Some(format!("smsp__average_warps_issue_stalled_{state}_per_issue_active.ratio")),
+            name,
+            better,
+            description,
+            absent_on,
+            only_on,
+            ..Self::default()
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -340,14 +370,16 @@ struct RawTransfer {
     adds: TransferCost,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawMetric {
     name: String,
     title: String,
+    #[serde(default)]
     unit: String,
     better: Better,
-    kind: MetricKind,
+    kind: Option<MetricKind>,
+    #[serde(default)]
     source: MetricSource,
     fact: Option<String>,
     statistic: Option<String>,
@@ -382,14 +414,20 @@ impl RawMetric {
         if self.source == MetricSource::Ncu && formulas.is_empty() {
             return Err(format!("'{}' comes from ncu and has no formula", self.name));
         }
-        let says = EntryFacts { fact: self.fact.as_deref(), statistic: self.statistic.as_deref(), form: self.form };
+        let is_fact = !matches!(self.source, MetricSource::Ncu | MetricSource::Latency);
+        let fact = self.fact.as_deref().or(is_fact.then_some(&self.name));
+        let says = EntryFacts { fact, statistic: self.statistic.as_deref(), form: self.form };
         let derivation = Derivation::of(self.source, &says).map_err(|e| format!("'{}': {e}", self.name))?;
         Ok(LogicalMetric {
             name: self.name,
             title: self.title,
             unit: self.unit,
             better: self.better,
-            kind: self.kind,
+            kind: self.kind.unwrap_or(match self.source {
+                MetricSource::Ncu => MetricKind::Counter,
+                MetricSource::Latency => MetricKind::Timing,
+                _ => MetricKind::Deterministic,
+            }),
             source: self.source,
             derivation,
             launches: self.launches.unwrap_or(Combination::Greatest),

@@ -19,18 +19,11 @@ pub enum Formula {
     /// The sum of the named metrics. A repeated name counts twice, and one with `-` before it is subtracted.
     Sum(Vec<String>),
     /// `factor * sum(part) / sum(whole)`.
-    Share {
-        /// 100 for a percentage.
-        factor: f64,
-        /// Numerator.
-        part: Vec<String>,
-        /// Denominator.
-        whole: Vec<String>,
-        /// The reason for the missing value when both are zero (`no shared-memory wavefronts`).
-        empty: String,
-        /// The meaning of zeros otherwise.
-        zero: ZeroShare,
-    },
+    /// `factor`: 100 for a percentage.
+    /// `whole`: denominator.
+    /// `empty`: the reason for the missing value when both are zero (`no shared-memory wavefronts`).
+    /// `zero`: the meaning of zeros otherwise.
+    Share { factor: f64, part: Vec<String>, whole: Vec<String>, empty: String, zero: ZeroShare },
     /// `factor * product`.
     Product { factor: f64, names: Vec<String> },
 }

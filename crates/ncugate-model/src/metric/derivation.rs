@@ -6,7 +6,7 @@ use serde::de::{Error as _, IntoDeserializer};
 use serde::{Deserialize, Serialize};
 
 /// The source of a metric's value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MetricSource {
     Build,
@@ -16,6 +16,7 @@ pub enum MetricSource {
     /// The samples of the undisturbed timing.
     Latency,
     Check,
+    #[default]
     Ncu,
 }
 

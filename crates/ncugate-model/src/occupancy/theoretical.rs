@@ -37,26 +37,16 @@ pub struct BlockLimits {
     pub barriers: u32,
 }
 
-/// A resource that stops a multiprocessor from holding another block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Limiter {
-    Registers,
-    Shared,
-    Warps,
-    Blocks,
-    Barriers,
-}
-
-impl Limiter {
-    /// For readers: `registers`, `shared memory`, ...
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Registers => "registers",
-            Self::Shared => "shared memory",
-            Self::Warps => "warps",
-            Self::Blocks => "blocks",
-            Self::Barriers => "barriers",
-        }
+words! {
+    name;
+    /// A resource that stops a multiprocessor from holding another block.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Limiter {
+        Registers = "registers",
+        Shared = "shared memory",
+        Warps = "warps",
+        Blocks = "blocks",
+        Barriers = "barriers",
     }
 }
 

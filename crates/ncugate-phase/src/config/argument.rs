@@ -12,22 +12,13 @@ pub enum ArgTemplate {
     /// `nullptr`.
     Null,
     /// A buffer from an element on.
-    Element {
-        buffer: String,
-        /// Offset in elements.
-        offset: Expr,
-    },
-    Value {
-        /// C type of the argument.
-        dtype: ScalarType,
-        value: Expr,
-    },
+    /// `offset`: offset in elements.
+    Element { buffer: String, offset: Expr },
+    /// `dtype`: C type of the argument.
+    Value { dtype: ScalarType, value: Expr },
     /// A struct by value.
-    Struct {
-        /// Minimum alignment in bytes (`__align__`).
-        align: Option<u32>,
-        fields: Vec<ArgTemplate>,
-    },
+    /// `align`: minimum alignment in bytes (`__align__`).
+    Struct { align: Option<u32>, fields: Vec<ArgTemplate> },
     /// A device array of pointers: buffers, elements of buffers, and `nullptr`.
     Pointers(Vec<ArgTemplate>),
     /// A texture object over a buffer.

@@ -1,7 +1,7 @@
 //! Parsed requirements of a phase.
 
 use ncugate_model::expr::{Expr, Requirement};
-use ncugate_model::{CleanText, Level, OnInconclusive, Scope, ShapeName};
+use ncugate_model::{CleanText, Level, OnInconclusive, Scope, ShapeName, words};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,19 +35,17 @@ pub struct Tier {
     pub line: usize,
 }
 
-/// The effect of failed exit gates of a stage.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OnStageFailure {
-    /// The change is reverted, and the plan ends there.
-    Revert,
-    /// The stage is dropped, and the next is judged against the last accepted one.
-    Skip,
-}
-
-impl OnStageFailure {
-    /// All values by their keyword in a phase.
-    pub const WORDS: [(&'static str, Self); 2] = [("revert", Self::Revert), ("skip", Self::Skip)];
+words! {
+    name;
+    /// The effect of failed exit gates of a stage.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum OnStageFailure {
+        /// The change is reverted, and the plan ends there.
+        Revert = "revert",
+        /// The stage is dropped, and the next is judged against the last accepted one.
+        Skip = "skip",
+    }
 }
 
 /// A step of a staged plan.

@@ -70,16 +70,6 @@ pub enum Init<T = f64> {
         /// Share of ones.
         density: T,
     },
-    /// Normal with probability `density`, 0 elsewhere.
-    Sparse {
-        /// Share of elements that are not 0.
-        density: T,
-    },
-    /// Matrices over the last two axes, as products of normal factors with variance 1.
-    LowRank {
-        /// Columns of the first factor.
-        rank: T,
-    },
     /// A NumPy file, whose path can contain `{{ shape }}`, `{{ seed }}`, `{{ buffer }}` and dimensions.
     Npy {
         /// The path, relative to the working directory.
@@ -111,33 +101,9 @@ impl<T> Init<T> {
             Self::RowPointers { nonzeros } => Init::RowPointers { nonzeros: number(nonzeros)? },
             Self::OneHot => Init::OneHot,
             Self::Mask { density } => Init::Mask { density: number(density)? },
-            Self::Sparse { density } => Init::Sparse { density: number(density)? },
-            Self::LowRank { rank } => Init::LowRank { rank: number(rank)? },
             Self::Npy { path } => Init::Npy { path: path.clone() },
             Self::Redrawn { path } => Init::Redrawn { path: path.clone() },
         })
-    }
-
-    /// Its numbers.
-    pub fn amounts(&self) -> Vec<&T> {
-        match self {
-            Self::Normal { mean: a, std: b }
-            | Self::Uniform { low: a, high: b }
-            | Self::Arange { start: a, step: b }
-            | Self::Sorted { low: a, high: b } => vec![a, b],
-            Self::Constant { value: a }
-            | Self::Indices { below: a }
-            | Self::RowPointers { nonzeros: a }
-            | Self::Mask { density: a }
-            | Self::Sparse { density: a }
-            | Self::LowRank { rank: a } => vec![a],
-            Self::Infinity
-            | Self::NegativeInfinity
-            | Self::Permutation
-            | Self::OneHot
-            | Self::Npy { .. }
-            | Self::Redrawn { .. } => Vec::new(),
-        }
     }
 
     /// Whether every seed gives the same values.
@@ -153,8 +119,6 @@ impl<T> Init<T> {
             | Self::RowPointers { .. }
             | Self::OneHot
             | Self::Mask { .. }
-            | Self::Sparse { .. }
-            | Self::LowRank { .. }
             | Self::Redrawn { .. } => false,
         }
     }
@@ -175,9 +139,6 @@ impl Init {
             let fits = value.fract() == 0.0 && (least..=MOST).contains(&value);
             (!fits).then(|| format!("{name} is {value}; it must be a whole number of at least {least}"))
         };
-        let share = |density: f64| {
-            (!(0.0..=1.0).contains(&density)).then(|| format!("density is {density}; it must be from 0 to 1"))
-        };
         match *self {
             Self::Normal { std, .. } => (std < 0.0).then(|| format!("std is {std}; it must be at least 0")),
             Self::Uniform { low, high } | Self::Sorted { low, high } => {
@@ -190,9 +151,9 @@ impl Init {
                     "the last axis is empty; it must have one element more than the matrix has rows".to_owned()
                 })
             }),
-            Self::Mask { density } | Self::Sparse { density } => share(density),
-            Self::LowRank { rank } => whole("rank", rank, 1.0)
-                .or_else(|| (extents.len() < 2).then(|| "the buffer has one axis; a matrix needs two".to_owned())),
+            Self::Mask { density } => {
+                (!(0.0..=1.0).contains(&density)).then(|| format!("density is {density}; it must be from 0 to 1"))
+            }
             Self::Arange { .. }
             | Self::Constant { .. }
             | Self::Infinity
@@ -226,7 +187,6 @@ mod tests {
             refused(Init::RowPointers { nonzeros: 4.0 }, &[1]) && !refused(Init::RowPointers { nonzeros: 0.0 }, &[2])
         );
         assert!(refused(Init::Mask { density: 1.5 }, &[4]) && refused(Init::Mask { density: f64::NAN }, &[4]));
-        assert!(refused(Init::LowRank { rank: 2.0 }, &[4]) && !refused(Init::LowRank { rank: 2.0 }, &[4, 4]));
         assert!(refused(Init::Normal { mean: 0.0, std: -1.0 }, &[4]));
     }
 }

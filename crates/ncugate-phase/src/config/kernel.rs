@@ -2,9 +2,9 @@
 
 use super::argument::ArgTemplate;
 use super::keys::{KERNEL, Key};
+use ncugate_model::{L2Property, LaunchMode, words};
 
 use ncugate_model::expr::{Expr, Template, Value};
-use ncugate_model::{L2Property, LaunchMode};
 use serde::{Deserialize, Serialize};
 
 /// A kernel source, its build and its launches; expressions see shape dimensions, variant parameters and the
@@ -299,22 +299,21 @@ pub struct TensorMapTemplate {
     pub oob_fill: OutOfBoundsFill,
 }
 
-/// Elements that a copy gets from outside a tensor map.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OutOfBoundsFill {
-    /// Zeros.
-    #[default]
-    None,
-    /// NaN, which a multiply-add of tensor cores takes as zero.
-    NanRequestZeroFma,
+words! {
+    name;
+    /// Elements that a copy gets from outside a tensor map.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum OutOfBoundsFill {
+        /// Zeros.
+        #[default]
+        None = "none",
+        /// NaN, which a multiply-add of tensor cores takes as zero.
+        NanRequestZeroFma = "nan_request_zero_fma",
+    }
 }
 
 impl OutOfBoundsFill {
-    /// The driver's names.
-    pub const WORDS: [(&'static str, Self); 2] =
-        [("none", Self::None), ("nan_request_zero_fma", Self::NanRequestZeroFma)];
-
     /// Whether it is the default.
     pub fn is_none(&self) -> bool {
         *self == Self::None

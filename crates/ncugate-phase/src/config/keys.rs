@@ -3,10 +3,14 @@
 //! The reader refuses other keys, takes words and bounds from the kind, and reads a default as if it were in the
 //! file. The JSON Schema and the list in `docs/config.md` are generated from the same declarations.
 
-/// Declares the keys of a table. The name of each key is the name of its field. The compiler reports an unread field,
-/// so that no declared key is ignored.
+/// Declares the keys of a table. The name of each key is the name of its field, and its comment is its meaning; without a
+/// comment it has that of its table. The compiler reports an unread field, so that no declared key is ignored.
 macro_rules! keys {
-    ($table:ident: $type:ident = $title:expr, $doc:expr $(, $free:expr)?; $($field:ident = $key:expr;)+) => {
+    (
+        $(#[doc = $doc:literal])+
+        $table:ident: $type:ident = $title:literal $(, $free:expr)?;
+        $($(#[doc = $meaning:literal])* $field:ident = $key:expr;)+
+    ) => {
         #[derive(Debug)]
         pub struct $type {
             pub spec: crate::config::keys::Spec,
@@ -16,13 +20,30 @@ macro_rules! keys {
         pub static $table: $type = $type {
             spec: crate::config::keys::Spec {
                 title: $title,
-                doc: $doc,
-                keys: &[$($key.named(stringify!($field))),+],
-                free: [$($free,)? None][0],
+                doc: crate::config::keys::comment(concat!($($doc),+)),
+                keys: &[$($key.named(stringify!($field), concat!($($meaning),*))),+],
+                free: [$(Some($free),)? None][0],
             },
-            $($field: $key.named(stringify!($field)),)+
+            $($field: $key.named(stringify!($field), concat!($($meaning),*)),)+
         };
     };
+}
+
+/// Declares a table whose keys have any names, with the kind of their values.
+macro_rules! names {
+    ($(#[doc = $doc:literal])+ $table:ident = $title:literal, $kind:expr;) => {
+        pub static $table: crate::config::keys::Spec = crate::config::keys::Spec {
+            title: $title,
+            doc: crate::config::keys::comment(concat!($($doc),+)),
+            keys: &[],
+            free: Some($kind),
+        };
+    };
+}
+
+/// The text of a comment, whose lines begin with a space.
+const fn comment(lines: &'static str) -> &'static str {
+    lines.split_at(1).1
 }
 
 mod argument;
@@ -88,6 +109,14 @@ pub enum KeyKind {
 }
 
 impl KeyKind {
+    /// The meaning of a table, or of the tables of an array.
+    const fn doc(&self) -> &'static str {
+        match self {
+            Self::Table(spec) | Self::List(Self::Table(spec) | Self::Either([_, Self::Table(spec)])) => spec.doc,
+            _ => "",
+        }
+    }
+
     /// The first result of `of` for this kind, or for its alternatives.
     fn find<T>(&'static self, of: impl Fn(&'static Self) -> Option<T> + Copy) -> Option<T> {
         match self {
@@ -188,12 +217,17 @@ impl Spec {
 }
 
 impl Key {
-    /// Adds the name of its field, without the `r#` of a Rust keyword.
-    const fn named(mut self, field: &'static str) -> Self {
+    /// Adds the name of its field, without the `r#` of a Rust keyword, and the comment with its meaning.
+    const fn named(mut self, field: &'static str, meaning: &'static str) -> Self {
         self.name = match field.as_bytes() {
             [b'r', b'#', ..] => field.split_at(2).1,
             _ => field,
         };
+        if !meaning.is_empty() {
+            self.doc = comment(meaning);
+        } else if self.doc.is_empty() {
+            self.doc = self.kind.doc();
+        }
         self
     }
 
@@ -213,8 +247,8 @@ impl Key {
     }
 }
 
-const fn key(kind: KeyKind, doc: &'static str) -> Key {
-    Key { name: "", kind, required: false, default: None, doc }
+const fn key(kind: KeyKind) -> Key {
+    Key { name: "", kind, required: false, default: None, doc: "" }
 }
 
 /// The words of pairs of a word and its value.
@@ -234,32 +268,31 @@ const EXPRS: KeyKind = KeyKind::List(&KeyKind::Expr);
 const TEMPLATES: KeyKind = KeyKind::List(&KeyKind::Template);
 
 keys! {
-    ROOT: RootKeys = "the file", "One phase: one experiment.";
-    phase = key(KeyKind::Table(&PHASE.spec), PHASE.spec.doc).required();
-    build = key(KeyKind::Table(&BUILD.spec), BUILD.spec.doc);
-    toolchains = key(KeyKind::Table(&TOOLCHAINS), TOOLCHAINS.doc);
-    bench = key(KeyKind::Table(&BENCH.spec), BENCH.spec.doc);
-    profile = key(KeyKind::Table(&PROFILE.spec), PROFILE.spec.doc);
-    machine = key(KeyKind::Table(&MACHINE.spec), MACHINE.spec.doc);
-    check = key(KeyKind::Table(&CHECK.spec), CHECK.spec.doc);
-    workload = key(KeyKind::Table(&WORKLOAD.spec), WORKLOAD.spec.doc);
-    kernel = key(KeyKind::Table(&KERNEL.spec), KERNEL.spec.doc);
-    sweep = key(KeyKind::Table(&SWEEP.spec), SWEEP.spec.doc);
-    search = key(KeyKind::Table(&SEARCH.spec), SEARCH.spec.doc);
-    variant = key(KeyKind::List(&KeyKind::Table(&VARIANT.spec)), VARIANT.spec.doc);
-    baseline = key(
-        KeyKind::List(&KeyKind::Table(&VARIANT.spec)),
-        "A variant that candidates are compared with; the first is `baseline` in requirements.",
-    );
-    gate = key(GATES, GATE.spec.doc);
-    tier = key(KeyKind::List(&KeyKind::Table(&TIER.spec)), TIER.spec.doc);
-    stage = key(KeyKind::List(&KeyKind::Table(&STAGE.spec)), STAGE.spec.doc);
-    fallback = key(KeyKind::Table(&FALLBACK.spec), FALLBACK.spec.doc);
-    precondition = key(KeyKind::List(&KeyKind::Table(&PRECONDITION.spec)), PRECONDITION.spec.doc);
-    waiver = key(KeyKind::List(&KeyKind::Table(&WAIVER.spec)), WAIVER.spec.doc);
-    rule = key(KeyKind::List(&KeyKind::Table(&RULE.spec)), RULE.spec.doc);
-    imported = key(KeyKind::Table(&IMPORTED.spec), IMPORTED.spec.doc);
-    base = key(KeyKind::Table(&BASE.spec), BASE.spec.doc);
+    /// One phase: one experiment.
+    ROOT: RootKeys = "the file";
+    phase = key(KeyKind::Table(&PHASE.spec)).required();
+    build = key(KeyKind::Table(&BUILD.spec));
+    toolchains = key(KeyKind::Table(&TOOLCHAINS));
+    bench = key(KeyKind::Table(&BENCH.spec));
+    profile = key(KeyKind::Table(&PROFILE.spec));
+    machine = key(KeyKind::Table(&MACHINE.spec));
+    check = key(KeyKind::Table(&CHECK.spec));
+    workload = key(KeyKind::Table(&WORKLOAD.spec));
+    kernel = key(KeyKind::Table(&KERNEL.spec));
+    sweep = key(KeyKind::Table(&SWEEP.spec));
+    search = key(KeyKind::Table(&SEARCH.spec));
+    variant = key(KeyKind::List(&KeyKind::Table(&VARIANT.spec)));
+    /// A variant that candidates are compared with; the first is `baseline` in requirements.
+    baseline = key(KeyKind::List(&KeyKind::Table(&VARIANT.spec)));
+    gate = key(GATES);
+    tier = key(KeyKind::List(&KeyKind::Table(&TIER.spec)));
+    stage = key(KeyKind::List(&KeyKind::Table(&STAGE.spec)));
+    fallback = key(KeyKind::Table(&FALLBACK.spec));
+    precondition = key(KeyKind::List(&KeyKind::Table(&PRECONDITION.spec)));
+    waiver = key(KeyKind::List(&KeyKind::Table(&WAIVER.spec)));
+    rule = key(KeyKind::List(&KeyKind::Table(&RULE.spec)));
+    imported = key(KeyKind::Table(&IMPORTED.spec));
+    base = key(KeyKind::Table(&BASE.spec));
 }
 
 /// `ncugate.toml`.
@@ -271,331 +304,282 @@ pub static PROJECT: Spec = Spec {
 };
 
 keys! {
-    PHASE: PhaseKeys = "[phase]", "Name, title and objective.";
-    name = key(KeyKind::Name, "Short name; runs and reports are kept in folders of this name.").required();
-    title = key(KeyKind::Text, "Title for people.").otherwise("the name");
-    objective = key(
-        KeyKind::Either(&[KeyKind::Text, KeyKind::Table(&OBJECTIVE.spec)]),
-        "The metric by which the best correct candidate is selected. A text uses the metric's direction, a table sets it. For launches of ncu reports the default is `duration`.",
-    ).default("\"latency_p50\"");
-    objective_shape = key(
-        KeyKind::Name,
-        "The shape at which the objective is read.",
-    ).otherwise("the last declared shape");
-    select = key(
-        KeyKind::OneOf(&words(&Selection::WORDS)),
-        "Which correct candidate is selected: the best by the objective, or the best that passes every required gate (if none does, the best).",
-    ).default("\"best\"");
-    recording = key(
-        KeyKind::Text,
-        "Folder of a run kept in the repository, shown if nothing can be measured and judged with `--source recorded`.",
-    ).otherwise("none");
+    /// Name, title and objective.
+    PHASE: PhaseKeys = "[phase]";
+    /// Short name; runs and reports are kept in folders of this name.
+    name = key(KeyKind::Name).required();
+    /// Title for people.
+    title = key(KeyKind::Text).otherwise("the name");
+    /// The metric by which the best correct candidate is selected. A text uses the metric's direction, a table sets
+    /// it. For launches of ncu reports the default is `duration`.
+    objective = key(KeyKind::Either(&[KeyKind::Text, KeyKind::Table(&OBJECTIVE.spec)])).default("\"latency_p50\"");
+    /// The shape at which the objective is read.
+    objective_shape = key(KeyKind::Name).otherwise("the last declared shape");
+    /// Which correct candidate is selected: the best by the objective, or the best that passes every required gate
+    /// (if none does, the best).
+    select = key(KeyKind::OneOf(&words(&Selection::WORDS))).default("\"best\"");
+    /// Folder of a run kept in the repository, shown if nothing can be measured and judged with `--source recorded`.
+    recording = key(KeyKind::Text).otherwise("none");
 }
 
 keys! {
-    OBJECTIVE: ObjectiveKeys = "objective = { ... }", "Exactly one of the two.";
-    minimise = key(KeyKind::Text, "Lower values are better.");
-    maximise = key(KeyKind::Text, "Higher values are better.");
+    /// Exactly one of the two.
+    OBJECTIVE: ObjectiveKeys = "objective = { ... }";
+    /// Lower values are better.
+    minimise = key(KeyKind::Text);
+    /// Higher values are better.
+    maximise = key(KeyKind::Text);
 }
 
 keys! {
-    BUILD: BuildKeys = "[build]", "How variants are compiled.";
-    nvcc = key(KeyKind::Text, "The compiler.").otherwise("`nvcc` on `PATH`");
-    arch = key(KeyKind::Text, "Architecture, such as `sm_90`.").otherwise("the GPU's own");
-    python = key(
-        KeyKind::Text,
-        "The Python with Triton, Numba or CuTe DSL, which also runs Python functions and references.",
-    ).otherwise("`python3` on `PATH`");
-    pythonpath = key(
-        TEXTS,
-        "Folders, relative to the project's root, in which this Python finds modules, ahead of its packages. `pkg.mod:f` then \
-         names `pkg/mod.py:f` in the first one.",
-    ).default("[]");
-    include = key(
-        TEXTS,
-        "Packages of this Python whose headers `#include` finds: `[\"torch\"]`. They are not imported.",
-    ).default("[]");
-    cache = key(
-        KeyKind::Text,
-        "Folder of the compile cache; `$NCUGATE_CACHE` overrides it.",
-    ).otherwise("`ncugate` in `$XDG_CACHE_HOME` or `~/.cache`");
+    /// How variants are compiled.
+    BUILD: BuildKeys = "[build]";
+    /// The compiler.
+    nvcc = key(KeyKind::Text).otherwise("`nvcc` on `PATH`");
+    /// Architecture, such as `sm_90`.
+    arch = key(KeyKind::Text).otherwise("the GPU's own");
+    /// The Python with Triton, Numba or CuTe DSL, which also runs Python functions and references.
+    python = key(KeyKind::Text).otherwise("`python3` on `PATH`");
+    /// Folders, relative to the project's root, in which this Python finds modules, ahead of its packages.
+    /// `pkg.mod:f` then names `pkg/mod.py:f` in the first one.
+    pythonpath = key(TEXTS).default("[]");
+    /// Packages of this Python whose headers `#include` finds: `["torch"]`. They are not imported.
+    include = key(TEXTS).default("[]");
+    /// Folder of the compile cache; `$NCUGATE_CACHE` overrides it.
+    cache = key(KeyKind::Text).otherwise("`ncugate` in `$XDG_CACHE_HOME` or `~/.cache`");
 }
 
 /// A number of samples.
 const SAMPLES: KeyKind = KeyKind::Between(1, MOST_SAMPLES as i64);
 
 keys! {
-    BENCH: BenchKeys = "[bench]", "How latency is measured. Correctness is checked at every shape, regardless of `shapes`.";
-    warmup = key(KeyKind::Whole(0), "Untimed graph launches before the first sample.").default("5");
-    rounds = key(SAMPLES, "Samples of a variant at a shape; rounds are interleaved over variants.").default("60");
-    max_rounds = key(
-        SAMPLES,
-        "Maximum samples of a [confirmation](statistics.md#two-sets-of-samples), which doubles its rounds under noise.",
-    ).default("240");
-    processes = key(
-        KeyKind::Whole(5),
-        "Processes of each look of a confirmation, each for a part of its rounds. Verdicts hold between processes.",
-    ).default("5");
-    min_sample_us = key(
-        KeyKind::Whole(1),
-        "Minimum duration of a sample in microseconds, which determines the launches in a graph.",
-    ).default("200");
-    max_launches = key(KeyKind::Whole(1), "Maximum number of launches in a graph.").default("50");
-    buffer_sets = key(
-        KeyKind::Whole(1),
-        "Sets of buffers that a graph rotates over if `l2` is `rotate`, each with its own inputs. At most two if one set \
-         exceeds twice the L2 cache.",
-    ).default("4");
-    l2 = key(
-        KeyKind::OneOf(&words(&L2State::WORDS)),
-        "Content of the L2 cache at a timed launch. `rotate`: left by the other sets of buffers. `warm`: left by the same set. `cold`: overwritten before each launch, outside the timed region, and every launch is a sample.",
-    ).default("\"rotate\"");
-    verify = key(
-        KeyKind::OneOf(&words(&Verification::WORDS)),
-        "Whether the outputs of timed launches are verified. With `none`, gates accept no latency of a kernel.",
-    ).default("\"audited\"");
-    timeout_s = key(
-        KeyKind::Whole(1),
-        "A correctness case or a sample that takes longer (in seconds) is a hang.",
-    ).default("30");
-    shapes = key(TEXTS, "Shapes that are timed, by name or glob.").otherwise("the objective's, and those that gates name");
+    /// How latency is measured. Correctness is checked at every shape, regardless of `shapes`.
+    BENCH: BenchKeys = "[bench]";
+    /// Untimed graph launches before the first sample.
+    warmup = key(KeyKind::Whole(0)).default("5");
+    /// Samples of a variant at a shape; rounds are interleaved over variants.
+    rounds = key(SAMPLES).default("60");
+    /// Maximum samples of a [confirmation](statistics.md#two-sets-of-samples), which doubles its rounds under noise.
+    max_rounds = key(SAMPLES).default("240");
+    /// Processes of each look of a confirmation, each for a part of its rounds. Verdicts hold between processes.
+    processes = key(KeyKind::Whole(5)).default("5");
+    /// Minimum duration of a sample in microseconds, which determines the launches in a graph.
+    min_sample_us = key(KeyKind::Whole(1)).default("200");
+    /// Maximum number of launches in a graph.
+    max_launches = key(KeyKind::Whole(1)).default("50");
+    /// Sets of buffers that a graph rotates over if `l2` is `rotate`, each with its own inputs. At most two if one
+    /// set exceeds twice the L2 cache.
+    buffer_sets = key(KeyKind::Whole(1)).default("4");
+    /// Content of the L2 cache at a timed launch. `rotate`: left by the other sets of buffers. `warm`: left by the
+    /// same set. `cold`: overwritten before each launch, outside the timed region, and every launch is a sample.
+    l2 = key(KeyKind::OneOf(&words(&L2State::WORDS))).default("\"rotate\"");
+    /// Whether the outputs of timed launches are verified. With `none`, gates accept no latency of a kernel.
+    verify = key(KeyKind::OneOf(&words(&Verification::WORDS))).default("\"audited\"");
+    /// A correctness case or a sample that takes longer (in seconds) is a hang.
+    timeout_s = key(KeyKind::Whole(1)).default("30");
+    /// Shapes that are timed, by name or glob.
+    shapes = key(TEXTS).otherwise("the objective's, and those that gates name");
 }
 
 keys! {
-    PROFILE: ProfileKeys = "[profile]", "How counters are collected.";
-    ncu = key(KeyKind::Text, "The profiler.").otherwise("`ncu` on `PATH`");
-    shapes = key(TEXTS, "Shapes that are profiled, by name or glob. A few launches at other timed shapes are profiled with them.").otherwise("the objective's, and those that gates name");
-    metrics = key(TEXTS, "Further metrics to collect: names of the catalogue or of ncu.").default("[]");
-    timeout_s = key(KeyKind::Whole(1), "Time limit of one ncu process, in seconds.").default("300");
-    repeat = key(
-        KeyKind::Whole(1),
-        "Profiled launches of each variant and shape, for the spread of counters.",
-    ).default("1");
-    deep_profile = key(
-        KeyKind::OneOf(&words(&DeepProfileTarget::WORDS)),
-        "Which variant gets a deep profile after the sweep, for the report only.",
-    ).default("\"selected\"");
-    require = key(
-        KeyKind::Bool,
-        "Whether the run ends with status 3 if counters cannot be collected. Otherwise gates on counters are inconclusive.",
-    ).default("false");
+    /// How counters are collected.
+    PROFILE: ProfileKeys = "[profile]";
+    /// The profiler.
+    ncu = key(KeyKind::Text).otherwise("`ncu` on `PATH`");
+    /// Shapes that are profiled, by name or glob. A few launches at other timed shapes are profiled with them.
+    shapes = key(TEXTS).otherwise("the objective's, and those that gates name");
+    /// Further metrics to collect: names of the catalogue or of ncu.
+    metrics = key(TEXTS).default("[]");
+    /// Time limit of one ncu process, in seconds.
+    timeout_s = key(KeyKind::Whole(1)).default("300");
+    /// Profiled launches of each variant and shape, for the spread of counters.
+    repeat = key(KeyKind::Whole(1)).default("1");
+    /// Which variant gets a deep profile after the sweep, for the report only.
+    deep_profile = key(KeyKind::OneOf(&words(&DeepProfileTarget::WORDS))).default("\"selected\"");
+    /// Whether the run ends with status 3 if counters cannot be collected. Otherwise gates on counters are
+    /// inconclusive.
+    require = key(KeyKind::Bool).default("false");
 }
 
 keys! {
-    MACHINE: MachineKeys = "[machine]", "GPUs of the phase.";
-    groups = key(
-        TEXTS,
-        "Kinds of GPUs, each by whole words of its name (`[\"H200\", \"L4\"]`), for [`run --gpus`](how-to/use-several-gpus.md).",
-    ).otherwise("one kind");
+    /// GPUs of the phase.
+    MACHINE: MachineKeys = "[machine]";
+    /// Kinds of GPUs, each by whole words of its name (`["H200", "L4"]`), for [`run
+    /// --gpus`](how-to/use-several-gpus.md).
+    groups = key(TEXTS).otherwise("one kind");
 }
 
 keys! {
-    KERNEL: KernelKeys = "[kernel]", "A kernel source and how to build and launch it. Expressions see dimensions and the variant's parameters.";
-    source = key(
-        KeyKind::Either(&[KeyKind::Template, TEMPLATES]),
-        "The `.cu` file, or a header with kernels. A kernel has exactly one of `source`, `ptx`, `cubin`, `python` and `host`. Several \
-         files (`[\"kernel.cu\", \"tables.cu\"]`) are compiled with `-rdc=true` and linked; template instances come from the first.",
-    );
-    ptx = key(KeyKind::Template, "A PTX file, assembled by nvcc for the architecture.");
-    cubin = key(KeyKind::Template, "A cubin of any compiler, launched unchanged.");
-    python = key(
-        KeyKind::Template,
-        "`FILE.py:FUNCTION`: a function under `@triton.jit`, `@cuda.jit` (Numba) or `@cute.jit` (CuTe DSL), or one that returns such a kernel ([Python](python.md)).",
-    );
-    host = key(
-        KeyKind::Template,
-        "`FILE.cu:FUNCTION`: a [host function](#host-code-that-computes-the-launches) that launches kernels (CUB, CUTLASS, a \
-         library's launcher).",
-    );
-    entry = key(
-        KeyKind::Template,
-        "Name of the `__global__` function: a symbol (`extern \"C\"`, mangled), or as in C++: `ns::reduce<half, 2 * {{ W }}>` is \
-         instantiated, `scale(float*, int)` selects an overload. Namespaces can be omitted if only one kernel of the source fits.",
-    ).otherwise("each launch has its own");
-    flags = key(
-        TEMPLATES,
-        "nvcc flags; the parameter replaces `{{ NAME }}`. PTX has no `-lineinfo` by default.",
-    ).default("[\"-O3\", \"-lineinfo\"]");
-    defines = key(NAMES, "Parameters passed as `-DNAME=value`.").otherwise("[]");
-    grid = key(EXPRS, "Blocks per grid, 1 to 3 axes.").otherwise("each launch has its own");
-    block = key(EXPRS, "Threads per block, 1 to 3 axes.").otherwise("each launch has its own");
-    cluster = key(
-        EXPRS,
-        "Blocks per cluster, 1 to 3 axes. For more than 8 blocks, up to 16, the launch permits non-portable cluster sizes.",
-    ).otherwise("no cluster");
-    dynamic_shared = key(
-        KeyKind::Either(&[KeyKind::Expr, KeyKind::Table(&DYNAMIC_ARRAYS)]),
-        "Dynamic shared memory per block, in bytes; or a table by array, so that errors can show the largest ones.",
-    ).otherwise("0");
-    cooperative = key(
-        KeyKind::Bool,
-        "Whether all blocks are resident at once and can synchronise (`grid.sync()`). A grid that does not fit on the GPU is \
-         not launched.",
-    ).otherwise("false");
-    carveout = key(
-        KeyKind::Expr,
-        "Preferred share of shared memory in L1, in percent, as for `cudaFuncAttributePreferredSharedMemoryCarveout`. The \
-         driver may choose more.",
-    ).otherwise("the driver's choice");
-    l2_window = key(
-        KeyKind::Table(&L2_WINDOW.spec),
-        "An access-policy window, as `cudaLaunchAttributeAccessPolicyWindow` sets it.",
-    ).otherwise("none");
-    tensor_maps = key(
-        KeyKind::Table(&TENSOR_MAPS),
-        "Tensor maps for bulk tensor copies (TMA), to name in `args`.",
-    ).otherwise("{}");
-    constexprs = key(
-        KeyKind::Table(&CONSTEXPRS),
-        "Constants of a Triton or Gluon kernel that [follow the shape](python.md#triton).",
-    ).otherwise("{}");
-    symbols = key(
-        KeyKind::Table(&SYMBOLS),
-        "[Variables of the module](#variables-of-the-module) to write.",
-    ).otherwise("{}");
-    r#where = key(
-        KeyKind::Expr,
-        "Condition on the shape. Where it is false, the variant is not launched and has no metrics.",
-    ).otherwise("all shapes");
-    args = key(
-        ARGUMENTS,
-        "Arguments in the order of the signature, by name or as tables.",
-    ).otherwise("each launch has its own");
-    workspace = key(
-        EXPRS,
-        "Bytes of memory for each pointer that the kernel takes after `args`; 0 passes a null pointer. A cubin of Triton takes two.",
-    ).otherwise("[]");
-    launch = key(
-        KeyKind::List(&KeyKind::Table(&LAUNCH)),
-        "The [steps](#several-launches) of one evaluation.",
-    ).otherwise("one launch");
+    /// A kernel source and how to build and launch it. Expressions see dimensions and the variant's parameters.
+    KERNEL: KernelKeys = "[kernel]";
+    /// The `.cu` file, or a header with kernels. A kernel has exactly one of `source`, `ptx`, `cubin`, `python` and
+    /// `host`. Several files (`["kernel.cu", "tables.cu"]`) are compiled with `-rdc=true` and linked; template
+    /// instances come from the first.
+    source = key(KeyKind::Either(&[KeyKind::Template, TEMPLATES]));
+    /// A PTX file, assembled by nvcc for the architecture.
+    ptx = key(KeyKind::Template);
+    /// A cubin of any compiler, launched unchanged.
+    cubin = key(KeyKind::Template);
+    /// `FILE.py:FUNCTION`: a function under `@triton.jit`, `@cuda.jit` (Numba) or `@cute.jit` (CuTe DSL), or one that
+    /// returns such a kernel ([Python](python.md)).
+    python = key(KeyKind::Template);
+    /// `FILE.cu:FUNCTION`: a [host function](#host-code-that-computes-the-launches) that launches kernels (CUB,
+    /// CUTLASS, a library's launcher).
+    host = key(KeyKind::Template);
+    /// Name of the `__global__` function: a symbol (`extern "C"`, mangled), or as in C++: `ns::reduce<half, 2 * {{ W
+    /// }}>` is instantiated, `scale(float*, int)` selects an overload. Namespaces can be omitted if only one kernel
+    /// of the source fits.
+    entry = key(KeyKind::Template).otherwise("each launch has its own");
+    /// nvcc flags; the parameter replaces `{{ NAME }}`. PTX has no `-lineinfo` by default.
+    flags = key(TEMPLATES).default("[\"-O3\", \"-lineinfo\"]");
+    /// Parameters passed as `-DNAME=value`.
+    defines = key(NAMES).otherwise("[]");
+    /// Blocks per grid, 1 to 3 axes.
+    grid = key(EXPRS).otherwise("each launch has its own");
+    /// Threads per block, 1 to 3 axes.
+    block = key(EXPRS).otherwise("each launch has its own");
+    /// Blocks per cluster, 1 to 3 axes. For more than 8 blocks, up to 16, the launch permits non-portable cluster
+    /// sizes.
+    cluster = key(EXPRS).otherwise("no cluster");
+    /// Dynamic shared memory per block, in bytes; or a table by array, so that errors can show the largest ones.
+    dynamic_shared = key(KeyKind::Either(&[KeyKind::Expr, KeyKind::Table(&DYNAMIC_ARRAYS)])).otherwise("0");
+    /// Whether all blocks are resident at once and can synchronise (`grid.sync()`). A grid that does not fit on the
+    /// GPU is not launched.
+    cooperative = key(KeyKind::Bool).otherwise("false");
+    /// Preferred share of shared memory in L1, in percent, as for `cudaFuncAttributePreferredSharedMemoryCarveout`.
+    /// The driver may choose more.
+    carveout = key(KeyKind::Expr).otherwise("the driver's choice");
+    /// An access-policy window, as `cudaLaunchAttributeAccessPolicyWindow` sets it.
+    l2_window = key(KeyKind::Table(&L2_WINDOW.spec)).otherwise("none");
+    /// Tensor maps for bulk tensor copies (TMA), to name in `args`.
+    tensor_maps = key(KeyKind::Table(&TENSOR_MAPS)).otherwise("{}");
+    /// Constants of a Triton or Gluon kernel that [follow the shape](python.md#triton).
+    constexprs = key(KeyKind::Table(&CONSTEXPRS)).otherwise("{}");
+    /// [Variables of the module](#variables-of-the-module) to write.
+    symbols = key(KeyKind::Table(&SYMBOLS)).otherwise("{}");
+    /// Condition on the shape. Where it is false, the variant is not launched and has no metrics.
+    r#where = key(KeyKind::Expr).otherwise("all shapes");
+    /// Arguments in the order of the signature, by name or as tables.
+    args = key(ARGUMENTS).otherwise("each launch has its own");
+    /// Bytes of memory for each pointer that the kernel takes after `args`; 0 passes a null pointer. A cubin of
+    /// Triton takes two.
+    workspace = key(EXPRS).otherwise("[]");
+    /// The [steps](#several-launches) of one evaluation.
+    launch = key(KeyKind::List(&KeyKind::Table(&LAUNCH.spec))).otherwise("one launch");
 }
 
 keys! {
-    L2_WINDOW: L2WindowKeys = "l2_window = { ... }", "A part of the L2 cache is set aside for persisting lines while the variant is launched, and given back before others are. Compute capability 8.0 or later; sizes beyond the device's maximum are cut.";
-    buffer = key(KeyKind::Name, "The buffer under the window, from its start.").required();
-    bytes = key(KeyKind::Expr, "Bytes of the window.").otherwise("the whole buffer");
-    hit_ratio = key(KeyKind::Expr, "The share of the window's lines with the property `hit`, 0 to 1.").default("1");
-    hit = key(KeyKind::OneOf(&words(&L2Property::WORDS)), "Their property.").default("\"persisting\"");
-    miss = key(KeyKind::OneOf(&words(&L2Property::OF_MISSES)), "The property of the window's other lines.").default("\"streaming\"");
-    set_aside = key(
-        KeyKind::Expr,
-        "Bytes of the L2 cache for persisting lines, as `cudaLimitPersistingL2CacheSize`.",
-    ).otherwise("the bytes of the window");
+    /// A part of the L2 cache is set aside for persisting lines while the variant is launched, and given back before
+    /// others are. Compute capability 8.0 or later; sizes beyond the device's maximum are cut.
+    L2_WINDOW: L2WindowKeys = "l2_window = { ... }";
+    /// The buffer under the window, from its start.
+    buffer = key(KeyKind::Name).required();
+    /// Bytes of the window.
+    bytes = key(KeyKind::Expr).otherwise("the whole buffer");
+    /// The share of the window's lines with the property `hit`, 0 to 1.
+    hit_ratio = key(KeyKind::Expr).default("1");
+    /// Their property.
+    hit = key(KeyKind::OneOf(&words(&L2Property::WORDS))).default("\"persisting\"");
+    /// The property of the window's other lines.
+    miss = key(KeyKind::OneOf(&words(&L2Property::OF_MISSES))).default("\"streaming\"");
+    /// Bytes of the L2 cache for persisting lines, as `cudaLimitPersistingL2CacheSize`.
+    set_aside = key(KeyKind::Expr).otherwise("the bytes of the window");
 }
 
-/// `[kernel.tensor_maps]`.
-pub static TENSOR_MAPS: Spec = Spec {
-    title: "[kernel.tensor_maps]",
-    doc: "`name = { buffer = \"k\", box = [\"TILE_N\", \"D\"] }`: a `const __grid_constant__ CUtensorMap` argument, or a map behind a `const CUtensorMap*` (`{ pointers = [\"name\"] }`).",
-    keys: &[],
-    free: Some(KeyKind::Table(&TENSOR_MAP.spec)),
-};
-
-keys! {
-    TENSOR_MAP: TensorMapKeys = "[kernel.tensor_maps] NAME = { ... }", "A view of 1 to 5 axes over a buffer. Lists are in the buffer's order, outermost first. Expressions see dimensions and the variant's parameters.";
-    buffer = key(KeyKind::Name, "The buffer, which determines type and address of the map.").required();
-    shape = key(EXPRS, "Elements of the view along each axis.").otherwise("that of the buffer");
-    strides = key(
-        EXPRS,
-        "Distance between neighbours along each axis except the innermost, in elements of the buffer: multiples of 16 bytes. \
-         Axes can be in any order and overlap, but the view cannot reach outside the buffer.",
-    ).otherwise("contiguous");
-    r#box = key(EXPRS, "Elements of one copy, 1 to 256 along each axis.").required();
-    element_strides = key(
-        EXPRS,
-        "Take every n-th element of the box along each axis, 1 to 8; 1 on the innermost.",
-    ).otherwise("1 on every axis");
-    swizzle = key(
-        KeyKind::Expr,
-        "Span in bytes within which 16-byte chunks of shared memory are swizzled: 0 (none), 32, 64 or 128.",
-    ).default("0");
-    l2_promotion = key(KeyKind::Expr, "Bytes that L2 fetches at a time: 0 (no promotion), 64, 128 or 256.").default("256");
-    oob_fill = key(
-        KeyKind::OneOf(&words(&OutOfBoundsFill::WORDS)),
-        "Elements outside the view: zeros, or NaN, which a multiply-add of tensor cores takes as zero (floating-point types).",
-    ).default("\"none\"");
-}
-
-/// `[kernel.constexprs]`.
-pub static CONSTEXPRS: Spec = Spec {
-    title: "[kernel.constexprs]",
-    doc: "`NAME = \"expression\"` over dimensions and the variant's parameters: a constexpr or an option of the compiler. The \
-          kernel is compiled once for each set of values.",
-    keys: &[],
-    free: Some(KeyKind::Expr),
-};
-
-/// `dynamic_shared`, array by array.
-pub static DYNAMIC_ARRAYS: Spec = Spec {
-    title: "[kernel] dynamic_shared = { ... }",
-    doc: "`name = \"expression\"`: an array in dynamic shared memory and its bytes. A block gets the sum. \
-          `cpp = \"Traits<{{ STAGES }}>::kSmemSize\"` alone is a compile-time constant of the CUDA C++ source.",
-    keys: &[],
-    free: Some(KeyKind::Expr),
-};
-
-keys! {
-    SWEEP: SweepKeys = "[sweep]", "`NAME = [values]`: every combination is a candidate, the last axis fastest.", Some(KeyKind::Either(&[KeyKind::List(&KeyKind::Param), KeyKind::Table(&FLAG_VALUES)]));
-    r#where = key(KeyKind::Expr, "Condition on the combinations.").otherwise("all");
-    points = key(
-        KeyKind::List(&KeyKind::Table(&PARAMS)),
-        "The candidates, each with a value of every axis. The run of a search lists its finalists here.",
-    ).otherwise("every combination");
-}
-
-/// A parameter of the sweep whose values are named lists of flags.
-pub static FLAG_VALUES: Spec = Spec {
-    title: "[sweep] NAME = { ... }",
-    doc: "A parameter that chooses nvcc flags ([variants](#variants)).",
-    keys: &[],
-    free: Some(TEMPLATES),
-};
-
-keys! {
-    VARIANT: VariantKeys = "[[variant]], [[baseline]]", "A named variant: `[kernel]` with its own parameters, a Python function, or a command.";
-    name = key(KeyKind::Name, "Its name, also its id.").required();
-    params = key(KeyKind::Table(&PARAMS), "Its parameters.").default("{}");
-    kernel = key(
-        KeyKind::Part(&KERNEL.spec),
-        "Keys of `[kernel]` that differ; all of them if the file has no `[kernel]`.",
-    ).otherwise("{}");
-    python = key(
-        KeyKind::Template,
-        "`FILE.py:FUNCTION`: a [function over tensors](python.md#a-function-over-tensors), instead of a kernel.",
-    );
-    command = key(TEMPLATES, "Program and arguments of an external command, instead of a kernel. Its latency is self-reported.");
-    kernel_filter = key(
-        KeyKind::Text,
-        "Regular expression for the kernels of the function or command to profile.",
-    ).otherwise("every kernel in the variant's NVTX range");
-    r#match = key(
-        KeyKind::Table(&LAUNCH_PATTERN.spec),
-        "Launches in ncu reports of another program, instead of a kernel. Every variant and baseline then has `match`, and the file has no `[workload]`.",
-    );
+names! {
+    /// `name = { buffer = "k", box = ["TILE_N", "D"] }`: a `const __grid_constant__ CUtensorMap` argument, or a map
+    /// behind a `const CUtensorMap*` (`{ pointers = ["name"] }`).
+    TENSOR_MAPS = "[kernel.tensor_maps]", KeyKind::Table(&TENSOR_MAP.spec);
 }
 
 keys! {
-    LAUNCH_PATTERN: LaunchPatternKeys = "match = { ... }", "The launches of the variant: those that match every given key, at least one.";
-    kernel = key(
-        KeyKind::Text,
-        "Glob over the kernel's name: of the function (`softmax_warp_forward`), with scopes and template arguments \
-             (`at::native::reduce<float>`), or the whole signature.",
-    );
-    nvtx = key(KeyKind::Text, "Glob over one of the open NVTX ranges, or over all of them (`outer > inner`).");
-    launch = key(
-        KeyKind::Either(&[KeyKind::Whole(0), KeyKind::List(&KeyKind::Whole(0))]),
-        "Number of the launch in its report, or several, as ncu and `ncugate show` write it; the first is 0.",
-    );
-    report = key(KeyKind::Text, "Glob over the file name of the report, if several are given.");
+    /// A view of 1 to 5 axes over a buffer. Lists are in the buffer's order, outermost first. Expressions see
+    /// dimensions and the variant's parameters.
+    TENSOR_MAP: TensorMapKeys = "[kernel.tensor_maps] NAME = { ... }";
+    /// The buffer, which determines type and address of the map.
+    buffer = key(KeyKind::Name).required();
+    /// Elements of the view along each axis.
+    shape = key(EXPRS).otherwise("that of the buffer");
+    /// Distance between neighbours along each axis except the innermost, in elements of the buffer: multiples of 16
+    /// bytes. Axes can be in any order and overlap, but the view cannot reach outside the buffer.
+    strides = key(EXPRS).otherwise("contiguous");
+    /// Elements of one copy, 1 to 256 along each axis.
+    r#box = key(EXPRS).required();
+    /// Take every n-th element of the box along each axis, 1 to 8; 1 on the innermost.
+    element_strides = key(EXPRS).otherwise("1 on every axis");
+    /// Span in bytes within which 16-byte chunks of shared memory are swizzled: 0 (none), 32, 64 or 128.
+    swizzle = key(KeyKind::Expr).default("0");
+    /// Bytes that L2 fetches at a time: 0 (no promotion), 64, 128 or 256.
+    l2_promotion = key(KeyKind::Expr).default("256");
+    /// Elements outside the view: zeros, or NaN, which a multiply-add of tensor cores takes as zero (floating-point
+    /// types).
+    oob_fill = key(KeyKind::OneOf(&words(&OutOfBoundsFill::WORDS))).default("\"none\"");
 }
 
-pub static PARAMS: Spec = Spec {
-    title: "params = { ... }",
-    doc: "Parameter and value. `FAST = { on = [\"-use_fast_math\"] }` is a value with its nvcc flags.",
-    keys: &[],
-    free: Some(KeyKind::Either(&[KeyKind::Param, KeyKind::Table(&FLAG_VALUES)])),
-};
+names! {
+    /// `NAME = "expression"` over dimensions and the variant's parameters: a constexpr or an option of the compiler.
+    /// The kernel is compiled once for each set of values.
+    CONSTEXPRS = "[kernel.constexprs]", KeyKind::Expr;
+}
+
+names! {
+    /// `name = "expression"`: an array in dynamic shared memory and its bytes. A block gets the sum. `cpp =
+    /// "Traits<{{ STAGES }}>::kSmemSize"` alone is a compile-time constant of the CUDA C++ source.
+    DYNAMIC_ARRAYS = "[kernel] dynamic_shared = { ... }", KeyKind::Expr;
+}
+
+keys! {
+    /// `NAME = [values]`: every combination is a candidate, the last axis fastest.
+    SWEEP: SweepKeys = "[sweep]", KeyKind::Either(&[KeyKind::List(&KeyKind::Param), KeyKind::Table(&FLAG_VALUES)]);
+    /// Condition on the combinations.
+    r#where = key(KeyKind::Expr).otherwise("all");
+    /// The candidates, each with a value of every axis. The run of a search lists its finalists here.
+    points = key(KeyKind::List(&KeyKind::Table(&PARAMS))).otherwise("every combination");
+}
+
+names! {
+    /// A parameter that chooses nvcc flags ([variants](#variants)).
+    FLAG_VALUES = "[sweep] NAME = { ... }", TEMPLATES;
+}
+
+keys! {
+    /// A named variant: `[kernel]` with its own parameters, a Python function, or a command.
+    VARIANT: VariantKeys = "[[variant]], [[baseline]]";
+    /// Its name, also its id.
+    name = key(KeyKind::Name).required();
+    /// Its parameters.
+    params = key(KeyKind::Table(&PARAMS)).default("{}");
+    /// Keys of `[kernel]` that differ; all of them if the file has no `[kernel]`.
+    kernel = key(KeyKind::Part(&KERNEL.spec)).otherwise("{}");
+    /// `FILE.py:FUNCTION`: a [function over tensors](python.md#a-function-over-tensors), instead of a kernel.
+    python = key(KeyKind::Template);
+    /// Program and arguments of an external command, instead of a kernel. Its latency is self-reported.
+    command = key(TEMPLATES);
+    /// Regular expression for the kernels of the function or command to profile.
+    kernel_filter = key(KeyKind::Text).otherwise("every kernel in the variant's NVTX range");
+    /// Launches in ncu reports of another program, instead of a kernel. Every variant and baseline then has `match`,
+    /// and the file has no `[workload]`.
+    r#match = key(KeyKind::Table(&LAUNCH_PATTERN.spec));
+}
+
+keys! {
+    /// The launches of the variant: those that match every given key, at least one.
+    LAUNCH_PATTERN: LaunchPatternKeys = "match = { ... }";
+    /// Glob over the kernel's name: of the function (`softmax_warp_forward`), with scopes and template arguments
+    /// (`at::native::reduce<float>`), or the whole signature.
+    kernel = key(KeyKind::Text);
+    /// Glob over one of the open NVTX ranges, or over all of them (`outer > inner`).
+    nvtx = key(KeyKind::Text);
+    /// Number of the launch in its report, or several, as ncu and `ncugate show` write it; the first is 0.
+    launch = key(KeyKind::Either(&[KeyKind::Whole(0), KeyKind::List(&KeyKind::Whole(0))]));
+    /// Glob over the file name of the report, if several are given.
+    report = key(KeyKind::Text);
+}
+
+names! {
+    /// Parameter and value. `FAST = { on = ["-use_fast_math"] }` is a value with its nvcc flags.
+    PARAMS = "params = { ... }", KeyKind::Either(&[KeyKind::Param, KeyKind::Table(&FLAG_VALUES)]);
+}
 
 /// Every table that a file can contain, each once.
 pub fn tables() -> Vec<&'static Spec> {

@@ -4,7 +4,7 @@ use super::{KernelTemplate, SearchSettings, Shape, Sweep, VariantSpec, Workload}
 use crate::config::{CheckSettings, Gate, GatePlan, ProblemOrigin};
 use ncugate_model::expr::{Names, Value};
 use ncugate_model::rule::Rule;
-use ncugate_model::{Better, ShapeName};
+use ncugate_model::{Better, ShapeName, words};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,18 +19,16 @@ pub struct Objective {
     pub shape: ShapeName,
 }
 
-/// Which correct candidate is selected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Selection {
-    /// The best by the objective.
-    Best,
-    /// The best by the objective among those that pass every required gate; the best of all if none does.
-    BestThatPasses,
-}
-
-impl Selection {
-    /// All values by their keyword in a phase.
-    pub const WORDS: [(&'static str, Self); 2] = [("best", Self::Best), ("best that passes", Self::BestThatPasses)];
+words! {
+    name;
+    /// Which correct candidate is selected.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Selection {
+        /// The best by the objective.
+        Best = "best",
+        /// The best by the objective among those that pass every required gate; the best of all if none does.
+        BestThatPasses = "best that passes",
+    }
 }
 
 /// How variants are compiled.
@@ -115,40 +113,38 @@ pub struct BenchSettings {
     pub shapes: Vec<ShapeName>,
 }
 
-/// Whether outputs of timed launches are verified.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verification {
-    Audited,
-    /// They are not, and every latency is rejected.
-    None,
+words! {
+    name;
+    /// Whether outputs of timed launches are verified.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Verification {
+        Audited = "audited",
+        /// They are not, and every latency is rejected.
+        None = "none",
+    }
 }
 
 impl Verification {
-    /// All values by their keyword in a phase.
-    pub const WORDS: [(&'static str, Self); 2] = [("audited", Self::Audited), ("none", Self::None)];
-
     /// Whether it is the default.
     pub const fn is_audited(&self) -> bool {
         matches!(self, Self::Audited)
     }
 }
 
-/// The state of the L2 cache when a timed launch starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum L2State {
-    /// No data of the launch: the cache was overwritten, and every launch is a separate sample.
-    Cold,
-    /// The data that launches on the other sets of buffers left in it.
-    Rotate,
-    /// The data that the previous launch left on the same buffers.
-    Warm,
-}
-
-impl L2State {
-    /// All values by their keyword in a phase.
-    pub const WORDS: [(&'static str, Self); 3] = [("cold", Self::Cold), ("rotate", Self::Rotate), ("warm", Self::Warm)];
+words! {
+    name;
+    /// The state of the L2 cache when a timed launch starts.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum L2State {
+        /// No data of the launch: the cache was overwritten, and every launch is a separate sample.
+        Cold = "cold",
+        /// The data that launches on the other sets of buffers left in it.
+        Rotate = "rotate",
+        /// The data that the previous launch left on the same buffers.
+        Warm = "warm",
+    }
 }
 
 /// Settings of the counter collection.
@@ -176,17 +172,15 @@ pub enum CounterPolicy {
     Required,
 }
 
-/// The variants with a deep profile, taken after all measurements for gates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub enum DeepProfileTarget {
-    /// The selected variant, and the first baseline that is a kernel of this program.
-    Selected,
-    None,
-}
-
-impl DeepProfileTarget {
-    /// All values by their keyword in a phase.
-    pub const WORDS: [(&'static str, Self); 2] = [("selected", Self::Selected), ("none", Self::None)];
+words! {
+    name;
+    /// The variants with a deep profile, taken after all measurements for gates.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    pub enum DeepProfileTarget {
+        /// The selected variant, and the first baseline that is a kernel of this program.
+        Selected = "selected",
+        None = "none",
+    }
 }
 
 impl Phase {

@@ -1,58 +1,29 @@
 //! `[imported]`: the other project's names for the problem of a phase.
 
-/// A format that problems are read from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ImportFormat {
-    /// FlashInfer-Trace: definition, workloads and solutions as JSON.
-    FlashInfer,
-    /// KernelBench: `Model`, `get_inputs` and `ModelNew` in Python.
-    KernelBench,
-    /// gpu-mode's `task.yml` with its `reference.py`.
-    GpuMode,
-}
+use ncugate_model::words;
 
-impl ImportFormat {
-    /// All values by their keyword in a phase.
-    pub const WORDS: [(&'static str, Self); 3] =
-        [Self::FlashInfer.entry(), Self::KernelBench.entry(), Self::GpuMode.entry()];
-
-    /// The keyword in a phase.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::FlashInfer => "flashinfer",
-            Self::KernelBench => "kernelbench",
-            Self::GpuMode => "gpumode",
-        }
-    }
-
-    const fn entry(self) -> (&'static str, Self) {
-        (self.word(), self)
+words! {
+    word;
+    /// A format that problems are read from.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum ImportFormat {
+        /// FlashInfer-Trace: definition, workloads and solutions as JSON.
+        FlashInfer = "flashinfer",
+        /// KernelBench: `Model`, `get_inputs` and `ModelNew` in Python.
+        KernelBench = "kernelbench",
+        /// gpu-mode's `task.yml` with its `reference.py`.
+        GpuMode = "gpumode",
     }
 }
 
-/// gpu-mode's ranking of the submissions of a task: means of its benchmarks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ranking {
-    Last,
-    Mean,
-    Geom,
-}
-
-impl Ranking {
-    /// All values by their keyword in a task and in a phase.
-    pub const WORDS: [(&'static str, Self); 3] = [Self::Last.entry(), Self::Mean.entry(), Self::Geom.entry()];
-
-    /// The keyword in a task and in a phase.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Last => "last",
-            Self::Mean => "mean",
-            Self::Geom => "geom",
-        }
-    }
-
-    const fn entry(self) -> (&'static str, Self) {
-        (self.word(), self)
+words! {
+    word;
+    /// gpu-mode's ranking of the submissions of a task: means of its benchmarks.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Ranking {
+        Last = "last",
+        Mean = "mean",
+        Geom = "geom",
     }
 }
 

@@ -1,25 +1,23 @@
 //! `[search]`: the selection of combinations to build.
 
 use ncugate_model::expr::Expr;
+use ncugate_model::words;
 use serde::Serialize;
 use std::time::Duration;
 
-/// The strategy that proposes variants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SearchStrategy {
-    /// Mutations of the best variants so far.
-    Elites,
-    /// At random, without repetition.
-    Random,
-    /// All, in the order of the sweep, until the budget is spent.
-    Exhaustive,
-}
-
-impl SearchStrategy {
-    /// All values by their keyword in a phase.
-    pub const WORDS: [(&'static str, Self); 3] =
-        [("elites", Self::Elites), ("random", Self::Random), ("exhaustive", Self::Exhaustive)];
+words! {
+    name;
+    /// The strategy that proposes variants.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum SearchStrategy {
+        /// Mutations of the best variants so far.
+        Elites = "elites",
+        /// At random, without repetition.
+        Random = "random",
+        /// All, in the order of the sweep, until the budget is spent.
+        Exhaustive = "exhaustive",
+    }
 }
 
 /// When a search stops; at least one of the three is given.

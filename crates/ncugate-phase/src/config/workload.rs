@@ -3,7 +3,7 @@
 use super::init::{Amount, Init};
 use super::own_bound::OwnBound;
 use ncugate_model::expr::{Expr, ExprError, Names, Value};
-use ncugate_model::{BoundUnit, Dtype, Law, Role, ShapeName, Tolerance};
+use ncugate_model::{BoundUnit, Dtype, Law, Role, ShapeName, Tolerance, words};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -114,68 +114,50 @@ impl RowOrder {
     }
 }
 
-/// How partial results are combined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reduction {
-    Sum,
-    Max,
-    Min,
+words! {
+    name;
+    /// How partial results are combined.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Reduction {
+        Sum = "sum",
+        Max = "max",
+        Min = "min",
+    }
 }
 
-impl Reduction {
-    /// All values by their keyword in a phase.
-    pub const WORDS: [(&'static str, Self); 3] = [("sum", Self::Sum), ("max", Self::Max), ("min", Self::Min)];
-}
-
-/// The C type of a scalar argument.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ScalarType {
-    /// `float`.
-    F32,
-    /// `double`.
-    F64,
-    /// `int`.
-    I32,
-    /// `long long`.
-    I64,
-    /// `unsigned`.
-    U32,
-    /// `unsigned long long`.
-    U64,
-    /// `short`.
-    I16,
-    /// `unsigned short`.
-    U16,
-    /// `signed char`.
-    I8,
-    /// `unsigned char`.
-    U8,
-    Bool,
-    /// `__half`.
-    F16,
-    /// `__nv_bfloat16`.
-    Bf16,
-}
-
-impl ScalarType {
-    /// All values by their keyword in a phase.
-    pub const WORDS: [(&'static str, Self); 13] = [
-        ("f32", Self::F32),
-        ("f64", Self::F64),
-        ("f16", Self::F16),
-        ("bf16", Self::Bf16),
-        ("i64", Self::I64),
-        ("u64", Self::U64),
-        ("i32", Self::I32),
-        ("u32", Self::U32),
-        ("i16", Self::I16),
-        ("u16", Self::U16),
-        ("i8", Self::I8),
-        ("u8", Self::U8),
-        ("bool", Self::Bool),
-    ];
+words! {
+    name;
+    /// The C type of a scalar argument.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum ScalarType {
+        /// `float`.
+        F32 = "f32",
+        /// `double`.
+        F64 = "f64",
+        /// `int`.
+        I32 = "i32",
+        /// `long long`.
+        I64 = "i64",
+        /// `unsigned`.
+        U32 = "u32",
+        /// `unsigned long long`.
+        U64 = "u64",
+        /// `short`.
+        I16 = "i16",
+        /// `unsigned short`.
+        U16 = "u16",
+        /// `signed char`.
+        I8 = "i8",
+        /// `unsigned char`.
+        U8 = "u8",
+        Bool = "bool",
+        /// `__half`.
+        F16 = "f16",
+        /// `__nv_bfloat16`.
+        Bf16 = "bf16",
+    }
 }
 
 /// A scalar argument: a type and an expression over shape and variant parameters.

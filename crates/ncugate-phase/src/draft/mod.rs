@@ -48,12 +48,7 @@ pub enum DraftError {
     Unreadable { entry: String, reason: String },
     /// The source defines no kernel with this name.
     #[error("the source defines no kernel `{asked}`{hint}; it has {}", there.join(", "))]
-    Absent {
-        asked: String,
-        /// A similar name.
-        hint: String,
-        there: Vec<String>,
-    },
+    Absent { asked: String, hint: String, there: Vec<String> },
 }
 
 /// The name of the only kernel that a source defines, or of the requested one.

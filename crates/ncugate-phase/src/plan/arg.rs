@@ -1,6 +1,6 @@
 //! Evaluated arguments of a launch, and their C layout.
 
-use crate::config::OutOfBoundsFill;
+use crate::config::{OutOfBoundsFill, ScalarType};
 use ncugate_model::TextureSampling;
 use serde::{Deserialize, Serialize};
 
@@ -360,21 +360,12 @@ impl ScalarValue {
 
     /// Its value and its type in a phase file: `7 of type i32`.
     fn described(self) -> String {
-        match self {
-            Self::F32(v) => format!("{v} of type f32"),
-            Self::F64(v) => format!("{v} of type f64"),
-            Self::I32(v) => format!("{v} of type i32"),
-            Self::I64(v) => format!("{v} of type i64"),
-            Self::U32(v) => format!("{v} of type u32"),
-            Self::U64(v) => format!("{v} of type u64"),
-            Self::I16(v) => format!("{v} of type i16"),
-            Self::U16(v) => format!("{v} of type u16"),
-            Self::I8(v) => format!("{v} of type i8"),
-            Self::U8(v) => format!("{v} of type u8"),
-            Self::Bool(v) => format!("{v} of type bool"),
-            Self::F16(v) => format!("{v} of type f16"),
-            Self::Bf16(v) => format!("{v} of type bf16"),
+        macro_rules! of_type {
+            ($($kind:ident)+) => {
+                match self { $(Self::$kind(value) => format!("{value} of type {}", ScalarType::$kind),)+ }
+            };
         }
+        of_type! { F32 F64 I32 I64 U32 U64 I16 U16 I8 U8 Bool F16 Bf16 }
     }
 
     /// Its C++ type; none for a type that only CUDA's headers define.

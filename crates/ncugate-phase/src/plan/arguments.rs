@@ -3,6 +3,7 @@
 use super::arg::{Arg, BufferElement, ScalarValue};
 use super::fault::Faults;
 use super::launch::{StepContext, type_name, typed};
+use super::{surface, texture};
 use crate::config::{ArgTemplate, ScalarType};
 use ncugate_model::expr::Expr;
 
@@ -24,8 +25,16 @@ impl StepContext<'_> {
             ArgTemplate::Null => Some(Arg::Null),
             ArgTemplate::Element { buffer, offset } => self.element(key, buffer, offset, faults).map(Arg::Element),
             ArgTemplate::Value { dtype, value } => self.literal(key, *dtype, value, faults).map(Arg::Scalar),
-            ArgTemplate::Texture(texture) => self.texture(key, texture, faults).map(Arg::Texture),
-            ArgTemplate::Surface(surface) => self.surface(key, surface, faults).map(Arg::Surface),
+            ArgTemplate::Texture(template) => self
+                .texels((key, "texture", &template.buffer), faults, |dtype, extents| {
+                    texture::view(dtype, extents, template)
+                })
+                .map(Arg::Texture),
+            ArgTemplate::Surface(template) => self
+                .texels((key, "surface", &template.buffer), faults, |dtype, extents| {
+                    surface::view(dtype, extents, template)
+                })
+                .map(Arg::Surface),
             ArgTemplate::Struct { align, fields } => {
                 Some(Arg::Struct { align: *align, fields: self.parts(key, fields, faults)? })
             }

@@ -344,20 +344,9 @@ pub(super) fn typed(dtype: ScalarType, value: &Value) -> Option<ScalarValue> {
     }
 }
 
-pub(super) const fn type_name(dtype: ScalarType) -> &'static str {
+pub(super) fn type_name(dtype: ScalarType) -> String {
     match dtype {
-        ScalarType::F32 => "finite f32",
-        ScalarType::F64 => "finite f64",
-        ScalarType::I32 => "i32",
-        ScalarType::I64 => "i64",
-        ScalarType::U32 => "u32",
-        ScalarType::U64 => "u64",
-        ScalarType::I16 => "i16",
-        ScalarType::U16 => "u16",
-        ScalarType::I8 => "i8",
-        ScalarType::U8 => "u8",
-        ScalarType::Bool => "bool",
-        ScalarType::F16 => "finite f16",
-        ScalarType::Bf16 => "finite bf16",
+        ScalarType::F16 | ScalarType::Bf16 | ScalarType::F32 | ScalarType::F64 => format!("finite {dtype}"),
+        whole => whole.to_string(),
     }
 }

@@ -2,8 +2,7 @@
 
 use super::arg::{Arg, BufferElement, ScalarValue};
 use ncugate_model::expr::Value;
-use ncugate_model::{CompiledArg, CompiledLaunch, LaunchExtents, ShapeName};
-use ncugate_model::{L2Property, LaunchMode};
+use ncugate_model::{CompiledArg, CompiledLaunch, L2Property, LaunchExtents, LaunchMode, ShapeName};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 

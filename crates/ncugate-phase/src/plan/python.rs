@@ -3,9 +3,8 @@
 use super::arg::{Arg, ScalarValue};
 use super::program::{CompilationsByValue, EntryByValue, LaunchKey, ShapeProgram, Step};
 use crate::config::{KernelTemplate, Phase, Shape, Workload};
-use ncugate_model::Dtype;
 use ncugate_model::expr::Value;
-use ncugate_model::{MAX_BLOCK_THREADS, ShapeName};
+use ncugate_model::{Dtype, MAX_BLOCK_THREADS, ShapeName};
 
 /// Divisor that pointers and whole numbers are tested for: Triton compiles wider accesses for addresses and strides
 /// that are multiples of it. Every buffer starts at a multiple of 256 bytes.
@@ -170,17 +169,9 @@ const fn element(dtype: Dtype) -> &'static str {
         Dtype::F64 => "fp64",
         Dtype::F32 => "fp32",
         Dtype::F16 => "fp16",
-        Dtype::Bf16 => "bf16",
         Dtype::Fp8E4m3 => "fp8e4nv",
         Dtype::Fp8E5m2 => "fp8e5",
-        Dtype::I64 => "i64",
-        Dtype::U64 => "u64",
-        Dtype::U32 => "u32",
-        Dtype::I16 => "i16",
-        Dtype::U16 => "u16",
         Dtype::Bool => "i1",
-        Dtype::I32 => "i32",
-        Dtype::I8 => "i8",
-        Dtype::U8 => "u8",
+        others => others.name(),
     }
 }

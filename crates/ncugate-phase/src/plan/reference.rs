@@ -6,9 +6,8 @@ use super::launch::StepContext;
 use super::program::{KernelCode, KernelLaunch, KernelPlan, ShapeProgram, Step};
 use super::variants::{Method, Plan, Variant, VariantRole};
 use crate::config::{Phase, Shape, Workload, WorkloadReference};
-use ncugate_model::LaunchMode;
-use ncugate_model::VariantId;
 use ncugate_model::expr::{Names, Value};
+use ncugate_model::{LaunchMode, VariantId};
 
 /// The id of that kernel. No variant can have it: ids have no spaces.
 pub fn reference_id() -> VariantId {
@@ -53,10 +52,7 @@ pub fn reference_entry_plan(phase: &Phase, plan: &Plan) -> Option<Plan> {
 }
 
 fn kernels(plan: &Plan) -> impl Iterator<Item = (&Variant, &KernelPlan)> {
-    plan.variants.iter().filter_map(|variant| match &variant.method {
-        Method::Kernel(kernel) => Some((variant, kernel)),
-        Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
-    })
+    plan.variants.iter().filter_map(|variant| Some((variant, variant.method.kernel()?)))
 }
 
 /// The variant that is the reference entry itself, else one with its separate source: the reference is launched like it.

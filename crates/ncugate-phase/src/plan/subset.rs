@@ -34,11 +34,7 @@ pub enum SubsetError {
     Glob(#[from] GlobError),
     /// A filter is not a condition.
     #[error("--filter `{text}`: {reason}")]
-    Condition {
-        /// As given.
-        text: String,
-        reason: String,
-    },
+    Condition { text: String, reason: String },
     #[error("no candidate of the phase matches `{asked}`; it has {there}")]
     Nothing { asked: String, there: String },
     /// A search proposes the candidates of the phase.
@@ -48,19 +44,10 @@ pub enum SubsetError {
     Searched { asked: String },
     /// A value is not in the sweep.
     #[error("--set `{text}`: {reason}")]
-    Fixed {
-        /// As given.
-        text: String,
-        reason: String,
-    },
+    Fixed { text: String, reason: String },
     /// The phase has no such shape.
     #[error("the phase has no shape `{asked}`{hint}; it has {there}")]
-    Shape {
-        asked: String,
-        /// A similar name.
-        hint: String,
-        there: String,
-    },
+    Shape { asked: String, hint: String, there: String },
 }
 
 enum Filter {

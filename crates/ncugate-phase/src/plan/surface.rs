@@ -6,8 +6,7 @@ use super::launch::StepContext;
 use super::program::Step;
 use super::texel::{TexelExtents, TexelFault};
 use crate::config::SurfaceTemplate;
-use ncugate_model::Dtype;
-use ncugate_model::Role;
+use ncugate_model::{Dtype, Role};
 
 /// Maximum texels of a one-dimensional surface (CUDA C++ Programming Guide, technical specifications; compute
 /// capability 6.0 and later).
@@ -16,17 +15,6 @@ const LINE: u64 = 32_768;
 const PLANE: [u64; 2] = [131_072, 65_536];
 
 impl StepContext<'_> {
-    /// A surface over a buffer; records faults and then returns none.
-    pub(super) fn surface(&self, key: &str, surface: &SurfaceTemplate, faults: &mut Faults) -> Option<SurfaceView> {
-        let (buffer, extents) = self.extents_of(&surface.buffer)?;
-        let view = view(buffer.dtype.at(self.shape).ok()?, &extents, surface);
-        if let Err((message, help)) = &view {
-            let message = format!("is a surface over `{}`, {message}", buffer.name);
-            self.fault(faults, key, message, help);
-        }
-        view.ok()
-    }
-
     /// Moves textures over buffers that the program also has as surfaces to the same arrays, and records impossible cases.
     pub(super) fn share_surfaces(&self, steps: &mut [Step], faults: &mut Faults) {
         let surfaces: Vec<SurfaceView> = steps.iter().flat_map(args_of).filter_map(view_of).cloned().collect();
@@ -117,7 +105,7 @@ fn view_of(arg: &Arg) -> Option<&SurfaceView> {
 }
 
 /// A surface over a buffer of that type and these extents, or the fault and its remedy.
-fn view(dtype: Dtype, extents: &[u64], surface: &SurfaceTemplate) -> Result<SurfaceView, TexelFault> {
+pub(super) fn view(dtype: Dtype, extents: &[u64], surface: &SurfaceTemplate) -> Result<SurfaceView, TexelFault> {
     let SurfaceTemplate { buffer, channels } = surface;
     let TexelExtents { width, height } = TexelExtents::new(dtype, extents, *channels)?;
     let fits = height.map_or(width <= LINE, |height| width <= PLANE[0] && height <= PLANE[1]);

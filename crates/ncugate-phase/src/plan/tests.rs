@@ -6,8 +6,7 @@ use super::{
 };
 use crate::config::{OutOfBoundsFill, Phase, load, parse};
 use ncugate_fixtures::root;
-use ncugate_model::LaunchMode;
-use ncugate_model::{CompiledArg, CompiledLaunch, LaunchExtents, ShapeLaunch};
+use ncugate_model::{CompiledArg, CompiledLaunch, LaunchExtents, LaunchMode, ShapeLaunch};
 use std::path::Path;
 
 fn phase_d() -> Phase {

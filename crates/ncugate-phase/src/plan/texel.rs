@@ -1,7 +1,7 @@
 //! Texels of textures and surfaces: elements of a buffer, one or several along its last axis.
 
+use super::fault::Faults;
 use super::launch::StepContext;
-use crate::config::Buffer;
 use ncugate_model::Dtype;
 
 /// A fault and its remedy.
@@ -52,10 +52,19 @@ pub const fn is_narrow(dtype: Dtype) -> bool {
 }
 
 impl StepContext<'_> {
-    /// The buffer with that name, and its extents in this variant.
-    pub(super) fn extents_of(&self, name: &str) -> Option<(&Buffer, Vec<u64>)> {
-        let buffer = self.workload.buffers.iter().find(|buffer| buffer.name == name)?;
+    /// A texture or surface over a buffer in this variant, by its type and extents; records faults and then returns none.
+    pub(super) fn texels<V>(
+        &self,
+        (key, what, buffer): (&str, &str, &str),
+        faults: &mut Faults,
+        view: impl FnOnce(Dtype, &[u64]) -> Result<V, TexelFault>,
+    ) -> Option<V> {
+        let buffer = self.workload.buffers.iter().find(|known| known.name == buffer)?;
         let extents = buffer.shape.iter().map(|extent| u64::try_from(extent.eval_int(self.scope).ok()?).ok());
-        Some((buffer, extents.collect::<Option<_>>()?))
+        let view = view(buffer.dtype.at(self.shape).ok()?, &extents.collect::<Option<Vec<u64>>>()?);
+        if let Err((message, help)) = &view {
+            self.fault(faults, key, format!("is a {what} over `{}`, {message}", buffer.name), help);
+        }
+        view.ok()
     }
 }

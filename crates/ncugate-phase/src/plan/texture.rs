@@ -1,13 +1,9 @@
 //! Textures over buffers, at a shape.
 
 use super::arg::{TexelMemory, TextureView};
-use super::fault::Faults;
-use super::launch::StepContext;
 use super::texel::{TexelExtents, TexelFault, is_narrow};
 use crate::config::TextureTemplate;
-use ncugate_model::Dtype;
-use ncugate_model::TextureFilter;
-use ncugate_model::TextureRead;
+use ncugate_model::{Dtype, TextureFilter, TextureRead};
 
 /// Maximum texels of a one-dimensional texture (CUDA C++ Programming Guide, technical specifications; compute
 /// capability 5.0 and later).
@@ -17,21 +13,8 @@ const PITCH_EXTENT: [u64; 2] = [131_072, 65_000];
 /// A row starts at a multiple of this many bytes (`CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT`).
 const PITCH: u64 = 32;
 
-impl StepContext<'_> {
-    /// A texture over a buffer; records faults and then returns none.
-    pub(super) fn texture(&self, key: &str, texture: &TextureTemplate, faults: &mut Faults) -> Option<TextureView> {
-        let (buffer, extents) = self.extents_of(&texture.buffer)?;
-        let view = view(buffer.dtype.at(self.shape).ok()?, &extents, texture);
-        if let Err((message, help)) = &view {
-            let message = format!("is a texture over `{}`, {message}", buffer.name);
-            self.fault(faults, key, message, help);
-        }
-        view.ok()
-    }
-}
-
 /// A texture over a buffer of that type and these extents, or the fault and its remedy.
-fn view(dtype: Dtype, extents: &[u64], texture: &TextureTemplate) -> Result<TextureView, TexelFault> {
+pub(super) fn view(dtype: Dtype, extents: &[u64], texture: &TextureTemplate) -> Result<TextureView, TexelFault> {
     let TextureTemplate { buffer, channels, sampling } = texture;
     let TexelExtents { width, height } = TexelExtents::new(dtype, extents, *channels)?;
     let narrow = is_narrow(dtype);

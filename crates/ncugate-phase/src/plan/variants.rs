@@ -1,6 +1,6 @@
 //! A plan and its variants.
 
-use super::program::{KernelCode, KernelPlan, ShapeProgram};
+use super::program::{KernelPlan, ShapeProgram};
 use crate::config::LaunchPattern;
 use ncugate_model::expr::Value;
 use ncugate_model::{ShapeName, VariantId};
@@ -63,6 +63,11 @@ impl Method {
             Self::Function(FunctionPlan { host: Some(host), .. }) => &host.programs,
             Self::Function(_) | Self::Command(_) | Self::Captured(_) => &[],
         }
+    }
+
+    /// The kernel, if it is one.
+    pub fn kernel(&self) -> Option<&KernelPlan> {
+        if let Self::Kernel(kernel) = self { Some(kernel) } else { None }
     }
 
     /// Whether ncugate builds the variant.
@@ -134,14 +139,7 @@ impl Plan {
     }
 
     pub fn kernels(&self) -> impl Iterator<Item = (&VariantId, &KernelPlan)> {
-        self.variants.iter().filter_map(|variant| match &variant.method {
-            Method::Kernel(kernel) => Some((&variant.id, kernel)),
-            Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
-        })
-    }
-
-    pub fn python_kernels(&self) -> impl Iterator<Item = (&VariantId, &KernelPlan)> {
-        self.kernels().filter(|(_, kernel)| matches!(kernel.code, KernelCode::Python(_)))
+        self.variants.iter().filter_map(|variant| Some((&variant.id, variant.method.kernel()?)))
     }
 
     pub fn commands(&self) -> impl Iterator<Item = (&VariantId, &CommandPlan)> {

@@ -39,6 +39,16 @@ fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
+/// The text with the declarations in `words!` as if they stood outside of it.
+fn plain(text: &str) -> String {
+    let mut is_inside = false;
+    let lines = text.lines().map(|line| {
+        is_inside = if is_inside { line != "}" } else { line == "words! {" };
+        if is_inside { line.strip_prefix("    ").unwrap_or(line) } else { line }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// Declarations of serialised types by name: attributes of serde, and the item from `pub` to its end.
 fn declarations(text: &str, into: &mut BTreeMap<String, String>) {
     let mut item: Option<Vec<&str>> = None;
@@ -73,7 +83,7 @@ fn form() -> String {
     let mut paths = Vec::new();
     SOURCES.iter().for_each(|place| sources(&root().join(place), &mut paths));
     let mut declared = BTreeMap::new();
-    paths.iter().for_each(|path| declarations(&fs::read_to_string(path).unwrap(), &mut declared));
+    paths.iter().for_each(|path| declarations(&plain(&fs::read_to_string(path).unwrap()), &mut declared));
     let mut open: Vec<String> = ROOTS.iter().map(|name| (*name).to_owned()).collect();
     let mut reached = BTreeSet::new();
     while let Some(name) = open.pop() {

@@ -48,7 +48,7 @@ fn an_entry_says_what_it_is_computed_from() {
         ("source = 'latency'", "'m': missing field `statistic`"),
         ("source = 'latency'\nstatistic = 'p100'", "'m': `p100` is not a statistic"),
         ("source = 'latency'\nstatistic = 'p90'\nform = 'throughput'", "'m': throughput is computed from the median"),
-        ("source = 'build'", "'m': missing field `fact`"),
+        ("source = 'build'", "'m': unknown variant `m`"),
         ("source = 'build'\nfact = 'waves'", "'m': unknown variant `waves`"),
         ("source = 'check'\nfact = 'correct'\nstatistic = 'p50'", "'m': only a latency has a statistic"),
         ("source = 'ncu'\nncu = 'a__b'\nfact = 'waves'", "'m': a counter is not a fact"),

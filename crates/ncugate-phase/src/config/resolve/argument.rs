@@ -107,12 +107,13 @@ fn channels(table: &Table<'_>) -> Option<u32> {
 
 fn texture(table: &Table<'_>, buffer: Option<String>) -> Option<ArgTemplate> {
     let channels = channels(table);
-    let address = table.read(&ARGUMENT.address, |item| item.one_of(&TextureAddress::WORDS));
-    let filter = table.read(&ARGUMENT.filter, |item| item.one_of(&TextureFilter::WORDS));
-    let normalized = table.read(&ARGUMENT.normalized, Item::boolean);
-    let read = table.read(&ARGUMENT.read, |item| item.one_of(&TextureRead::WORDS));
-    let sampling = TextureSampling { address: address?, filter: filter?, normalized: normalized?, read: read? };
-    Some(ArgTemplate::Texture(TextureTemplate { buffer: buffer?, channels: channels?, sampling }))
+    let sampling = all_of!(TextureSampling {
+        address: table.read(&ARGUMENT.address, |item| item.one_of(&TextureAddress::WORDS)),
+        filter: table.read(&ARGUMENT.filter, |item| item.one_of(&TextureFilter::WORDS)),
+        normalized: table.read(&ARGUMENT.normalized, Item::boolean),
+        read: table.read(&ARGUMENT.read, |item| item.one_of(&TextureRead::WORDS)),
+    });
+    Some(ArgTemplate::Texture(TextureTemplate { buffer: buffer?, channels: channels?, sampling: sampling? }))
 }
 
 /// The fields of a struct; a repeated field is a C array.

@@ -17,8 +17,9 @@ pub fn check(table: &Table<'_>) -> CheckSettings {
 
 fn of(item: &Item<'_>) -> Option<Suppression> {
     let table = item.table()?;
-    let tool = table.read(&SUPPRESS.tool, |item| item.one_of(&SanitizerTool::WORDS));
-    let kernel = table.read(&SUPPRESS.kernel, |item| item.glob("a glob of kernels"));
-    let reason = table.read(&SUPPRESS.reason, reason);
-    Some(Suppression { tool: tool?, kernel: kernel?.into(), reason: reason?.into() })
+    all_of!(Suppression {
+        tool: table.read(&SUPPRESS.tool, |item| item.one_of(&SanitizerTool::WORDS)),
+        kernel: table.read(&SUPPRESS.kernel, |item| item.glob("a glob of kernels")).map(Into::into),
+        reason: table.read(&SUPPRESS.reason, reason).map(Into::into),
+    })
 }

@@ -276,8 +276,6 @@ impl Vocabulary<'_> {
         let table = item.table_or(&GATE.require)?;
         let name = table.get(&GATE.name).map(|item| item.text().map(CleanText::from));
         let require = table.read(&GATE.require, |item| self.requirement(item));
-        let on = table.read_or(&GATE.on, defaults.on.clone(), |item| self.scope(item));
-        let level = table.read_or(&GATE.level, defaults.level, |item| item.one_of(&Level::WORDS));
         let shapes = match table.get(&GATE.shapes) {
             Some(item) => self.shape_list(&item),
             None => self.default_shape.iter().cloned().collect(),
@@ -288,17 +286,15 @@ impl Vocabulary<'_> {
         {
             item.expected(&format!("at most {}, the number of the gate's shapes", shapes.len()), None);
         }
-        let inconclusive = table.read(&GATE.inconclusive, |item| item.one_of(&OnInconclusive::WORDS));
-        let require = require?;
-        Some(Gate {
-            name: name.unwrap_or_else(|| Some(require.shown()))?,
-            require,
-            on: on?,
-            level: level?,
-            shapes,
-            at_least: at_least.map(|(_, count)| count),
-            inconclusive: inconclusive?,
-            line: item.line(),
+        all_of!(Gate {
+            name: name.unwrap_or_else(|| Some(require.as_ref()?.shown())),
+            require: require,
+            on: table.read_or(&GATE.on, defaults.on.clone(), |item| self.scope(item)),
+            level: table.read_or(&GATE.level, defaults.level, |item| item.one_of(&Level::WORDS)),
+            shapes: Some(shapes),
+            at_least: Some(at_least.map(|(_, count)| count)),
+            inconclusive: table.read(&GATE.inconclusive, |item| item.one_of(&OnInconclusive::WORDS)),
+            line: Some(item.line()),
         })
     }
 
@@ -415,9 +411,6 @@ fn waiver(table: &Table<'_>, gates: &[&str], today: Option<Date>) -> Option<Waiv
         }
         Some(text)
     });
-    let variant = table.read(&WAIVER.variant, variants);
-    let owner = table.read(&WAIVER.owner, Item::text);
-    let reason = table.read(&WAIVER.reason, reason);
     let expires = table.read(&WAIVER.expires, |item| {
         let expires = item.date()?;
         if let Some(last) = today.map(Waiver::latest).filter(|last| expires > *last) {
@@ -426,12 +419,12 @@ fn waiver(table: &Table<'_>, gates: &[&str], today: Option<Date>) -> Option<Waiv
         }
         Some(expires)
     });
-    Some(Waiver {
-        gate: gate?,
-        variant: variant?.into(),
-        reason: reason?.into(),
-        owner: owner?.into(),
-        expires: expires?,
-        line: table.line(),
+    all_of!(Waiver {
+        gate: gate,
+        variant: table.read(&WAIVER.variant, variants).map(Into::into),
+        reason: table.read(&WAIVER.reason, reason).map(Into::into),
+        owner: table.read(&WAIVER.owner, Item::text).map(Into::into),
+        expires: expires,
+        line: Some(table.line()),
     })
 }

@@ -8,8 +8,6 @@ use crate::config::{ImportFormat, ProblemOrigin, Ranking, Shape};
 /// Reads the table; `shapes` are those of the workload.
 pub fn imported(item: &Item<'_>, shapes: &[Shape]) -> Option<ProblemOrigin> {
     let table = item.table()?;
-    let format = table.read(&IMPORTED.format, |item| item.one_of(&ImportFormat::WORDS));
-    let problem = table.read(&IMPORTED.problem, Item::text);
     let workloads = texts(&table, &IMPORTED.workloads);
     for (name, item) in workloads.iter().map(|(name, _, item)| (name, item)) {
         if !shapes.iter().any(|shape| shape.name.0 == *name) {
@@ -17,16 +15,14 @@ pub fn imported(item: &Item<'_>, shapes: &[Shape]) -> Option<ProblemOrigin> {
             item.report(format!("`{}` names no shape of the workload", item.place.key), Some(known));
         }
     }
-    let solutions = texts(&table, &IMPORTED.solutions);
-    let ranking = table.read(&IMPORTED.ranking, |item| item.one_of(&Ranking::WORDS));
     let plain =
         |entries: Vec<(String, String, Item<'_>)>| entries.into_iter().map(|(key, text, _)| (key, text)).collect();
-    Some(ProblemOrigin {
-        format: format?,
-        problem: problem?,
-        workloads: plain(workloads),
-        solutions: plain(solutions),
-        ranking: ranking?,
+    all_of!(ProblemOrigin {
+        format: table.read(&IMPORTED.format, |item| item.one_of(&ImportFormat::WORDS)),
+        problem: table.read(&IMPORTED.problem, Item::text),
+        workloads: Some(plain(workloads)),
+        solutions: Some(plain(texts(&table, &IMPORTED.solutions))),
+        ranking: table.read(&IMPORTED.ranking, |item| item.one_of(&Ranking::WORDS)),
     })
 }
 

@@ -52,13 +52,11 @@ fn kind(item: &Item<'_>, dims: &NameScope) -> Option<Init<Amount>> {
     if let Some(infinity) = inner.infinity().filter(|_| *kind == INIT.constant) {
         return Some(if infinity > 0.0 { Init::Infinity } else { Init::NegativeInfinity });
     }
-    let of_one: [(&Key, Constructor); 6] = [
+    let of_one: [(&Key, Constructor); 4] = [
         (&INIT.constant, |value| Init::Constant { value }),
         (&INIT.indices, |below| Init::Indices { below }),
         (&INIT.row_pointers, |nonzeros| Init::RowPointers { nonzeros }),
         (&INIT.mask, |density| Init::Mask { density }),
-        (&INIT.sparse, |density| Init::Sparse { density }),
-        (&INIT.low_rank, |rank| Init::LowRank { rank }),
     ];
     let (_, init) = of_one.into_iter().find(|(key, _)| *key == kind)?;
     amount(&inner, dims).map(init)

@@ -190,21 +190,11 @@ impl KernelParts {
         let own = self.code.filter(|code| *code != base.form());
         let base = &own.map_or_else(|| base.clone(), |code| base.of_another_kind(code));
         self.present.extend(&base.present);
-        Self {
-            code: self.code.or(base.code),
-            present: self.present,
-            linked: if self.source.is_some() { self.linked } else { base.linked.clone() },
-            source: self.source.or_else(|| base.source.clone()),
-            flags: self.flags.or_else(|| base.flags.clone()),
-            flag_axes: base.flag_axes.clone(),
-            defines: self.defines.or_else(|| base.defines.clone()),
-            tensor_maps: self.tensor_maps.or_else(|| base.tensor_maps.clone()),
-            symbols: self.symbols.or_else(|| base.symbols.clone()),
-            constexprs: self.constexprs.or_else(|| base.constexprs.clone()),
-            condition: self.condition.or_else(|| base.condition.clone()),
-            shared: self.shared.over(&base.shared),
-            steps: self.steps.or_else(|| base.steps.clone()),
-            runs: KernelCompleteness::Whole,
+        let linked = if self.source.is_some() { self.linked } else { base.linked.clone() };
+        inherit! {
+            self over base: code source flags defines tensor_maps symbols constexprs condition steps;
+            linked: linked, present: self.present, flag_axes: base.flag_axes.clone(),
+            shared: self.shared.over(&base.shared), runs: KernelCompleteness::Whole
         }
     }
 

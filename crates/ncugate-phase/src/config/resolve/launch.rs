@@ -3,7 +3,7 @@
 use super::argument;
 use super::names::{KernelNames, identifier, suggest};
 use super::scope::NameScope;
-use crate::config::keys::{BYTE, COPY, KERNEL, Key, L2_WINDOW, LAUNCH, MEMCPY, MEMSET, PDL, REPEAT, STEPS};
+use crate::config::keys::{COPY, KERNEL, Key, L2_WINDOW, LAUNCH};
 use crate::config::reader::{Item, PlacedValue, Table};
 use crate::config::{
     ArgTemplate, CodeForm, DynamicArray, L2WindowTemplate, LaunchTemplate, LoopTemplate, StepAction, StepTemplate,
@@ -43,36 +43,35 @@ impl LaunchParts {
         let exprs = |item: Item<'_>| item.axes().iter().filter_map(Item::expr).collect::<Vec<_>>();
         let flag = |item: Item<'_>| Some(item.with(item.boolean()?));
         Self {
-            entry: table.given(&KERNEL.entry).and_then(|item| item.template()),
-            grid: table.given(&KERNEL.grid).map(exprs),
-            block: table.given(&KERNEL.block).map(exprs),
-            cluster: table.given(&KERNEL.cluster).map(exprs),
-            dynamic_shared: table.given(&KERNEL.dynamic_shared).map(|item| dynamic_shared(&item)),
-            shared_constant: table.given(&KERNEL.dynamic_shared).and_then(|item| constant(&item)),
-            cooperative: table.given(&KERNEL.cooperative).and_then(flag),
+            entry: table.given(&LAUNCH.entry).and_then(|item| item.template()),
+            grid: table.given(&LAUNCH.grid).map(exprs),
+            block: table.given(&LAUNCH.block).map(exprs),
+            cluster: table.given(&LAUNCH.cluster).map(exprs),
+            dynamic_shared: table.given(&LAUNCH.dynamic_shared).map(|item| dynamic_shared(&item)),
+            shared_constant: table.given(&LAUNCH.dynamic_shared).and_then(|item| constant(&item)),
+            cooperative: table.given(&LAUNCH.cooperative).and_then(flag),
             pdl: None,
-            carveout: table.given(&KERNEL.carveout).and_then(|item| item.expr()),
-            l2_window: table.given(&KERNEL.l2_window).and_then(|item| L2WindowParts::read(&item)),
-            args: table.given(&KERNEL.args).map(|item| argument::args(&item)),
-            workspace: table.given(&KERNEL.workspace).map(exprs),
-            present: LAUNCH.keys.iter().filter(|key| KERNEL.spec.key(key.name).is_some() && table.has(key)).collect(),
+            carveout: table.given(&LAUNCH.carveout).and_then(|item| item.expr()),
+            l2_window: table.given(&LAUNCH.l2_window).and_then(|item| L2WindowParts::read(&item)),
+            args: table.given(&LAUNCH.args).map(|item| argument::args(&item)),
+            workspace: table.given(&LAUNCH.workspace).map(exprs),
+            present: LAUNCH
+                .spec
+                .keys
+                .iter()
+                .filter(|key| KERNEL.spec.key(key.name).is_some() && table.has(key))
+                .collect(),
         }
     }
 
     /// These parts, completed by `base`.
     pub fn over(mut self, base: &Self) -> Self {
         let constant = base.shared_constant.clone().filter(|_| self.dynamic_shared.is_none());
-        macro_rules! inherit {
-            ($($key:ident)*) => {
-                Self {
-                    $($key: self.$key.or_else(|| base.$key.clone()),)*
-                    shared_constant: self.shared_constant.or(constant),
-                    present: self.present,
-                }
-            };
-        }
         self.present.extend(&base.present);
-        inherit! { entry grid block cluster dynamic_shared cooperative pdl carveout l2_window args workspace }
+        inherit! {
+            self over base: entry grid block cluster dynamic_shared cooperative pdl carveout l2_window args workspace;
+            shared_constant: self.shared_constant.or(constant), present: self.present
+        }
     }
 
     /// The keys that a kernel of another kind inherits.
@@ -149,13 +148,14 @@ struct L2WindowParts {
 impl L2WindowParts {
     fn read(item: &Item<'_>) -> Option<Self> {
         let table = item.table()?;
-        let buffer = table.read(&L2_WINDOW.buffer, |item| Some(item.with(item.name()?)));
-        let (bytes, set_aside) =
-            (table.read(&L2_WINDOW.bytes, Item::expr), table.read(&L2_WINDOW.set_aside, Item::expr));
-        let hit_ratio = table.read(&L2_WINDOW.hit_ratio, Item::expr);
-        let hit = table.read(&L2_WINDOW.hit, |item| item.one_of(&L2Property::WORDS));
-        let miss = table.read(&L2_WINDOW.miss, |item| item.one_of(&L2Property::OF_MISSES));
-        Some(Self { buffer: buffer?, bytes, hit_ratio: hit_ratio?, hit: hit?, miss: miss?, set_aside })
+        all_of!(Self {
+            buffer: table.read(&L2_WINDOW.buffer, |item| Some(item.with(item.name()?))),
+            bytes: Some(table.read(&L2_WINDOW.bytes, Item::expr)),
+            hit_ratio: table.read(&L2_WINDOW.hit_ratio, Item::expr),
+            hit: table.read(&L2_WINDOW.hit, |item| item.one_of(&L2Property::WORDS)),
+            miss: table.read(&L2_WINDOW.miss, |item| item.one_of(&L2Property::OF_MISSES)),
+            set_aside: Some(table.read(&L2_WINDOW.set_aside, Item::expr)),
+        })
     }
 
     fn exprs(&self) -> impl Iterator<Item = &PlacedValue<Expr>> {
@@ -331,8 +331,8 @@ pub fn steps(item: &Item<'_>, path: &str) -> Vec<StepParts> {
 /// A step, with its loop around it.
 fn step(place: String, item: &Item<'_>) -> Option<StepParts> {
     let table = item.table()?;
-    let Some(repeat) = table.get(&REPEAT) else {
-        if let Some(steps) = table.get(&STEPS) {
+    let Some(repeat) = table.get(&LAUNCH.repeat) else {
+        if let Some(steps) = table.get(&LAUNCH.steps) {
             let help = "add `repeat = { i = \"COUNT\" }`, or list the steps in the kernel".to_owned();
             steps.report(format!("`{}` needs `repeat`", steps.place.key), Some(help));
             return None;
@@ -340,15 +340,15 @@ fn step(place: String, item: &Item<'_>) -> Option<StepParts> {
         return once(place, item, &table);
     };
     let indices = indices(&repeat);
-    let steps = match table.get(&STEPS) {
+    let steps = match table.get(&LAUNCH.steps) {
         None => vec![once(place.clone(), item, &table)?],
         Some(body) => {
-            let own = LAUNCH.keys.iter().filter(|key| ![&REPEAT, &STEPS].contains(key));
+            let own = LAUNCH.spec.keys.iter().filter(|key| ![&LAUNCH.repeat, &LAUNCH.steps].contains(key));
             for stray in own.filter_map(|key| table.given(key)) {
                 let help = "move it to the steps".to_owned();
                 stray.report(format!("`{}` does not apply to a step with `steps`", stray.place.key), Some(help));
             }
-            steps(&body, &format!("{place}.{}", STEPS.name))
+            steps(&body, &format!("{place}.{}", LAUNCH.steps.name))
         }
     };
     let key = item.place.key.clone();
@@ -371,13 +371,13 @@ fn indices(item: &Item<'_>) -> Option<Vec<(PlacedValue<String>, PlacedValue<Expr
 /// A step without its loop.
 fn once(place: String, item: &Item<'_>, table: &Table<'_>) -> Option<StepParts> {
     let named = |item: &Item<'_>| Some(item.with(item.name()?));
-    let (memset, memcpy) = (table.get(&MEMSET), table.get(&MEMCPY));
+    let (memset, memcpy) = (table.get(&LAUNCH.memset), table.get(&LAUNCH.memcpy));
     let mut launch = LaunchParts::read(table);
-    launch.pdl = table.read(&PDL, |item| Some(item.with(item.boolean()?)));
+    launch.pdl = table.read(&LAUNCH.pdl, |item| Some(item.with(item.boolean()?)));
     if memset.is_some() || memcpy.is_some() {
-        let own = launch.present.first().copied().or(Some(&PDL).filter(|key| table.has(key)));
+        let own = launch.present.first().copied().or(Some(&LAUNCH.pdl).filter(|key| table.has(key)));
         if let Some(stray) = own {
-            let what = if memset.is_some() { &MEMSET } else { &MEMCPY };
+            let what = if memset.is_some() { &LAUNCH.memset } else { &LAUNCH.memcpy };
             let help = "a step is a launch, a `memset` or a `memcpy`; write them as separate steps".to_owned();
             table.report(
                 format!("`{}.{}` does not apply to a step with `{}`", item.place.key, stray.name, what.name),
@@ -385,7 +385,7 @@ fn once(place: String, item: &Item<'_>, table: &Table<'_>) -> Option<StepParts> 
             );
         }
     }
-    if let Some(byte) = table.given(&BYTE).filter(|_| memset.is_none()) {
+    if let Some(byte) = table.given(&LAUNCH.byte).filter(|_| memset.is_none()) {
         byte.report(format!("`{}` applies only to a step with `memset`", byte.place.key), None);
     }
     let action = match (memset, memcpy) {
@@ -394,7 +394,7 @@ fn once(place: String, item: &Item<'_>, table: &Table<'_>) -> Option<StepParts> 
             return None;
         }
         (Some(memset), None) => {
-            let byte = table.read(&BYTE, Item::count).and_then(|byte| u8::try_from(byte).ok());
+            let byte = table.read(&LAUNCH.byte, Item::count).and_then(|byte| u8::try_from(byte).ok());
             ActionParts::Memset { buffer: named(&memset), byte }
         }
         (None, Some(memcpy)) => {

@@ -1,5 +1,20 @@
 //! From the text of a phase to its resolved form; all errors of the file at once.
 
+/// The parts of `$own`, completed by those of `$base`; then other values.
+macro_rules! inherit {
+    ($own:ident over $base:ident: $($key:ident)+; $($other:ident: $value:expr),+ $(,)?) => {
+        Self { $($key: $own.$key.or_else(|| $base.$key.clone()),)+ $($other: $value),+ }
+    };
+}
+
+/// A struct of values. All are read before the first missing one ends it, so that each has its error.
+macro_rules! all_of {
+    ($type:ident { $($field:ident: $value:expr),+ $(,)? }) => {{
+        let ($($field,)+) = ($($value,)+);
+        Some($type { $($field: $field?),+ })
+    }};
+}
+
 mod argument;
 mod base;
 mod check;

@@ -342,25 +342,18 @@ fn packages(item: &Item<'_>) -> Vec<String> {
 
 fn bench_settings(table: &Table<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName]) -> Option<BenchSettings> {
     let count = |key| table.read(key, Item::count);
-    let (warmup, rounds, max_rounds) = (count(&BENCH.warmup), count(&BENCH.rounds), count(&BENCH.max_rounds));
-    let (processes, max_launches) = (count(&BENCH.processes), count(&BENCH.max_launches));
-    let (min_sample, buffer_sets) = (count(&BENCH.min_sample_us), count(&BENCH.buffer_sets));
-    let timeout = count(&BENCH.timeout_s);
-    let l2 = table.read(&BENCH.l2, |item| item.one_of(&L2State::WORDS));
-    let verify = table.read(&BENCH.verify, |item| item.one_of(&Verification::WORDS));
-    let shapes = measured(table.get(&BENCH.shapes), vocabulary, judged);
-    Some(BenchSettings {
-        warmup: warmup?,
-        rounds: rounds?,
-        max_rounds: max_rounds?,
-        processes: processes?,
-        min_sample: Duration::from_micros(u64::from(min_sample?)),
-        max_launches: max_launches?,
-        buffer_sets: buffer_sets?,
-        l2: l2?,
-        verify: verify?,
-        timeout: Duration::from_secs(u64::from(timeout?)),
-        shapes,
+    all_of!(BenchSettings {
+        warmup: count(&BENCH.warmup),
+        rounds: count(&BENCH.rounds),
+        max_rounds: count(&BENCH.max_rounds),
+        processes: count(&BENCH.processes),
+        min_sample: count(&BENCH.min_sample_us).map(|time| Duration::from_micros(time.into())),
+        max_launches: count(&BENCH.max_launches),
+        buffer_sets: count(&BENCH.buffer_sets),
+        l2: table.read(&BENCH.l2, |item| item.one_of(&L2State::WORDS)),
+        verify: table.read(&BENCH.verify, |item| item.one_of(&Verification::WORDS)),
+        timeout: count(&BENCH.timeout_s).map(|time| Duration::from_secs(time.into())),
+        shapes: Some(measured(table.get(&BENCH.shapes), vocabulary, judged)),
     })
 }
 
@@ -375,16 +368,13 @@ fn check_warm_cache(root: &Table<'_>) {
 }
 
 fn profile(table: &Table<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName]) -> Option<ProfileSettings> {
-    let timeout = table.read(&PROFILE.timeout_s, Item::count);
-    let repeat = table.read(&PROFILE.repeat, Item::count);
-    let deep_profile = table.read(&PROFILE.deep_profile, |item| item.one_of(&DeepProfileTarget::WORDS));
-    Some(ProfileSettings {
-        ncu: table.read(&PROFILE.ncu, Item::text).map(Into::into),
-        shapes: measured(table.get(&PROFILE.shapes), vocabulary, judged),
-        metrics: table.list(&PROFILE.metrics).iter().filter_map(|item| vocabulary.metric(item)).collect(),
-        timeout: Duration::from_secs(u64::from(timeout?)),
-        repeat: repeat?,
-        deep_profile: deep_profile?,
+    all_of!(ProfileSettings {
+        ncu: Some(table.read(&PROFILE.ncu, Item::text).map(Into::into)),
+        shapes: Some(measured(table.get(&PROFILE.shapes), vocabulary, judged)),
+        metrics: Some(table.list(&PROFILE.metrics).iter().filter_map(|item| vocabulary.metric(item)).collect()),
+        timeout: table.read(&PROFILE.timeout_s, Item::count).map(|time| Duration::from_secs(time.into())),
+        repeat: table.read(&PROFILE.repeat, Item::count),
+        deep_profile: table.read(&PROFILE.deep_profile, |item| item.one_of(&DeepProfileTarget::WORDS)),
     })
 }
 

@@ -4,12 +4,11 @@ use super::names::suggest;
 use super::scope::NameScope;
 use super::workload::shapes_with;
 use crate::config::builtin::{BOOLS, BUILTINS, BuiltinSignature};
-use crate::config::keys::{LAWS, REFERENCE, WORKLOAD};
+use crate::config::keys::{REFERENCE, WORKLOAD};
 use crate::config::reader::{Item, PlacedValue, Table};
 use crate::config::{Buffer, BufferType, Init, ProgramKind, ReferenceProgram, Shape, WorkloadReference};
-use ncugate_model::Law;
-use ncugate_model::Role;
 use ncugate_model::expr::{Expr, Value};
+use ncugate_model::{Law, Role};
 
 /// The default laws for a reference that can be called and is not built in.
 const ELEMENTS: &[Law] = &[Law::Declared, Law::Large, Law::Outlier, Law::Shifted, Law::Ties];
@@ -187,7 +186,7 @@ pub fn suited_laws(reference: &WorkloadReference, buffers: &[Buffer]) -> Vec<Law
 
 /// Reads `workload.laws`.
 pub fn laws(item: &Item<'_>, reference: Option<&WorkloadReference>) -> Vec<Law> {
-    let laws: Vec<Law> = item.some_list().iter().filter_map(|law| law.one_of(&LAWS)).collect();
+    let laws: Vec<Law> = item.some_list().iter().filter_map(|law| law.one_of(&Law::WORDS)).collect();
     for (at, law) in laws.iter().enumerate() {
         if laws[..at].contains(law) {
             item.report(format!("`laws` has `{law}` twice"), Some("remove one".to_owned()));

@@ -23,11 +23,8 @@ pub fn rules(items: &[Item<'_>], values: &[String]) -> Vec<Rule> {
 
 fn rule(item: &Item<'_>, values: &[String]) -> Option<Rule> {
     let table = item.table()?;
-    let id = table.read(&RULE.id, Item::name);
-    let cause = table.read(&RULE.cause, Item::text);
-    let kind = table.read(&RULE.kind, |item| item.one_of(&RuleKind::WORDS));
-    let cases: Vec<RuleCase> =
-        table.get(&RULE.case)?.some_list().iter().filter_map(|item| case(item, values)).collect();
+    let some = |key| table.get(key).map(|item| item.some_list());
+    let cases = some(&RULE.case).map(|items| items.iter().filter_map(|item| case(item, values)).collect());
     let names = |key| table.list(key).iter().filter_map(Item::name).collect();
     let evidence: Vec<String> = table
         .list(&RULE.evidence)
@@ -38,29 +35,29 @@ fn rule(item: &Item<'_>, values: &[String]) -> Option<Rule> {
             Some(name)
         })
         .collect();
-    let advice: Vec<Template> =
-        table.get(&RULE.r#try)?.some_list().iter().filter_map(|item| template(item, values)).collect();
-    Some(Rule {
-        id: id?,
-        cause: cause?,
-        kind: kind?,
-        cases,
-        evidence,
-        stalls: names(&RULE.stalls),
-        explains: names(&RULE.explains),
-        advice,
+    let advice = some(&RULE.r#try).map(|items| items.iter().filter_map(|item| template(item, values)).collect());
+    all_of!(Rule {
+        id: table.read(&RULE.id, Item::name),
+        cause: table.read(&RULE.cause, Item::text),
+        kind: table.read(&RULE.kind, |item| item.one_of(&RuleKind::WORDS)),
+        cases: cases,
+        evidence: Some(evidence),
+        stalls: Some(names(&RULE.stalls)),
+        explains: Some(names(&RULE.explains)),
+        advice: advice,
     })
 }
 
 fn case(item: &Item<'_>, values: &[String]) -> Option<RuleCase> {
     let table = item.table()?;
-    let when = table.read(&RULE_CASE.when, |item| expr(item, values));
     let saves = table.get(&RULE_CASE.saves).map(|item| item.some_list()).unwrap_or_default();
-    let saves: Vec<Expr> = saves.iter().filter_map(|item| expr(item, values)).collect();
-    let confidence = table.read(&RULE_CASE.confidence, |item| item.one_of(&Confidence::WORDS));
-    let says = table.read(&RULE_CASE.says, |item| template(item, values));
-    let advice = table.list(&RULE_CASE.r#try).iter().filter_map(|item| template(item, values)).collect();
-    Some(RuleCase { when: when?, saves, confidence: confidence?, says: says?, advice })
+    all_of!(RuleCase {
+        when: table.read(&RULE_CASE.when, |item| expr(item, values)),
+        saves: Some(saves.iter().filter_map(|item| expr(item, values)).collect()),
+        confidence: table.read(&RULE_CASE.confidence, |item| item.one_of(&Confidence::WORDS)),
+        says: table.read(&RULE_CASE.says, |item| template(item, values)),
+        advice: Some(table.list(&RULE_CASE.r#try).iter().filter_map(|item| template(item, values)).collect()),
+    })
 }
 
 fn expr(item: &Item<'_>, values: &[String]) -> Option<Expr> {

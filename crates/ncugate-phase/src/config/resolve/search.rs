@@ -17,21 +17,17 @@ pub fn search(item: &Item<'_>, sweep: &Sweep) -> Option<SearchSettings> {
     let facts =
         Catalogue::embedded().metrics().iter().filter(|metric| metric.is_static()).map(|metric| metric.name.clone());
     let facts = NameScope::new("the metrics of a build and the sweep's parameters", facts.chain(axes()));
-    let strategy = table.read(&SEARCH.strategy, |item| item.one_of(&SearchStrategy::WORDS));
     let budget = table.read(&SEARCH.budget, budget);
-    let seed = table.read(&SEARCH.seed, Item::integer);
-    let [batch, rounds, finalists] =
-        [&SEARCH.batch, &SEARCH.rounds, &SEARCH.finalists].map(|key| table.read(key, Item::count));
     let tried = budget.and_then(|budget| budget.builds.or(budget.measured));
-    Some(SearchSettings {
-        require: table.list(&SEARCH.require).iter().filter_map(|item| Some(facts.expr(item)?.value)).collect(),
-        conditional: conditional(&table, sweep),
-        budget: budget?,
-        strategy: strategy?,
-        seed: seed?.unsigned_abs(),
-        batch: batch.unwrap_or_else(|| usual_batch(tried.unwrap_or(u32::MAX))),
-        rounds: rounds?,
-        finalists: finalists?,
+    all_of!(SearchSettings {
+        budget: budget,
+        strategy: table.read(&SEARCH.strategy, |item| item.one_of(&SearchStrategy::WORDS)),
+        seed: table.read(&SEARCH.seed, Item::integer).map(i64::unsigned_abs),
+        batch: table.read(&SEARCH.batch, Item::count).or_else(|| Some(usual_batch(tried.unwrap_or(u32::MAX)))),
+        rounds: table.read(&SEARCH.rounds, Item::count),
+        finalists: table.read(&SEARCH.finalists, Item::count),
+        require: Some(table.list(&SEARCH.require).iter().filter_map(|item| Some(facts.expr(item)?.value)).collect()),
+        conditional: Some(conditional(&table, sweep)),
     })
 }
 
@@ -52,8 +48,7 @@ fn conditional(table: &Table<'_>, sweep: &Sweep) -> Vec<ConditionalAxis> {
     let scope = NameScope::new("the sweep's parameters", sweep.axes.iter().map(|(name, _)| name.clone()));
     let read = |(name, item): (crate::config::reader::PlacedValue<String>, Item<'_>)| {
         let axis = known(&item, name.value, sweep);
-        let when = scope.expr(&item).map(|expr| expr.value);
-        Some(ConditionalAxis { axis: axis?, when: when? })
+        all_of!(ConditionalAxis { axis: axis, when: scope.expr(&item).map(|expr| expr.value) })
     };
     when.free().into_iter().filter_map(read).collect()
 }
