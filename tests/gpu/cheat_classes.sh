@@ -66,7 +66,11 @@ CLASSES = {
     "quick_cold": "other path on cold caches", "quick_slow_clock": "other path at slow clocks",
     "shape_cache": "function: cache across shapes", "graph_cache": "function: cache in a graph",
     "warm_call": "function: cache of a warm call", "environment_path": "function: other path by environment",
-    "triton_scratch_table": "Triton: table in a scratch buffer", "unread_input": "input that is not read",
+    "pointer_cache": "function: cache by address", "version_cache": "function: cache by version",
+    "helper": "function: honest, helps another", "kept_of_another": "function: result of another function",
+    "triton_scratch_table": "Triton: table in a scratch buffer", "process_table": "Triton: table of the process",
+    "helping": "Triton: honest, helps another", "reads_another": "Triton: table of another function",
+    "unread_input": "input that is not read",
     "constant_input": "constant input that is not read", "left_out_norm": "norm that is left out",
     "partly_read_input": "input that is read in part",
 }
@@ -118,7 +122,7 @@ for path in sorted(folder.glob("*.status")):
         found[phase][how] += 1
         examples[phase, how] = why
         continue
-    names = {"turn": list(CLASSES)[:11], "functions": list(CLASSES)[11:15], "triton": list(CLASSES)[15:16]}[phase]
+    names = {"turn": list(CLASSES)[:11], "functions": list(CLASSES)[11:19], "triton": list(CLASSES)[19:23]}[phase]
     if results is None:
         print(f"FAILED  {phase}, run {run}: no results (status {status})")
         print(path.with_suffix(".out").read_text()[-600:])

@@ -5,7 +5,7 @@ use crate::command::{Finished, Place};
 use crate::live::{latencies, machine, machine_that_counts};
 use crate::stored::report_of_variants;
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -315,6 +315,36 @@ fn modules_load_ahead_in_a_fresh_process_for_each_measurement() {
         lines.iter().filter(|(_, what)| *what == "called").map(|(process, _)| *process).collect();
     let imports = lines.iter().filter(|(process, what)| *what == "imported" && callers.contains(process)).count();
     assert!(callers.len() >= 2 && imports == callers.len(), "each measurement has its own process: {log}");
+}
+
+/// Functions share a process under ncu, and with it what one leaves for another.
+#[test]
+fn each_candidate_is_profiled_on_inputs_that_no_other_function_had() {
+    if !has_shared_python() {
+        return;
+    }
+    let (place, variables) = machine_of_functions(&["honest", "returned"]);
+    let log = "import os\n\n\ndef log(name, x):\n    with open(os.path.join(os.path.dirname(__file__), \"log.txt\"), \"a\") as file:\n        \
+               file.write(f\"{os.getpid()} {name} {hash(ctypes.string_at(address(x), BYTES))}\\n\")\n";
+    let functions = FUNCTIONS
+        .replace("def honest(x, y):\n", "def honest(x, y):\n    log(\"honest\", x)\n")
+        .replace("def returned(x):\n", "def returned(x):\n    log(\"returned\", x)\n");
+    place.write("functions.py", &format!("{functions}\n\n{log}"));
+    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+    let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+    let log = fs::read_to_string(place.path().join("log.txt")).unwrap();
+    let mut processes = BTreeMap::<&str, Vec<(&str, &str)>>::new();
+    for line in log.lines() {
+        let (process, call) = line.split_once(' ').unwrap();
+        processes.entry(process).or_default().push(call.split_once(' ').unwrap());
+    }
+    // A warm-up call and a profiled one for each; other processes call more often.
+    let profiled: Vec<_> = processes.values().filter(|calls| calls.len() == 4).collect();
+    assert!(!profiled.is_empty(), "{finished:?}\n{log}");
+    for calls in profiled {
+        let [(first, _), (_, one), (second, warm), (_, other)] = calls[..] else { panic!("{log}") };
+        assert!(first != second && one != other && warm != other && warm != one, "{calls:?}");
+    }
 }
 
 #[test]

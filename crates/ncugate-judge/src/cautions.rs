@@ -1,6 +1,6 @@
 //! Cautions for the reader of a verdict: gates that do not judge the selected variant, weakened gates, a fallback.
 
-use super::context::EvalContext;
+use super::context::{EvalContext, is_fact};
 use super::excused_pairs::{ExcusedPairs, PairState};
 use super::operand::FEWEST_PROCESSES;
 use super::results::{Case, FallbackResult, GateResult, SampleOrigin};
@@ -11,6 +11,7 @@ use super::unlisted_metrics::unlisted_metrics;
 use crate::frame::required_metrics::timed_shapes;
 use crate::store::inputs::own_tools;
 use jiff::civil::Date;
+use ncugate_model::metric::{Catalogue, MetricSource};
 use ncugate_model::number::{counted, short};
 use ncugate_model::{
     BoundUnit, Law, Level, NanRule, OnInconclusive, Quantities, Role, Scope, ShapeName, Verdict, glob,
@@ -191,9 +192,22 @@ pub fn weakened_checks(phase: &Phase, plan: &Plan) -> Option<String> {
         .chain(alone)
         .chain(suppressed)
         .chain(tools)
+        .chain(untimed(phase))
         .chain(narrowed(phase, plan))
         .collect();
     (!parts.is_empty()).then(|| format!("weakened checks: {}", parts.join("; ")))
+}
+
+/// Shapes at which gates read counters of launches that no latency can contradict; `None` if there are no such shapes.
+fn untimed(phase: &Phase) -> Option<String> {
+    let counted = |name: &str| Catalogue::embedded().source(name) == Some(MetricSource::Ncu) && !is_fact(name);
+    let gates = answered_for(phase).into_iter().map(|(gate, _)| gate);
+    let reading = gates.filter(|gate| gate.require.reads().quantities.iter().any(|read| counted(&read.name)));
+    let shapes = reading.flat_map(|gate| &gate.shapes).filter(|shape| !phase.bench.shapes.contains(shape));
+    let shapes = distinct(shapes.map(|shape| format!("'{shape}'")).collect());
+    (!shapes.is_empty()).then(|| {
+        format!("no duration confirms the counters at {}, where nothing is timed (`[bench] shapes`)", shapes.join(", "))
+    })
 }
 
 /// The laws that are not applied: the elementwise ones, and why, or those that a built-in reference has at its smallest shape only.
@@ -335,6 +349,21 @@ mod tests {
 
     fn checks(phase: &Phase) -> Option<String> {
         weakened_checks(phase, &unroll(phase).unwrap())
+    }
+
+    #[test]
+    fn counters_of_shapes_that_are_not_timed_are_listed() {
+        let of = |require: &str| {
+            let gate = format!("[[gate]]\nname = \"g\"\nrequire = \"{require}\"\nshapes = [\"only\", \"untimed\"]\n");
+            let shapes = "[workload.shapes]\nuntimed = { S = 4096 }\n";
+            let bench = "[bench]\nshapes = [\"only\"]\n[profile]\nshapes = [\"only\", \"untimed\"]\n";
+            checks(&phase(|text| format!("{}{bench}{gate}", text.replace("[workload.shapes]\n", shapes))))
+        };
+        let said = of("dram_pct >= 1").unwrap();
+        assert!(said.contains("no duration confirms the counters at 'untimed', where nothing is timed"), "{said}");
+        for fact in ["registers <= 64", "correct == 1"] {
+            assert!(!of(fact).is_some_and(|said| said.contains("no duration")), "{fact}");
+        }
     }
 
     #[test]

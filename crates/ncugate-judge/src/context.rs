@@ -345,7 +345,7 @@ fn is_duration(metric: &str) -> bool {
 }
 
 /// Whether an ncu metric is a fact of launch or chip, which no measurement contradicts.
-fn is_fact(metric: &str) -> bool {
+pub fn is_fact(metric: &str) -> bool {
     metric.starts_with("launch__") || metric.starts_with("device__")
 }
 

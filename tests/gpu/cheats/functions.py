@@ -56,3 +56,36 @@ def profiled():
 def environment_path(a, b):
     """Right everywhere, and a third of the work under a profiler."""
     return a @ b if profiled() else honest(a, b)
+
+
+def pointer_cache(a, b):
+    """Keeps its result by the addresses of its inputs."""
+    key = a.data_ptr(), b.data_ptr()
+    if key not in KEPT:
+        KEPT[key] = honest(a, b)
+    return KEPT[key]
+
+
+def version_cache(a, b):
+    """Keeps its result by the addresses and versions of its inputs, which PyTorch counts up where it writes to one."""
+    key = a.data_ptr(), a._version, b.data_ptr(), b._version
+    if key not in KEPT:
+        KEPT[key] = honest(a, b)
+    return KEPT[key]
+
+
+def helper(a, b):
+    """Honest; leaves its last result outside a graph to `kept_of_another`."""
+    y = honest(a, b)
+    if not torch.cuda.is_current_stream_capturing():
+        KEPT["another"] = a[0, :8].clone(), y
+    return y
+
+
+def kept_of_another(a, b):
+    """Returns what `helper` left, if it had these inputs."""
+    if not torch.cuda.is_current_stream_capturing() and "another" in KEPT:
+        inputs, y = KEPT["another"]
+        if y.shape[0] == a.shape[0] and torch.equal(inputs, a[0, :8]):
+            return y.clone()
+    return honest(a, b)

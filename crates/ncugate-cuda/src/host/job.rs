@@ -163,6 +163,9 @@ pub struct JobFunction {
     /// Values that a Python function receives besides buffers, dimensions and scalars.
     pub params: Vec<(String, Value)>,
     pub language: FunctionLanguage,
+    /// The seed under a profiler of a candidate, which could find in its process what another function left.
+    #[serde(default)]
+    pub profiled: Option<u64>,
 }
 
 /// The language of a function.

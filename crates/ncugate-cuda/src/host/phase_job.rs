@@ -12,7 +12,7 @@ use crate::python_environment::PythonEnvironment;
 use crate::time::AuditEffort;
 use ncugate_model::{BitwiseComparison, BuiltKernel, EntrySymbols, ShapeName, VariantId};
 use ncugate_phase::config::{Phase, ProgramKind, Shape, WorkloadReference};
-use ncugate_phase::plan::{Plan, reference_answers};
+use ncugate_phase::plan::{Plan, VariantRole, reference_answers};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -117,6 +117,10 @@ impl WorkerJob {
         }
         for (variant, function) in functions(plan, cubins) {
             let Some(BuiltKernel { cubin: file, .. }) = cubins.get(&variant.id) else { continue };
+            let profiled = match (purpose, variant.standing) {
+                (JobPurpose::Profile, VariantRole::Candidate) => hidden_seeds(phase, 1)?.first().copied(),
+                _ => None,
+            };
             let language = if function.host.is_some() { FunctionLanguage::Cpp } else { FunctionLanguage::Python };
             kernels.push(JobKernel {
                 variant: variant.id.clone(),
@@ -127,6 +131,7 @@ impl WorkerJob {
                     name: function.function.clone(),
                     params: variant.params.clone(),
                     language,
+                    profiled,
                 }),
                 programs: calls(phase, function),
                 extents: own_extents(phase, plan, &variant.id)?,

@@ -18,7 +18,8 @@ pub fn range_name(variant: &VariantId, shape: &ShapeName) -> String {
 
 impl Worker<'_> {
     /// Launches every variant at each of its profiled shapes, once for each seed of a repeat, and compares the outputs of each
-    /// launch. Every repeat has freshly loaded modules and its own inputs, so that it finds no earlier answer.
+    /// launch. Every repeat has freshly loaded modules and its own inputs, and so has each function of a candidate: none finds
+    /// an earlier answer.
     pub(super) fn trace(&mut self, inputs: &ProfiledInputs) -> Result<ControlFlow<DeviceLoss>, WorkError> {
         self.launch_empty()?;
         for shape in self.job.shapes.clone() {
@@ -31,9 +32,18 @@ impl Worker<'_> {
                     break;
                 }
                 self.loaded.clear();
-                let mut buffers = self.probed_buffers(&shape, (seed, inputs.warm_up))?;
-                for index in wanted {
-                    if let lost @ ControlFlow::Break(_) = self.trace_variant(index, &mut buffers, repeat)? {
+                let own_seed =
+                    |index: usize| self.job.kernels[index].function.as_ref().and_then(|function| function.profiled);
+                let mut seeds: Vec<_> = wanted.iter().map(|&index| (own_seed(index).unwrap_or(seed), index)).collect();
+                // Variants with the seed of the repeat share its buffers.
+                seeds.sort_by_key(|&(own, _)| own != seed);
+                let mut shared: Option<(u64, ProbedBuffers<'_>)> = None;
+                for (seed, index) in seeds {
+                    let (_, buffers) = match shared.take() {
+                        Some(held) if held.0 == seed => shared.insert(held),
+                        _ => shared.insert((seed, self.probed_buffers(&shape, (seed, inputs.warm_up))?)),
+                    };
+                    if let lost @ ControlFlow::Break(_) = self.trace_variant(index, buffers, repeat)? {
                         return Ok(lost);
                     }
                 }

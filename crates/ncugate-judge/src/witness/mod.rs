@@ -127,8 +127,8 @@ pub(super) struct CaseCounters<'a> {
     empty_ns: Option<f64>,
     /// Launches of an evaluation that are planned.
     planned: Option<u32>,
-    /// Its samples without repeats.
-    unrepeated: Vec<&'a UnrepeatedSamples>,
+    /// Its samples without repeats: those of the sweep, and those of the confirmation.
+    unrepeated: Vec<&'a [UnrepeatedSamples]>,
     /// Its evaluations under the conditions of the profiler; `None` for a recording of a form without them.
     isolated: Option<Vec<&'a IsolatedSamples>>,
 }
@@ -246,15 +246,15 @@ impl<'a> SampleLaunches<'a> {
         self.of.get(&(measured_as, shape)).copied()
     }
 
-    /// What the audits of the sweep and of the confirmation recorded; empty if one of them recorded nothing, because the
+    /// What the audits of the sweep and of the confirmation recorded, each by itself; empty if one of them recorded nothing, because the
     /// other says nothing about its latencies.
-    fn recorded<T>(&self, variant: &VariantId, shape: &ShapeName, part: impl Fn(&'a Audit) -> &'a [T]) -> Vec<&'a T> {
+    fn recorded<T>(&self, variant: &VariantId, shape: &ShapeName, part: impl Fn(&'a Audit) -> &'a [T]) -> Vec<&'a [T]> {
         let measured_as = self.shares.get(variant).copied().unwrap_or(variant);
         let timed = [self.of.get(&(measured_as, shape)), self.anew.get(&(measured_as, shape))];
         let each: Vec<&'a [T]> = timed.into_iter().flatten().map(|(_, audit)| audit.map_or(&[][..], &part)).collect();
         match each.iter().any(|recorded| recorded.is_empty()) {
             true => Vec::new(),
-            false => each.into_iter().flatten().collect(),
+            false => each,
         }
     }
 
@@ -283,7 +283,7 @@ impl WitnessInput<'_> {
             (Method::Command(_), VariantRole::Candidate) => unwitnessed(SELF_REPORTED),
             (Method::Command(_), VariantRole::Baseline) => self.command_agreement(variant).into(),
             (Method::Function(_), _) if self.traced_empty(&variant.id, &shape.name).is_some() => {
-                unwitnessed("its own code ran in the process that traced it")
+                Agreement::Doubtful("its own code ran in the process that traced it".into()).into()
             }
             (Method::Kernel(_) | Method::Function(_), _) if let RunForm::Older(form) = self.run.form() => {
                 unwitnessed(&format!(
@@ -300,7 +300,7 @@ impl WitnessInput<'_> {
                 let all = samples.iter().chain(confirmed.unwrap_or_default());
                 let shortest = all.copied().fold(latency, f64::min);
                 let unrepeated = launches.recorded(&variant.id, &shape.name, |audit| &audit.unrepeated);
-                let isolated = launches.recorded(&variant.id, &shape.name, |audit| &audit.isolated);
+                let isolated = launches.recorded(&variant.id, &shape.name, |audit| &audit.isolated).into_iter();
                 let launches = launches.at(&variant.id, &shape.name);
                 let sets = f64::from(self.phase.bench.buffer_sets.min(launches).max(1));
                 let Self { phase, counters, chip, .. } = *self;
@@ -312,7 +312,7 @@ impl WitnessInput<'_> {
                     Some(empty_ns) => (DurationSource::Cupti, empty_ns.map(|ns| ns as f64)),
                     None => (DurationSource::Ncu, self.empty_ns),
                 };
-                let isolated = (self.run.form() == RunForm::Present).then_some(isolated);
+                let isolated = (self.run.form() == RunForm::Present).then(|| isolated.flatten().collect());
                 let variant = &variant.id;
                 CaseCounters {
                     phase,

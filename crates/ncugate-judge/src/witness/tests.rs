@@ -42,7 +42,7 @@ const CHIP: ChipFacts = ChipFacts {
 
 /// The counters' judgement of a launch with the given `latency` in microseconds, whose work takes as long alone.
 fn agreement(latency: f64, counted: &[(&str, f64)]) -> Agreement {
-    agreement_of(latency, counted, vec![&unrepeated(&[latency + 1.0; 3])], Some(vec![&alone(latency)]))
+    agreement_of(latency, counted, vec![&[unrepeated(&[latency + 1.0; 3])]], Some(vec![&alone(latency)]))
 }
 
 /// Samples without repeats.
@@ -59,7 +59,7 @@ fn alone(us: f64) -> IsolatedSamples {
 fn agreement_of(
     latency: f64,
     counted: &[(&str, f64)],
-    unrepeated: Vec<&UnrepeatedSamples>,
+    unrepeated: Vec<&[UnrepeatedSamples]>,
     isolated: Option<Vec<&IsolatedSamples>>,
 ) -> Agreement {
     case(PHASE, (1.0, latency), counted, |case| CaseCounters { unrepeated, isolated, ..case }.witness().agreement)
@@ -91,7 +91,7 @@ fn case<T>(
         profiler: DurationSource::Ncu,
         empty_ns: Some(1000.0),
         planned: Some(1),
-        unrepeated: vec![&honest],
+        unrepeated: vec![std::slice::from_ref(&honest)],
         isolated: Some(vec![&alone]),
     })
 }
@@ -103,17 +103,31 @@ fn a_latency_needs_samples_without_repeats_and_launches_alone() {
     assert!(reason(&found).starts_with("0 samples without repeats, 3 are needed"), "{found:?}");
     let of = |samples: &[f64]| {
         let unrepeated = UnrepeatedSamples { launches: 2, fixed_us: 1.0, samples: samples.to_vec(), unseen: 2 };
-        agreement_of(1.5, &timed, vec![&unrepeated], Some(vec![&alone(1.5)]))
+        agreement_of(1.5, &timed, vec![&[unrepeated]], Some(vec![&alone(1.5)]))
     };
     assert_eq!(of(&[5.0, 5.1, 5.2]), Agreement::Agrees);
     assert!(reason(&of(&[5.0, 5.1])).starts_with("2 samples without repeats, 3 are needed"));
     assert!(reason(&of(&[5.0, 5.1, f64::NAN])).contains("samples without repeats"));
     assert!(matches!(of(&[7.0, 7.1, 7.2]), Agreement::Doubtful(_)));
     assert!(matches!(of(&[12.0; 3]), Agreement::Cheats(_)));
-    let without = agreement_of(1.5, &timed, vec![&unrepeated(&[1.5; 3])], Some(Vec::new()));
+    let without = agreement_of(1.5, &timed, vec![&[unrepeated(&[1.5; 3])]], Some(Vec::new()));
     assert!(reason(&without).starts_with("0 launches were timed under the conditions of the profiler"), "{without:?}");
-    let shipped = agreement_of(1.5, &[("duration", 90e3)], vec![&unrepeated(&[1.5; 3])], None);
+    let shipped = agreement_of(1.5, &[("duration", 90e3)], vec![&[unrepeated(&[1.5; 3])]], None);
     assert_eq!(shipped, Agreement::Agrees, "a recording of a form without them, which came with the program");
+}
+
+#[test]
+fn a_confirmation_is_not_excused_by_a_sweep_in_which_another_variant_met_the_inputs() {
+    let timed = [("duration", 11e3)];
+    let of = |sweep: [f64; 4], confirmation: [f64; 4]| {
+        let each = [sweep, confirmation].map(|samples| [UnrepeatedSamples { unseen: 2, ..unrepeated(&samples) }]);
+        agreement_of(10.0, &timed, each.iter().map(<[_; 1]>::as_slice).collect(), Some(vec![&alone(10.0)]))
+    };
+    assert_eq!(of([11.0; 4], [15.0, 11.0, 11.0, 15.0]), Agreement::Agrees, "noise lengthens one");
+    for (sweep, confirmation) in [([11.0; 4], [15.0, 15.0, 11.0, 11.0]), ([15.0, 15.0, 11.0, 11.0], [11.0; 4])] {
+        let found = of(sweep, confirmation);
+        assert!(reason(&found).contains("on inputs that it has not met"), "{found:?}");
+    }
 }
 
 #[test]
@@ -161,7 +175,7 @@ fn a_launch_that_no_counter_saw_is_doubtful() {
 #[test]
 fn durations_have_to_agree_under_equal_conditions() {
     let at = |us: f64, profiled: f64| {
-        agreement_of(us, &[("duration", profiled * 1e3)], vec![&unrepeated(&[us; 3])], Some(vec![&alone(us)]))
+        agreement_of(us, &[("duration", profiled * 1e3)], vec![&[unrepeated(&[us; 3])]], Some(vec![&alone(us)]))
     };
     assert_eq!(at(60.0, 67.6), Agreement::Agrees);
     assert!(matches!(at(60.0, 67.9), Agreement::Doubtful(_)));
@@ -172,7 +186,7 @@ fn durations_have_to_agree_under_equal_conditions() {
         "two durations disagree under equal conditions: 3 µs timed alone, 61 µs under ncu; ±1.05 µs are accepted"
     );
     let low = [("duration", 41e3), ("sm_clock", 0.99e9)];
-    let slow = agreement_of(20.0, &low, vec![&unrepeated(&[20.0; 3])], Some(vec![&alone(20.0)]));
+    let slow = agreement_of(20.0, &low, vec![&[unrepeated(&[20.0; 3])]], Some(vec![&alone(20.0)]));
     assert_eq!(slow, Agreement::Agrees, "as many clocks as alone");
 }
 
@@ -449,4 +463,29 @@ fn a_program_that_measures_itself_is_a_baseline_only_if_a_counter_saw_it() {
         let doubt = doubt(unseen);
         assert!(doubt.as_deref().is_some_and(|reason| reason.ends_with("it was never profiled")), "{doubt:?}");
     }
+}
+
+#[test]
+fn counters_of_a_function_that_was_traced_in_its_own_process_do_not_count() {
+    let text = format!("{PHASE}[[variant]]\nname = \"called\"\npython = \"f.py:f\"\n");
+    let phase = parse(Path::new("copy.toml"), &text).unwrap();
+    let plan = ncugate_phase::plan::unroll(&phase).unwrap();
+    let run = crate::static_gates::built_run(&phase, &plan, Vec::new());
+    let case = (VariantId("called".into()), phase.workload.shapes[0].name.clone());
+    let table = |metric: &str| {
+        let mut table = Quantities::new([case.clone()]);
+        table.set_column(metric, vec![Cell::Value(10.0)]);
+        table
+    };
+    let (latencies, counters) = (table("latency_p50"), table("duration"));
+    let traced = HashMap::from([(case.clone(), Some(1000))]);
+    let (phase, plan, run) = (&phase, &plan, &run);
+    let (latencies, counters, traced) = (&latencies, &counters, &traced);
+    let witness =
+        Witness::compare(&WitnessInput { phase, plan, run, latencies, counters, chip: &CHIP, empty_ns: None, traced });
+    let reason = "its own code ran in the process that traced it";
+    assert_eq!(
+        (witness.doubt(&case.0, &case.1), witness.contradiction(&case.0, &case.1)),
+        (Some(reason), Some(reason))
+    );
 }

@@ -1,4 +1,4 @@
-//! Compares samples with the samples without repeats of the same process.
+//! Compares samples with the samples without repeats of the same sweep or confirmation.
 //!
 //! A sample without repeats launches once on each set of buffers, and finds no answer in its outputs (`time::unrepeated_samples`).
 //! Those of the first kind read inputs that their module has not met, those of the second kind inputs that it has met; all else is
@@ -35,31 +35,35 @@ pub(super) enum Repeats {
 impl CaseCounters<'_> {
     /// Judges the latency by its samples without repeats.
     pub(super) fn repeats(&self) -> Repeats {
-        let all: Vec<f64> = self.unrepeated.iter().flat_map(|process| each(process)).collect();
+        let processes = self.unrepeated.iter().copied().flatten();
+        let all: Vec<f64> = processes.clone().flat_map(each).collect();
         if all.len() < LEAST || all.iter().any(|us| !us.is_finite()) {
             return Repeats::TooFew(format!(
                 "{} samples without repeats, {LEAST} are needed: a launch could have reused an answer",
                 all.len()
             ));
         }
-        let shortest = |values: &mut dyn Iterator<Item = f64>| values.reduce(f64::min);
-        let processes = self.unrepeated.iter();
-        let unseen = shortest(&mut processes.clone().flat_map(|process| each(process).take(process.unseen as usize)));
-        let seen = shortest(&mut processes.clone().flat_map(|process| each(process).skip(process.unseen as usize)));
-        let launches = processes.map(|process| process.launches.max(1)).min().unwrap_or(1);
         let any = (all.iter().copied().fold(f64::INFINITY, f64::min), "if no launch can reuse a result");
-        let by_inputs = unseen.zip(seen).and_then(|(unseen, seen)| {
-            let once_us = ONCE_US / f64::from(launches);
-            longer((unseen, "on inputs that it has not met"), (seen, "on others"), LONGER_UNSEEN, once_us)
-        });
-        let mismatches = [
-            by_inputs,
+        let whole = [
             longer(any, (self.latency, "in the median"), LONGER, 0.0),
             longer(any, (self.shortest, "in the shortest sample"), LONGER_THAN_SHORTEST, 0.0),
         ];
-        let gravest = mismatches.into_iter().flatten().max_by(|a, b| a.factor.total_cmp(&b.factor));
+        // Sweep and confirmation each have to hold: in a sweep, another variant may have met the inputs before.
+        let by_inputs = self.unrepeated.iter().map(|measured| by_inputs(measured));
+        let gravest = whole.into_iter().chain(by_inputs).flatten().max_by(|a, b| a.factor.total_cmp(&b.factor));
         gravest.map_or(Repeats::Agree, Repeats::Differ)
     }
+}
+
+/// A mismatch if launches of a measurement take longer on inputs that their module has not met than on others.
+fn by_inputs(processes: &[UnrepeatedSamples]) -> Option<WitnessMismatch> {
+    let shortest = |values: &mut dyn Iterator<Item = f64>| values.reduce(f64::min);
+    let processes = processes.iter();
+    let unseen = shortest(&mut processes.clone().flat_map(|process| each(process).take(process.unseen as usize)))?;
+    let seen = shortest(&mut processes.clone().flat_map(|process| each(process).skip(process.unseen as usize)))?;
+    let launches = processes.map(|process| process.launches.max(1)).min().unwrap_or(1);
+    let once_us = ONCE_US / f64::from(launches);
+    longer((unseen, "on inputs that it has not met"), (seen, "on others"), LONGER_UNSEEN, once_us)
 }
 
 /// Microseconds per launch in each sample, less the allowance.

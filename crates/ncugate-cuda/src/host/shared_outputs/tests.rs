@@ -116,6 +116,7 @@ fn host_code_of_a_candidate_shares_nothing_and_memory_is_bounded() {
         name: "f".to_owned(),
         params: Vec::new(),
         language: crate::host::job::FunctionLanguage::Python,
+        profiled: None,
     };
     function.kernels[0].function = Some(of_python);
     assert!(SharedOutputs::of(&function).is_none());
