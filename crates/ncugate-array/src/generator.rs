@@ -48,17 +48,15 @@ impl Generator {
         let (size, mut redrawn) = (dtype.size(), vec![0; elements.len()]);
         let (count, least) = (elements.len() / size, if dtype.has_nan() { least } else { 1.0 });
         redrawn.par_chunks_mut(CHUNK * size).enumerate().for_each(|(stream, chunk)| {
-            let (mut rng, mut values, mut factors) = (self.stream(stream as u64), [0.0; CHUNK], [1.0; CHUNK]);
-            for (element, factor) in chunk.chunks_exact_mut(size).zip(&mut factors) {
+            let mut rng = self.stream(stream as u64);
+            for element in chunk.chunks_exact_mut(size) {
                 let at = ((uniform(&mut rng) * count as f64) as usize).min(count - 1);
                 element.copy_from_slice(&elements[at * size..][..size]);
-                *factor = least + (1.0 - least) * uniform(&mut rng);
-            }
-            if least < 1.0 {
-                let values = &mut values[..chunk.len() / size];
-                decode_into(dtype, chunk, values);
-                values.iter_mut().zip(&factors).for_each(|(value, factor)| *value *= factor);
-                encode_into(dtype, values, chunk);
+                if least < 1.0 {
+                    let mut value = [0.0];
+                    decode_into(dtype, element, &mut value);
+                    encode_into(dtype, &[value[0] * (least + (1.0 - least) * uniform(&mut rng))], element);
+                }
             }
         });
         redrawn
