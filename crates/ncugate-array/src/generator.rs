@@ -52,10 +52,11 @@ impl Generator {
             for element in chunk.chunks_exact_mut(size) {
                 let at = ((uniform(&mut rng) * count as f64) as usize).min(count - 1);
                 element.copy_from_slice(&elements[at * size..][..size]);
+                let factor = least + (1.0 - least) * uniform(&mut rng);
                 if least < 1.0 {
                     let mut value = [0.0];
                     decode_into(dtype, element, &mut value);
-                    encode_into(dtype, &[value[0] * (least + (1.0 - least) * uniform(&mut rng))], element);
+                    encode_into(dtype, &[value[0] * factor], element);
                 }
             }
         });

@@ -173,11 +173,11 @@ impl KernelParts {
         self.code.unwrap_or_default()
     }
 
-    /// The keys that a variant of another kind inherits: grid and arguments and, from module to module, the tensor maps and
-    /// variables without which these arguments mean something else.
+    /// The keys that a variant of another kind inherits: grid and arguments and, from a cubin to a source, tensor maps and
+    /// variables: without them the candidate of a captured phase computes something else.
     fn of_another_kind(&self, code: CodeForm) -> Self {
         let present = launch::of_another_kind(&self.present, code);
-        let are_modules = !self.form().is_function() && !code.is_function();
+        let are_modules = self.form() == CodeForm::Cubin && code == CodeForm::Cuda;
         Self {
             code: Some(code),
             shared: self.shared.of_another_kind(code),
