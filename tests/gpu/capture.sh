@@ -228,7 +228,7 @@ PYTHON
     check "$name: the replay is bitwise equal" test "${replayed%% *}" = pass
     printf '%s: %s us in the program, replay: %s; %s s alone, %s s captured\n' "$name" "$inside" "$replayed" "$alone" "$with"
     # A candidate that leaves memory as it was.
-    sed 's/^name = "replay"$/name = "replay"\nkernel = { source = "nothing.cu", entry = "nothing", block = [32], args = [] }/' "$name/phase.toml" > "$name/wrong.toml"
+    sed 's/^name = "replay"$/name = "replay"\nkernel = { source = "nothing.cu", entry = "nothing", block = [32], args = [], symbols = {} }/' "$name/phase.toml" > "$name/wrong.toml"
     echo 'extern "C" __global__ void nothing() {}' > "$name/nothing.cu"
     status_of "$name: a candidate that does nothing is refused" 1 "$name/wrong.toml"
     # The original against itself.

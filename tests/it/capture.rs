@@ -81,6 +81,13 @@ fn a_variable_that_the_host_filled_is_captured_and_another_one_marked() {
         assert!(phase.contains(text), "{phase}");
         let ran = finished(&place, &variables, "run copy/phase.toml --source gpu");
         assert_eq!(ran.status, Some(0), "{ran:?}");
+        // A candidate's own source has the variable too.
+        fs::copy(place.path().join("kernel.s"), place.path().join("mine.cu")).unwrap();
+        let own =
+            format!("name = \"replay\"\nkernel = {{ source = \"mine.cu\", entry = \"{kernel}\", block = [128] }}");
+        place.write("copy/phase.toml", &phase.replace("name = \"replay\"", &own));
+        let ran = finished(&place, &variables, "run copy/phase.toml --source gpu");
+        assert_eq!(ran.status, Some(0), "{ran:?}");
     }
 }
 
@@ -190,6 +197,24 @@ fn a_driver_without_sizes_of_parameters_has_them_from_the_cubin() {
     assert_eq!(captured.status, Some(0), "{captured:?}");
     let phase = fs::read_to_string(place.path().join("copy/phase.toml")).unwrap();
     assert!(phase.contains("{ value = 0.5, type = \"f32\" }"), "{phase}");
+}
+
+#[test]
+fn a_number_that_later_launches_change_is_marked() {
+    for (what, is_marked) in [("", false), ("varied", true)] {
+        let (place, variables) = machine_of_program(&["copy_float"]);
+        let words = format!("capture -k copy_float -o copy -- ./program address copy_float {what}");
+        let captured = finished(&place, &variables, &words);
+        assert_eq!(captured.status, Some(0), "{captured:?}");
+        for file in ["copy/phase.toml", "copy/hidden.toml"] {
+            let phase = fs::read_to_string(place.path().join(file)).unwrap();
+            let (_, note) = phase.split_once("\"p1\",\n").unwrap();
+            assert_eq!(note.starts_with("    # CHECK: another value in a later launch"), is_marked, "{phase}");
+            assert_eq!(phase.matches("another value").count(), usize::from(is_marked), "{phase}");
+        }
+        let checked = finished(&place, &variables, "check copy/hidden.toml --arch sm_90");
+        assert_eq!(checked.status, Some(0), "{checked:?}");
+    }
 }
 
 #[test]

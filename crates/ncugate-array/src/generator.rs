@@ -1,5 +1,7 @@
 //! The input generator: independent streams, keyed by seed and buffer.
 
+use crate::element::{decode_into, encode_into};
+use ncugate_model::Dtype;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use rand_distr::{Distribution, StandardNormal, StandardUniform};
@@ -40,13 +42,25 @@ impl Generator {
         values
     }
 
-    /// As many values as there are, each from a random place of them, times a random factor from `least` to 1.
-    pub fn redrawn(self, values: &[f64], least: f64) -> Vec<f64> {
-        let last = values.len().saturating_sub(1);
-        self.values(values.len(), |rng| {
-            let at = ((uniform(rng) * values.len() as f64) as usize).min(last);
-            values[at] * (least + (1.0 - least) * uniform(rng))
-        })
+    /// As many elements of a dtype as there are, each from a random place of them; a float times a random factor from `least`
+    /// to 1. The elements stay bytes, because float64 takes up to eight times the memory.
+    pub fn redrawn(self, dtype: Dtype, elements: &[u8], least: f64) -> Vec<u8> {
+        let (size, mut redrawn) = (dtype.size(), vec![0; elements.len()]);
+        let (count, least) = (elements.len() / size, if dtype.has_nan() { least } else { 1.0 });
+        redrawn.par_chunks_mut(CHUNK * size).enumerate().for_each(|(stream, chunk)| {
+            let mut rng = self.stream(stream as u64);
+            for element in chunk.chunks_exact_mut(size) {
+                let at = ((uniform(&mut rng) * count as f64) as usize).min(count - 1);
+                element.copy_from_slice(&elements[at * size..][..size]);
+                let factor = least + (1.0 - least) * uniform(&mut rng);
+                if least < 1.0 {
+                    let mut value = [0.0];
+                    decode_into(dtype, element, &mut value);
+                    encode_into(dtype, &[value[0] * factor], element);
+                }
+            }
+        });
+        redrawn
     }
 
     /// `len` independent normal values.
@@ -80,15 +94,21 @@ pub fn uniform(rng: &mut ChaCha8Rng) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::element;
 
     #[test]
     fn redrawn_values_are_those_of_other_places_or_a_part_of_them() {
         let values: Vec<f64> = (0..100).map(f64::from).collect();
-        let other = Generator::new(5, "x").redrawn(&values, 1.0);
+        let redrawn = |dtype, least| {
+            let elements = element::encode(dtype, &values);
+            element::decode(dtype, &Generator::new(5, "x").redrawn(dtype, &elements, least))
+        };
+        let other = redrawn(Dtype::F64, 1.0);
         assert!(other.iter().all(|value| values.contains(value)));
         assert!(other.iter().zip(&values).filter(|(other, value)| other == value).count() < 10);
-        let parts = Generator::new(5, "x").redrawn(&values, 0.5);
+        let parts = redrawn(Dtype::F64, 0.5);
         assert!(parts.iter().zip(&other).all(|(part, whole)| (0.5 * whole..=*whole).contains(part)) && parts != other);
-        assert!(Generator::new(5, "x").redrawn(&[], 1.0).is_empty());
+        assert_eq!(redrawn(Dtype::U8, 0.5), other, "a part of an integer is none of the values");
+        assert!(Generator::new(5, "x").redrawn(Dtype::F32, &[], 1.0).is_empty());
     }
 }

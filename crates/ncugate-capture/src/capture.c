@@ -633,6 +633,61 @@ static void describe(Copy *copy, const Launch *l, const Kernel *kernel) {
         refuse(copy, "its arguments point into %lu bytes of memory, more than --max-bytes %lu", (unsigned long)sum, (unsigned long)max_bytes);
 }
 
+enum { COMPARED = 1000 };
+
+/* The parameters of the copied launch. Those with another value in a later one are no constants. */
+static struct {
+    const Kernel *kernel;
+    unsigned char bytes[4096];
+    char is_varied[512];
+    int left; /* later launches that are compared */
+} copied;
+
+static int is_pointer(Pointer value) {
+    unsigned kind = 0;
+    return !CALL("cuPointerGetAttribute", (void *, int, Pointer), &kind, 2, value) && kind;
+}
+
+/* Whether a number differs between two values of a parameter. Pointers do not count. */
+static int differs(const unsigned char *one, const unsigned char *other, size_t size) {
+    for (size_t at = 0, part; at < size; at += part) {
+        Pointer words[2] = {0};
+        part = size - at < 8 ? size - at : 8;
+        memcpy(&words[0], one + at, part);
+        memcpy(&words[1], other + at, part);
+        if (words[0] != words[1] && !(part == 8 && (is_pointer(words[0]) || is_pointer(words[1]))))
+            return 1;
+    }
+    return 0;
+}
+
+/* Keeps the parameters of a launch, or notes which of them have other values now. */
+static void compare(const Launch *l, const Kernel *kernel) {
+    const unsigned char *packed = NULL;
+    char path[4200];
+    size_t offset, size;
+    int is_first = copied.kernel != kernel;
+    for (void **extra = l->extra; extra && extra[0]; extra += 2)
+        packed = extra[0] == (void *)1 ? extra[1] : packed;
+    for (size_t at = 0; at < sizeof copied.is_varied && parameter(l, kernel, at, &offset, &size) > 0; at++) {
+        if (offset + size > sizeof copied.bytes || !(packed || l->parameters))
+            return;
+        const unsigned char *value = VALUE(l, packed, at, offset);
+        if (is_first)
+            memcpy(copied.bytes + offset, value, size);
+        else if (!copied.is_varied[at] && (size < MAP || !map_of(value)) && differs(copied.bytes + offset, value, size)) {
+            copied.is_varied[at] = 1;
+            snprintf(path, sizeof path, "%s/data/whole/varied", folder);
+            FILE *file = fopen(path, "ae");
+            if (file) {
+                fprintf(file, "%zu\n", at);
+                fclose(file);
+            }
+        }
+    }
+    copied.kernel = kernel;
+}
+
 /* Copies a launch. The folder gets its last name when everything is in it. */
 static Result copy_launch(const Launch *l, const Kernel *kernel) {
     Copy copy = {0};
@@ -666,6 +721,10 @@ static Result copy_launch(const Launch *l, const Kernel *kernel) {
         refuse(&copy, "cannot write %s: %s", path, strerror(errno));
     /* ncugate removes what there is of a refused launch. */
     *copy.reason ? tell("refused %s: %s", kernel->name, copy.reason) : tell("captured %s", kernel->name);
+    if (!*copy.reason) {
+        copied.left = COMPARED;
+        compare(l, kernel);
+    }
     return is_launched ? result : forward(l);
 }
 
@@ -797,7 +856,11 @@ static Result launch(const Launch *l) {
         refuse_recorded(kernel);
         return forward(l);
     }
-    return __atomic_fetch_add(&seen, 1, __ATOMIC_RELAXED) == wanted ? copy_launch(l, kernel) : forward(l);
+    if (__atomic_fetch_add(&seen, 1, __ATOMIC_RELAXED) == wanted)
+        return copy_launch(l, kernel);
+    if (kernel == copied.kernel && __atomic_fetch_sub(&copied.left, 1, __ATOMIC_RELAXED) > 0)
+        compare(l, kernel);
+    return forward(l);
 }
 
 static void refuse_node(void *function) {

@@ -318,8 +318,12 @@ impl Replay<'_> {
         if carveout >= 0 {
             let _ = writeln!(text, "carveout = {carveout}");
         }
-        let arguments: Vec<String> =
-            (0..).zip(&capture.parameters).map(|(at, bytes)| self.argument(at, bytes)).collect();
+        let varied = "# CHECK: another value in a later launch: a candidate with this one as a constant passes\n    ";
+        let argument = |(at, bytes): (usize, &Vec<u8>)| {
+            let note = if capture.varied.contains(&at) { varied } else { "" };
+            note.to_owned() + &self.argument(at, bytes)
+        };
+        let arguments: Vec<String> = capture.parameters.iter().enumerate().map(argument).collect();
         let _ = writeln!(text, "args = [\n    {},\n]", arguments.join(",\n    "));
         if !capture.maps.is_empty() {
             text.push_str("[kernel.tensor_maps]\n");

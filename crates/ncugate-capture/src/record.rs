@@ -4,6 +4,7 @@ use crate::CaptureError;
 use memmap2::Mmap;
 use ncugate_model::{ComputeCapability, Dtype};
 use serde::Deserialize;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -33,6 +34,9 @@ pub struct CaptureRecord {
     pub(crate) variables: Vec<CapturedVariable>,
     pub(crate) images: Vec<CodeImage>,
     pub(crate) allocations: Vec<Allocation>,
+    /// Parameters with another value in a later launch of the kernel.
+    #[serde(skip)]
+    pub(crate) varied: BTreeSet<usize>,
     #[serde(skip)]
     pub(crate) folder: PathBuf,
 }
@@ -131,6 +135,8 @@ impl CaptureRecord {
         let damaged = |error: serde_json::Error| CaptureError::Damaged { path, reason: error.to_string() };
         let mut capture: Self = serde_json::from_slice(&text).map_err(damaged)?;
         capture.folder = folder.to_owned();
+        let varied = std::fs::read_to_string(folder.join("varied")).unwrap_or_default();
+        capture.varied = varied.lines().filter_map(|number| number.parse().ok()).collect();
         let memory = (0..).zip(&capture.allocations).map(|(at, allocation)| (format!("m{at}"), allocation.bytes));
         let variables = capture.variables.iter().map(|variable| (variable.file.clone(), variable.bytes));
         for (name, bytes) in memory.chain(variables) {

@@ -108,7 +108,7 @@ impl Worker<'_> {
         let kind = match &first {
             Ok(_) => {
                 let mut buffers = self.buffers(large)?;
-                buffers.prepare(large, &inputs);
+                buffers.prepare(large, &inputs.bytes);
                 Comparison::Batch(Box::new(large.clone()), buffers)
             }
             Err(reason) => Comparison::Impossible(String::clone(reason)),
@@ -128,7 +128,7 @@ impl Worker<'_> {
             return Ok(BitwiseOutcome::Unknown { reason: reason.clone() });
         }
         self.load(index)?;
-        buffers.prepare(shape, inputs);
+        buffers.prepare(shape, &inputs.bytes);
         let (mut first, mut counted): (Option<Vec<Vec<u8>>>, Vec<u8>) = (None, Vec::new());
         if let Comparison::Batch(large, theirs) = kind {
             let outputs = self.outputs(index, large, theirs, None)?;

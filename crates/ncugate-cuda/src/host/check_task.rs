@@ -115,7 +115,7 @@ impl Worker<'_> {
             None => 0,
         };
         if let [only] = draws.as_slice() {
-            shape.buffers.prepare(shape.spec, &only.inputs);
+            shape.buffers.prepare(shape.spec, &only.inputs.bytes);
         }
         for index in pending {
             if let lost @ ControlFlow::Break(_) =
@@ -194,7 +194,7 @@ impl Worker<'_> {
         let mut results = Vec::new();
         for draw in draws {
             if draws.len() > 1 {
-                shape.buffers.prepare(shape.spec, &draw.inputs);
+                shape.buffers.prepare(shape.spec, &draw.inputs.bytes);
             }
             let buffers = &mut shape.buffers;
             results.push(buffers.launch_draw(
@@ -245,9 +245,10 @@ impl Worker<'_> {
         }
         let known = self.job.seeds.as_slice();
         let tried = TriedDraw { proof: (reference, &self.job.tolerance), shape: spec, seed, draw, known };
-        tried.unread_inputs(|seed, inputs| match expected_on_host(reference, spec, seed, &inputs.values)? {
-            Some(expected) => Ok(expected),
-            None => self.expected_by_entry(spec, inputs, Some(&mut shape.buffers)),
+        tried.unread_inputs(|seed, inputs| match reference {
+            ReferenceSpec::Entry { .. } => self.expected_by_entry(spec, inputs, Some(&mut shape.buffers)),
+            _ => expected_on_host(reference, spec, seed, &CaseInputs::decoded(spec, inputs))?
+                .ok_or(ExpectedOutputError::NoReference),
         })
     }
 
@@ -295,7 +296,7 @@ impl Worker<'_> {
         let inputs = CaseInputs::under(law, &self.job.reference, shape, seed)?;
         let expected = match expected_on_host(&self.job.reference, shape, seed, &inputs.values)? {
             Some(expected) => expected,
-            None => self.expected_by_entry(shape, &inputs, buffers)?,
+            None => self.expected_by_entry(shape, &inputs.bytes, buffers)?,
         };
         let held = held_by_outputs(expected, shape, self.job.tolerance.nan)?;
         Ok((inputs, held))
@@ -304,7 +305,7 @@ impl Worker<'_> {
     fn expected_by_entry(
         &self,
         shape: &ShapeSpec,
-        inputs: &CaseInputs,
+        inputs: &[Vec<u8>],
         buffers: Option<&mut CheckBuffers>,
     ) -> Result<Vec<ExpectedOutput>, ExpectedOutputError> {
         match (&self.job.reference, buffers) {

@@ -30,7 +30,7 @@ impl Worker<'_> {
         let extents = kernel.extents_at(&shape.name);
         self.loaded.remove(&kernel.variant);
         let mut buffers = CheckBuffers::allocate(&self.device, &shape.buffers)?;
-        buffers.prepare(shape, &draw.inputs);
+        buffers.prepare(shape, &draw.inputs.bytes);
         self.load(index)?;
         let loaded = self.loaded[&self.job.kernels[index].variant].as_ref().map_err(Clone::clone)?;
         let (program, spec) = ((loaded, &program), (shape, &extents));

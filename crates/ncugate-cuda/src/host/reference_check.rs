@@ -218,8 +218,9 @@ fn tried(
     let draw = answered(phase, reference, spec, seed).map_err(failed)?;
     let tried = TriedDraw { proof: (reference, &phase.workload.tolerance), shape: spec, seed, draw: &draw, known };
     let rejected = tried.reject_nulls(|further| answered(phase, reference, spec, further)).map_err(failed)?;
-    let answer =
-        |seed, inputs: &CaseInputs| Ok(expected_on_host(reference, spec, seed, &inputs.values)?.unwrap_or_default());
+    let answer = |seed, inputs: &[Vec<u8>]| {
+        Ok(expected_on_host(reference, spec, seed, &CaseInputs::decoded(spec, inputs))?.unwrap_or_default())
+    };
     let unread = if is_fewest { tried.unread_inputs(answer).map_err(failed)? } else { Vec::new() };
     let outputs = draw.expected.iter().zip(draw.derived());
     let derived = outputs.map(|(output, bound)| OutputBound {

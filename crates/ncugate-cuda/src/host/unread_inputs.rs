@@ -4,7 +4,7 @@ use super::case_draw::{TriedDraw, comparable};
 use crate::gpu::BufferSpec;
 use crate::prove::{
     CaseDraw, CaseInputs, ExpectedOutput, ExpectedOutputError, NullOutcome, ReferenceSpec, ReplacedPart, ShapeSpec,
-    held_by_outputs, magnitudes,
+    held_by_outputs, magnitudes, replaced,
 };
 use ncugate_model::{Law, NanRule};
 use ncugate_phase::config::Init;
@@ -15,30 +15,22 @@ const LEAST_SHARE: f64 = 0.1;
 /// Distance between the seed of a draw and the seed of what replaces a part of it.
 const REPLACEMENT: u64 = 0x2545_f491_4f6c_dd1d;
 
-/// A draw of the declared inputs with their expected outputs.
-struct AnsweredDraw {
-    seed: u64,
-    inputs: CaseInputs,
-    draw: CaseDraw,
-}
-
 impl TriedDraw<'_> {
     /// Replaces a random tenth of each drawn input by another seed's, then a half, then all of it, until the tolerance
-    /// rejects the new outputs as an answer to the old inputs. `answer` gives the reference's outputs for a seed. Returns a sentence
+    /// rejects the new outputs as an answer to the old inputs. `answer` gives the reference's outputs for a seed and the bytes of inputs. Returns a sentence
     /// for each input that a kernel need not read completely.
     ///
     /// # Errors
     /// The tolerance accepts the outputs for another draw of a whole input with a large share of the bytes, at every seed.
     pub(super) fn unread_inputs(
         &self,
-        mut answer: impl FnMut(u64, &CaseInputs) -> Result<Vec<ExpectedOutput>, ExpectedOutputError>,
+        mut answer: impl FnMut(u64, &[Vec<u8>]) -> Result<Vec<ExpectedOutput>, ExpectedOutputError>,
     ) -> Result<Vec<String>, ExpectedOutputError> {
         if matches!(self.proof.0, ReferenceSpec::Npy { .. }) {
             // Files have no expected outputs for other inputs.
             return Ok(Vec::new());
         }
-        let inputs = CaseInputs::draw(self.shape, self.seed)?;
-        let mut draws = vec![AnsweredDraw { seed: self.seed, inputs, draw: self.draw.clone() }];
+        let mut draws = vec![self.draw.clone()];
         let mut sentences = Vec::new();
         for (buffer, spec) in self.shape.buffers.iter().enumerate().filter(|(_, spec)| spec.role.is_read()) {
             let mut unread = None;
@@ -75,8 +67,8 @@ impl TriedDraw<'_> {
     fn said_to_replaced(
         &self,
         (buffer, part): (usize, ReplacedPart),
-        draws: &mut Vec<AnsweredDraw>,
-        answer: &mut impl FnMut(u64, &CaseInputs) -> Result<Vec<ExpectedOutput>, ExpectedOutputError>,
+        draws: &mut Vec<CaseDraw>,
+        answer: &mut impl FnMut(u64, &[Vec<u8>]) -> Result<Vec<ExpectedOutput>, ExpectedOutputError>,
     ) -> Result<Option<NullOutcome>, ExpectedOutputError> {
         let (shape, tolerance) = (self.shape, self.proof.1);
         let mut said = None;
@@ -84,10 +76,13 @@ impl TriedDraw<'_> {
             if at == draws.len() {
                 draws.push(self.answered(seed, answer)?);
             }
-            let AnsweredDraw { seed, inputs, draw } = &draws[at];
-            let Some(changed) = inputs.replaced(shape, buffer, part, seed.wrapping_add(REPLACEMENT)) else { continue };
+            let (draw, spec, other) = (&mut draws[at], &shape.buffers[buffer], seed.wrapping_add(REPLACEMENT));
+            let Some(new) = replaced(shape, spec, &draw.inputs.bytes[buffer], part, other) else { continue };
+            let old = std::mem::replace(&mut draw.inputs.bytes[buffer], new);
             // A reference that cannot be computed for them depends on them.
-            let answers = answer(*seed, &changed).and_then(|answers| held_by_outputs(answers, shape, NanRule::Allowed));
+            let answers = answer(seed, &draw.inputs.bytes);
+            draw.inputs.bytes[buffer] = old;
+            let answers = answers.and_then(|answers| held_by_outputs(answers, shape, NanRule::Allowed));
             let outcome = answers.map_or(NullOutcome::Rejected, |held| draw.said_to_answers(&held, shape, tolerance));
             match outcome {
                 NullOutcome::Rejected => return Ok(Some(outcome)),
@@ -101,13 +96,12 @@ impl TriedDraw<'_> {
     fn answered(
         &self,
         seed: u64,
-        answer: &mut impl FnMut(u64, &CaseInputs) -> Result<Vec<ExpectedOutput>, ExpectedOutputError>,
-    ) -> Result<AnsweredDraw, ExpectedOutputError> {
+        answer: &mut impl FnMut(u64, &[Vec<u8>]) -> Result<Vec<ExpectedOutput>, ExpectedOutputError>,
+    ) -> Result<CaseDraw, ExpectedOutputError> {
         let inputs = CaseInputs::draw(self.shape, seed)?;
-        let held = held_by_outputs(answer(seed, &inputs)?, self.shape, self.proof.1.nan)?;
+        let held = held_by_outputs(answer(seed, &inputs.bytes)?, self.shape, self.proof.1.nan)?;
         let usual = magnitudes(&held);
-        let draw = comparable(self.proof, self.shape, (Law::Declared, seed), (inputs.clone(), held), &usual)?;
-        Ok(AnsweredDraw { seed, inputs, draw })
+        comparable(self.proof, self.shape, (Law::Declared, seed), (inputs, held), &usual)
     }
 }
 
@@ -144,12 +138,13 @@ mod tests {
         let output = buffer("y", Dtype::F32, &[256], Role::Output);
         let shape = shape(vec![input("u", 256, u), x, output]);
         let mut calls = 0;
-        let mut answer = |_, inputs: &CaseInputs| {
+        let mut answer = |_, inputs: &[Vec<u8>]| {
             calls += 1;
-            Ok(vec![ExpectedOutput { buffer: 2, values: function(&inputs.values[0], &inputs.values[1]) }])
+            let values = CaseInputs::decoded(&shape, inputs);
+            Ok(vec![ExpectedOutput { buffer: 2, values: function(&values[0], &values[1]) }])
         };
         let inputs = CaseInputs::draw(&shape, 3).unwrap();
-        let expected = answer(3, &inputs).unwrap();
+        let expected = answer(3, &inputs.bytes).unwrap();
         let usual = magnitudes(&expected);
         let draw = CaseDraw::new(Law::Declared, inputs, expected, &usual);
         let proof = (&ReferenceSpec::None, &tolerance);

@@ -2,7 +2,6 @@
 
 use super::draw::{CaseDraw, DrawResult};
 use super::expected::{ExpectedOutput, ExpectedOutputError};
-use super::inputs::CaseInputs;
 use super::partial;
 use super::poison::{Poison, PoisonKey};
 use super::shape::ShapeSpec;
@@ -13,6 +12,7 @@ use crate::gpu::{
 use ncugate_array::compare::{DifferenceTally, unwritten};
 use ncugate_model::{EntrySymbols, Tolerance, WrongElement};
 use ncugate_phase::plan::ShapeProgram;
+use rayon::prelude::*;
 use std::ops::Range;
 use std::path::Path;
 
@@ -57,8 +57,8 @@ impl CheckBuffers {
     }
 
     /// Sets the inputs for all following launches. Outputs start with the poison of each launch.
-    pub fn prepare(&mut self, shape: &ShapeSpec, inputs: &CaseInputs) {
-        self.layout.write_fresh(&shape.buffers, &inputs.bytes, self.fresh.as_mut_slice());
+    pub fn prepare(&mut self, shape: &ShapeSpec, inputs: &[Vec<u8>]) {
+        self.layout.write_fresh(&shape.buffers, inputs, self.fresh.as_mut_slice());
     }
 
     /// Refills the device, with `poison` in outputs, launches, next to a delaying kernel if there is one, and reads everything
@@ -199,7 +199,7 @@ impl CheckBuffers {
         device: &CudaDevice,
         (entry, cubin, programs): (&str, &Path, &[ShapeProgram]),
         shape: &ShapeSpec,
-        inputs: &CaseInputs,
+        inputs: &[Vec<u8>],
     ) -> Result<Vec<ExpectedOutput>, ExpectedOutputError> {
         let failed = |reason: String| ExpectedOutputError::Entry { entry: entry.to_owned(), reason };
         let program = programs.iter().find(|program| program.shape == shape.name);
@@ -240,13 +240,13 @@ impl CheckBuffers {
     /// Which elements that count the last launch left untouched; no values are compared.
     fn written(&self, shape: &ShapeSpec) -> DifferenceTally {
         let (fresh, after) = (self.fresh.as_slice(), self.after.as_slice());
-        let outputs = shape.buffers.iter().enumerate().filter(|(_, buffer)| buffer.role.is_compared());
+        // Elements of state may rightly keep their values.
+        let outputs = shape.buffers.iter().enumerate().filter(|(_, buffer)| buffer.is_poisoned());
         outputs.fold(DifferenceTally::default(), |tally, (index, buffer)| {
             let region = self.layout.region(index);
             let runs = partial::counted(buffer, index, &VariantExtents::default());
-            let own =
-                DifferenceTally::default().of_launch(buffer.dtype, (&fresh[region.clone()], &after[region]), &runs);
-            tally.and(if buffer.is_poisoned() { own } else { own.with_all_written() })
+            let launch = (&fresh[region.clone()], &after[region]);
+            tally.and(DifferenceTally::default().of_launch(buffer.dtype, launch, &runs))
         })
     }
 
@@ -283,5 +283,5 @@ impl CheckBuffers {
 /// Whether two answers have equal values; NaN equals NaN.
 fn have_equal_values(a: &[ExpectedOutput], b: &[ExpectedOutput]) -> bool {
     let same = |(a, b): (&f64, &f64)| a == b || a.is_nan() && b.is_nan();
-    a.iter().zip(b).all(|(a, b)| a.values.iter().zip(&b.values).all(same))
+    a.iter().zip(b).all(|(a, b)| a.values.par_iter().zip(&b.values).all(same))
 }

@@ -13,6 +13,10 @@ use ncugate_model::expr::render;
 use ncugate_phase::config::Init;
 use std::path::Path;
 
+/// The least factor of a redrawn float. Factors keep zeros, signs, infinities and the largest magnitude, and give values that
+/// the file does not have.
+pub(super) const LEAST_FACTOR: f64 = 0.5;
+
 /// The contents of a shape's buffers before a launch, under a seed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseInputs {
@@ -48,6 +52,15 @@ impl CaseInputs {
         Ok(Self::rounded(shape, values))
     }
 
+    /// The values that a reference reads, from the bytes of every buffer.
+    pub fn decoded(shape: &ShapeSpec, bytes: &[Vec<u8>]) -> Vec<Vec<f64>> {
+        let values = |(buffer, bytes): (&BufferSpec, &Vec<u8>)| match buffer.role.is_read() {
+            true => element::decode(buffer.dtype, bytes),
+            false => Vec::new(),
+        };
+        shape.buffers.iter().zip(bytes).map(values).collect()
+    }
+
     /// Inputs with these values, rounded to the dtypes of their buffers.
     pub fn rounded(shape: &ShapeSpec, values: Vec<Vec<f64>>) -> Self {
         let encoded = |(buffer, mut values): (&BufferSpec, Vec<f64>)| {
@@ -80,9 +93,9 @@ fn from_file(init: &Init, buffer: &BufferSpec, shape: &ShapeSpec, seed: u64) -> 
     if seed == 0 || matches!(init, Init::Npy { .. }) {
         return Ok(values);
     }
-    // A factor keeps zeros, signs, infinities and the largest magnitude, and gives values that the file does not have.
-    let least = if buffer.dtype.has_nan() { 0.5 } else { 1.0 };
-    Ok(Generator::new(seed, &shape.drawn_name(&buffer.name)).redrawn(&values, least))
+    let elements = element::encode(buffer.dtype, &values);
+    let generator = Generator::new(seed, &shape.drawn_name(&buffer.name));
+    Ok(element::decode(buffer.dtype, &generator.redrawn(buffer.dtype, &elements, LEAST_FACTOR)))
 }
 
 #[cfg(test)]

@@ -42,5 +42,5 @@ pub use outputs::{PlacedOutput, compare_outputs};
 pub use poison::{Poison, PoisonKey};
 pub use reference::{Builtin, ReferenceError, ReferenceServer, adopt, dismiss, npy_bytes, serve};
 pub use reference_time::reference_time;
-pub use replaced_input::ReplacedPart;
+pub use replaced_input::{ReplacedPart, replaced};
 pub use shape::{ShapeCheck, ShapeSpec};

@@ -2,8 +2,9 @@
 //! depend on.
 
 use super::fill;
-use super::inputs::CaseInputs;
+use super::inputs::LEAST_FACTOR;
 use super::shape::ShapeSpec;
+use crate::gpu::BufferSpec;
 use ncugate_array::element;
 use ncugate_array::generator::Generator;
 use ncugate_phase::config::Init;
@@ -47,38 +48,34 @@ impl ReplacedPart {
     }
 }
 
-impl CaseInputs {
-    /// The inputs with a part of one buffer from the draw of seed `other`; `None` if that changes nothing.
-    pub fn replaced(&self, shape: &ShapeSpec, buffer: usize, part: ReplacedPart, other: u64) -> Option<Self> {
-        let spec = &shape.buffers[buffer];
-        let init = spec.init.as_ref()?;
-        let old = &self.values[buffer];
-        let generator = Generator::new(other, &shape.drawn_name(&spec.name));
-        let drawn = match init {
-            // Valid where any value of the file is.
-            Init::Npy { .. } => generator.redrawn(old, 1.0),
-            Init::Redrawn { .. } => generator.redrawn(old, if spec.dtype.has_nan() { 0.5 } else { 1.0 }),
-            _ => fill::values(init, other, &shape.drawn_name(&spec.name), &spec.extents)?,
-        };
-        let pick =
-            |(at, (kept, drawn)): (usize, (&f64, f64))| if part.has(other, at, old.len()) { drawn } else { *kept };
-        let mut mixed: Vec<f64> = old.par_iter().zip(drawn).enumerate().map(pick).collect();
-        let bytes = element::settle(spec.dtype, &mut mixed);
-        if bytes == self.bytes[buffer] {
-            return None;
-        }
-        let mut inputs = self.clone();
-        inputs.bytes[buffer] = bytes;
-        inputs.values[buffer] = mixed;
-        Some(inputs)
+/// The bytes of an input with a part from the draw of seed `other`; `None` if that changes nothing.
+pub fn replaced(shape: &ShapeSpec, buffer: &BufferSpec, old: &[u8], part: ReplacedPart, other: u64) -> Option<Vec<u8>> {
+    let (init, dtype) = (buffer.init.as_ref()?, buffer.dtype);
+    let generator = Generator::new(other, &shape.drawn_name(&buffer.name));
+    let mut drawn = match init {
+        // Valid where any value of the file is.
+        Init::Npy { .. } => generator.redrawn(dtype, old, 1.0),
+        Init::Redrawn { .. } => generator.redrawn(dtype, old, LEAST_FACTOR),
+        _ => element::encode(dtype, &fill::values(init, other, &shape.drawn_name(&buffer.name), &buffer.extents)?),
+    };
+    let (size, count) = (dtype.size(), old.len() / dtype.size());
+    if part != ReplacedPart::Whole {
+        drawn.par_chunks_mut(size).zip(old.par_chunks(size)).with_min_len(1 << 12).enumerate().for_each(
+            |(at, (drawn, old))| {
+                if !part.has(other, at, count) {
+                    drawn.copy_from_slice(old);
+                }
+            },
+        );
     }
+    (drawn != old).then_some(drawn)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::BufferSpec;
     use crate::gpu::fixtures::buffer;
+    use crate::prove::CaseInputs;
     use crate::prove::fixtures::shape;
     use ncugate_model::{Dtype, Role};
 
@@ -90,16 +87,16 @@ mod tests {
         let shape = shape(vec![input(Init::Normal { mean: 0.0, std: 1.0 }), state]);
         let (one, other) = (CaseInputs::draw(&shape, 1).unwrap(), CaseInputs::draw(&shape, 2).unwrap());
         let changed = |part| {
-            let inputs = one.replaced(&shape, 0, part, 2).unwrap();
-            assert_eq!(inputs.bytes[0], element::encode(Dtype::F32, &inputs.values[0]));
-            assert_eq!(inputs.bytes[1], one.bytes[1], "the content of an output stays");
-            let of = |at: &usize| inputs.values[0][*at] == other.values[0][*at];
-            assert!((0..1000).all(|at| of(&at) || inputs.values[0][at] == one.values[0][at]));
+            let bytes = replaced(&shape, &shape.buffers[0], &one.bytes[0], part, 2).unwrap();
+            let values = element::decode(Dtype::F32, &bytes);
+            let of = |at: &usize| values[*at] == other.values[0][*at];
+            assert!((0..1000).all(|at| of(&at) || values[at] == one.values[0][at]));
             (0..1000).filter(of).count()
         };
         assert!((60..140).contains(&changed(ReplacedPart::Tenth)));
         assert_eq!((changed(ReplacedPart::Half), changed(ReplacedPart::Whole)), (500, 1000));
-        assert!(one.replaced(&shape, 0, ReplacedPart::Whole, 1).is_none(), "the same seed");
+        let whole = |other| replaced(&shape, &shape.buffers[0], &one.bytes[0], ReplacedPart::Whole, other);
+        assert!(whole(1).is_none(), "the same seed");
         assert!(ReplacedPart::of(&Init::Constant { value: 1.0 }).is_empty());
         assert_eq!(ReplacedPart::of(&Init::Permutation), [ReplacedPart::Whole]);
     }

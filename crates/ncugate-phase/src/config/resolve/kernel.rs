@@ -173,13 +173,17 @@ impl KernelParts {
         self.code.unwrap_or_default()
     }
 
-    /// The keys that a variant of another kind inherits: only grid and arguments.
+    /// The keys that a variant of another kind inherits: grid and arguments and, from a cubin to a source, tensor maps and
+    /// variables: without them the candidate of a captured phase computes something else.
     fn of_another_kind(&self, code: CodeForm) -> Self {
         let present = launch::of_another_kind(&self.present, code);
+        let are_modules = self.form() == CodeForm::Cubin && code == CodeForm::Cuda;
         Self {
             code: Some(code),
             shared: self.shared.of_another_kind(code),
             present,
+            tensor_maps: self.tensor_maps.clone().filter(|_| are_modules),
+            symbols: self.symbols.clone().filter(|_| are_modules),
             runs: self.runs,
             ..Self::default()
         }
