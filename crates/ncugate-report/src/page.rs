@@ -84,13 +84,30 @@ fn beside(value: f64, other: Option<f64>, unit: &str) -> String {
 fn code(text: Option<&str>) -> Value {
     let parts: Vec<&str> = text.unwrap_or_default().split('`').collect();
     if parts.len().is_multiple_of(2) {
-        return Value::from_safe_string(HtmlEscape(&parts.join("`")).to_string());
+        return id(Some(&parts.join("`")));
     }
     let part = |(at, part): (usize, &&str)| match at % 2 {
-        0 => HtmlEscape(part).to_string(),
-        _ => format!("<code>{}</code>", HtmlEscape(part)),
+        0 => breakable(part),
+        _ => format!("<code>{}</code>", breakable(part)),
     };
     Value::from_safe_string(parts.iter().enumerate().map(part).collect())
+}
+
+/// HTML of a text whose lines can also end between the parameters of an id.
+fn id(text: Option<&str>) -> Value {
+    Value::from_safe_string(breakable(text.unwrap_or_default()))
+}
+
+fn breakable(text: &str) -> String {
+    let mut parts = text.split(',').map(|part| HtmlEscape(part).to_string());
+    let mut html = parts.next().unwrap_or_default();
+    for part in parts {
+        // Not in `1,024`, and a space ends a line anyway.
+        let is_name = part.starts_with(|first: char| first.is_alphabetic() || first == '_');
+        html += if is_name { ",<wbr>" } else { "," };
+        html += &part;
+    }
+    html
 }
 
 /// The templates with the shared number filters.
@@ -103,6 +120,7 @@ fn environment() -> Result<Environment<'static>, RenderError> {
     env.add_filter("with_unit", |value: f64, unit: &str| number::with_unit(value, unit));
     env.add_filter("beside", beside);
     env.add_filter("code", code);
+    env.add_filter("id", id);
     env.add_filter("difference", |end: f64, limit: f64, unit: &str| number::signed(end - limit, unit));
     env.add_filter("unit", |name: &str| number::unit(name).to_owned());
     env.add_filter("distance", |value: f64, unit: &str| number::distance(value, unit));
@@ -170,6 +188,13 @@ mod tests {
         assert_eq!(written("add `[profile] <x>` & run"), "add <code>[profile] &lt;x&gt;</code> &amp; run");
         assert_eq!(written("BRA `(.L_x_4) <b>"), "BRA `(.L_x_4) &lt;b&gt;");
         assert_eq!(code(None).to_string(), "");
+    }
+
+    #[test]
+    fn a_line_ends_between_the_parameters_of_an_id_and_in_no_number() {
+        let written = |text| code(Some(text)).to_string();
+        assert_eq!(written("1,024 of `A=1,B=2,_C=<3>`, b"), "1,024 of <code>A=1,<wbr>B=2,<wbr>_C=&lt;3&gt;</code>, b");
+        assert_eq!(id(Some("f<int,float>")).to_string(), "f&lt;int,<wbr>float&gt;");
     }
 
     #[test]
