@@ -65,7 +65,7 @@ pub fn by_shape(report: &RunReport) -> Option<Section> {
     };
     let key = format!("Bold: the best candidate of a shape, in the sweep. ←: the variant to use.{left_out}");
     let blocks = vec![DocumentBlock::Aside(key), table.block()?];
-    Some(Section::part("shapes", format!("By shape: {}", column.heading()), "", blocks))
+    Some(Section::part("shapes", "By shape", column.heading(), blocks))
 }
 
 /// Whether a variant is recommended at a shape, or at any shape if none is given.

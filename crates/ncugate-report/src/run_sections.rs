@@ -18,7 +18,7 @@ use crate::document::{
 };
 use crate::history::shape_comparison;
 use ncugate_judge::{GateResult, SampleOrigin, StageResult};
-use ncugate_model::{CleanText, Level};
+use ncugate_model::{CleanText, Level, VariantId};
 use ncugate_phase::config::Waiver;
 
 /// Most shapes whose times are shown at once.
@@ -87,8 +87,9 @@ fn gates(report: &RunReport) -> Section {
         blocks.push(Section::folded(title, Medium::File, table).into());
     }
     if let Some(fallback) = &report.fallback {
-        let variant = fallback.variant.as_ref().map_or_else(String::new, |variant| format!("`{variant}`: "));
-        let reason = DocumentBlock::Text(format!("{variant}{}", fallback.reason));
+        let quoted = |id: &VariantId| fallback.reason.replacen(&*id.0, &format!("`{id}`"), 1);
+        let reason = fallback.variant.as_ref().map_or_else(|| fallback.reason.to_string(), quoted);
+        let reason = DocumentBlock::Text(reason);
         let table = table_of_gates("Gates of the fallback", &fallback.gates);
         let title = format!("Fallback: {}", fallback.verdict);
         blocks.push(Section::new("", title, [reason].into_iter().chain(table).collect()).into());
@@ -185,8 +186,7 @@ fn findings(report: &RunReport) -> Option<Section> {
         let lines = folded.iter().take(FOLDED).map(line).collect();
         blocks.push(Section::folded(title, Medium::Page, vec![DocumentBlock::List(lines), all]).into());
         let more = number::counted(folded.len(), "finding");
-        blocks
-            .push(DocumentBlock::Aside(format!("{more} more, smaller or about other variants, are in results.json.")));
+        blocks.push(DocumentBlock::LeftOut(format!("{more}, smaller or about other variants: results.json has them.")));
     }
     Some(Section::new("findings", "Findings", blocks))
 }
@@ -213,7 +213,7 @@ fn waivers(report: &RunReport) -> Option<Section> {
 
 fn stages(report: &RunReport) -> Option<Section> {
     let numbers = ["expected", "measured", "cumulative"].map(Column::number);
-    let rest = ["kept", "best variants", "why"].map(Column::text);
+    let rest = ["kept", "other best variants", "why"].map(Column::text);
     let columns = texts(["stage", "variant"]).into_iter().chain(numbers).chain(rest).collect();
     let mut table = DocumentTable::new("Stages", columns);
     let factor = |n: f64| format!("{}×", number::plain(n));
@@ -223,7 +223,9 @@ fn stages(report: &RunReport) -> Option<Section> {
         None => TableCell::missing(""),
     };
     for stage in &report.stages {
-        let elite: Vec<String> = stage.elite.iter().map(ToString::to_string).collect();
+        let others = stage.elite.iter().filter(|id| stage.variant.as_ref() != Some(*id));
+        let others: Vec<String> = others.map(|id| differing(id, stage.variant.as_ref())).collect();
+        let own = stage.variant.as_ref().map_or_else(String::new, |id| format!("{id}: "));
         table.row(vec![
             TableCell::new(stage.name.as_str()),
             stage.variant.as_ref().map_or_else(|| TableCell::new("none"), |id| code(&id.0)),
@@ -231,13 +233,20 @@ fn stages(report: &RunReport) -> Option<Section> {
             times(stage.measured),
             times(stage.cumulative),
             TableCell::new(if stage.accepted { "yes" } else { "no" }),
-            TableCell::new(elite.join(", ")),
-            TableCell::new(stage.reason.as_str()),
+            TableCell::new(others.join("; ")),
+            TableCell::new(if own.is_empty() { stage.reason.to_string() } else { stage.reason.replace(&own, "") }),
         ]);
     }
     let about = report.headline.stages.as_ref().map(|sentence| DocumentBlock::Text(sentence.to_string()));
     let blocks = about.into_iter().chain([table.block()?]).collect();
     Some(Section::new("stages", "Stages", blocks))
+}
+
+/// The parameters of an id that another one has with other values; the id, if it does not consist of parameters.
+fn differing(id: &VariantId, from: Option<&VariantId>) -> String {
+    let known: Vec<&str> = from.iter().flat_map(|from| from.0.split(',')).collect();
+    let own: Vec<&str> = id.0.split(',').filter(|part| !known.contains(part)).collect();
+    if own.is_empty() || !id.0.contains('=') { id.to_string() } else { own.join(", ") }
 }
 
 fn times(report: &RunReport) -> Option<Section> {
