@@ -14,7 +14,6 @@ for tool in node "${CHROMIUM:-chromium}"; do
 done
 pages=$(mktemp -d)
 trap 'rm -rf "$pages"' EXIT
-export NCUGATE_PROFILE=$pages/browser
 # The current page of every shipped recording.
 cargo build --quiet --bin ncugate
 program=${CARGO_TARGET_DIR:-target}/debug/ncugate
@@ -26,7 +25,7 @@ for recording in profiles/{{phase_d,sdpa_fast}/h100,softmax/h200}; do
     "$program" page "$recording" --reports "$pages/history" >/dev/null || [ $? -lt 5 ]
 done
 NCUGATE_CACHE=$pages/cache "$program" history --reports "$pages/history" >/dev/null
-timeout 400 node tests/browser/recordings.mjs "$pages"
+NCUGATE_PROFILE=$pages/first timeout 400 node tests/browser/recordings.mjs "$pages"
 [ "${1:-}" = quick ] && exit
 NCUGATE_PAGES=$pages cargo test --quiet -p ncugate-report --lib -- --ignored --exact tests::pages >/dev/null
-timeout 400 node tests/browser/synthetic.mjs "$pages"
+NCUGATE_PROFILE=$pages/second timeout 400 node tests/browser/synthetic.mjs "$pages"

@@ -137,8 +137,10 @@ fn why(gate: &GateResult, deciding: &Case) -> String {
         }
         Scope::Each | Scope::Any | Scope::Matching(_) if gate.verdict == Verdict::Fail => {
             let undecided = gate.undecided().map_or_else(String::new, |undecided| format!("; {undecided}"));
-            let missed = missed(gate, deciding).map(|missed| format!("{}: {missed}{undecided}", deciding.variant));
-            missed.unwrap_or_else(|| gate.reason.to_string())
+            // The note on the scope names a single variant.
+            let is_named = gate.on.to_string() == deciding.variant.0.as_str();
+            let who = if is_named { String::new() } else { format!("{}: ", deciding.variant) };
+            missed(gate, deciding).map_or_else(|| gate.reason.to_string(), |missed| format!("{who}{missed}{undecided}"))
         }
         Scope::Each | Scope::Any | Scope::Matching(_) => gate.reason.to_string(),
     }

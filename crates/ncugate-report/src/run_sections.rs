@@ -18,7 +18,7 @@ use crate::document::{
 };
 use crate::history::shape_comparison;
 use ncugate_judge::{GateResult, SampleOrigin, StageResult};
-use ncugate_model::{CleanText, Level, VariantId};
+use ncugate_model::{CleanText, Level, VariantId, Verdict};
 use ncugate_phase::config::Waiver;
 
 /// Most shapes whose times are shown at once.
@@ -78,7 +78,13 @@ fn gates(report: &RunReport) -> Section {
         let name = TableCell::of(condition.name.as_str(), CellTone::Strong).note(condition.condition.to_string());
         conditions.row(vec![verdict, name, TableCell::new(condition.reason.as_str())]);
     }
-    blocks.extend(conditions.block());
+    let is_held = report.preconditions.iter().all(|condition| condition.verdict == Verdict::Pass);
+    let verb = if report.preconditions.len() == 1 { "holds" } else { "hold" };
+    let title = format!("{} {verb}", number::counted(report.preconditions.len(), "precondition"));
+    blocks.extend(conditions.block().map(|block| match is_held {
+        true => Section::folded(title, Medium::File, vec![block]).into(),
+        false => block,
+    }));
     for tier in &report.tiers {
         let label = format!("Gates of tier {}", tier.name);
         let required = if tier.required { ", required" } else { "" };
@@ -168,10 +174,12 @@ fn findings(report: &RunReport) -> Option<Section> {
         };
         format!("{} ({}): {}{rest}", finding.title, finding.variant, finding.sentence)
     };
-    let shown: Vec<FindingBlock> =
-        leading.iter().chain(of_ncu.iter().filter(|_| !leading.is_empty())).map(|f| finding(f)).collect();
-    if !shown.is_empty() {
-        blocks.push(DocumentBlock::Findings(shown));
+    let shown: Vec<&FindingRow> =
+        leading.iter().chain(of_ncu.iter().filter(|_| !leading.is_empty())).copied().collect();
+    if let Some(first) = shown.first() {
+        let common = Some(&first.variant).filter(|id| shown.iter().all(|row| row.variant == **id));
+        blocks.extend(common.map(|id| DocumentBlock::Aside(format!("Of `{id}`:"))));
+        blocks.push(DocumentBlock::Findings(shown.iter().map(|row| finding(row, common)).collect()));
     }
     if leading.is_empty() && !of_ncu.is_empty() {
         let about = "Each is an upper bound by one of ncu's rules; none of ncugate's rules confirms them here.";
@@ -191,14 +199,14 @@ fn findings(report: &RunReport) -> Option<Section> {
     Some(Section::new("findings", "Findings", blocks))
 }
 
-/// A finding with its source lines and its variant.
-fn finding(row: &FindingRow) -> FindingBlock {
+/// A finding with its source lines, and its variant if that is not common to all.
+fn finding(row: &FindingRow, common: Option<&CleanText>) -> FindingBlock {
     let mut block = row.block();
     block.lines.extend(row.lines.iter().map(|line| {
         let awaited = line.awaited.as_ref().map_or_else(String::new, |awaited| format!(": {}", awaited.words));
         format!("`{} {}`{awaited}", line.place, line.source.as_deref().unwrap_or_default().replace('`', "'"))
     }));
-    block.lines.push(format!("`{}`", row.variant));
+    block.lines.extend(common.is_none().then(|| format!("`{}`", row.variant)));
     block
 }
 
