@@ -422,3 +422,16 @@ fn provenance(report: &RunReport) -> Section {
     ];
     Section::part("provenance", "Provenance", "machine, tools, sources, commands, missing values", blocks)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_variant_is_named_by_what_differs() {
+        let id = |text: &str| VariantId(text.into());
+        let apart = |text: &str| differing(&id(text), Some(&id("A=1,B=2,C=3")));
+        assert_eq!(["A=1,B=4,C=5", "A=1,B=2", "plain"].map(apart), ["B=4, C=5", "A=1,B=2", "plain"]);
+        assert_eq!(differing(&id("A=1"), None), "A=1");
+    }
+}
