@@ -126,17 +126,14 @@ fn why(gate: &GateResult, deciding: &Case) -> String {
     if deciding.outcome.verdict != gate.verdict {
         return gate.reason.to_string();
     }
+    let undecided = gate.undecided().map_or_else(String::new, |undecided| format!("; {undecided}"));
     match &gate.on {
-        Scope::Selected | Scope::Best(_) => {
-            let undecided = gate.undecided().map_or_else(String::new, |undecided| format!("; {undecided}"));
-            why_selected(gate, deciding) + &undecided
-        }
+        Scope::Selected | Scope::Best(_) => why_selected(gate, deciding) + &undecided,
         Scope::Each | Scope::Matching(_) if gate.verdict == Verdict::Pass => {
             let variants = gate.cases.chunk_by(|a, b| a.variant == b.variant).count();
             format!("holds for {}", number::counted(variants, "variant"))
         }
         Scope::Each | Scope::Any | Scope::Matching(_) if gate.verdict == Verdict::Fail => {
-            let undecided = gate.undecided().map_or_else(String::new, |undecided| format!("; {undecided}"));
             // The note on the scope names a single variant.
             let is_named = gate.on.to_string() == deciding.variant.0.as_str();
             let who = if is_named { String::new() } else { format!("{}: ", deciding.variant) };

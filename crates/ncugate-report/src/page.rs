@@ -4,7 +4,6 @@
 //! script by their hash, so that no text in the data can become either.
 
 use super::error::RenderError;
-use super::number;
 use crate::chart::palette;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
@@ -75,11 +74,6 @@ pub fn render(template: &str, context: impl Serialize, script: Option<&str>) -> 
     Ok(environment()?.get_template(template)?.render(Serde(page))?)
 }
 
-/// A value with its unit, with enough digits to differ from another.
-fn beside(value: f64, other: Option<f64>, unit: &str) -> String {
-    other.map_or_else(|| number::with_unit(value, unit), |other| number::measured_and_limit(value, other, unit).0)
-}
-
 /// HTML of a sentence: what stands between two backticks is code. A single backtick stays, as in machine code.
 fn code(text: Option<&str>) -> Value {
     let parts: Vec<&str> = text.unwrap_or_default().split('`').collect();
@@ -110,24 +104,14 @@ fn breakable(text: &str) -> String {
     html
 }
 
-/// The templates with the shared number filters.
+/// The templates with their filters.
 fn environment() -> Result<Environment<'static>, RenderError> {
     let mut env = Environment::new();
     // A page without a value that its template names could lack a gate, so that is an error.
     env.set_undefined_behavior(UndefinedBehavior::Strict);
     env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
-    env.add_filter("plain", number::plain);
-    env.add_filter("with_unit", |value: f64, unit: &str| number::with_unit(value, unit));
-    env.add_filter("beside", beside);
     env.add_filter("code", code);
     env.add_filter("id", id);
-    env.add_filter("difference", |end: f64, limit: f64, unit: &str| number::signed(end - limit, unit));
-    env.add_filter("unit", |name: &str| number::unit(name).to_owned());
-    env.add_filter("distance", |value: f64, unit: &str| number::distance(value, unit));
-    env.add_filter("change", number::change);
-    env.add_filter("short", number::short);
-    env.add_filter("share", number::share);
-    env.add_filter("seconds", number::seconds);
     for (name, text) in TEMPLATES {
         env.add_template(name, text)?;
     }

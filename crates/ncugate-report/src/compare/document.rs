@@ -92,6 +92,10 @@ impl RunComparison {
                 ..TableRow::default()
             });
         }
+        if !has_launches && table.rows.iter().all(|row| row.cells.last().is_some_and(|gates| gates.text.is_empty())) {
+            table.columns.pop();
+            table.rows.iter_mut().for_each(|row| row.cells.truncate(table.columns.len()));
+        }
         table.listing = Some(TableListing { shown: SHOWN, by: "", ranges: Vec::new() });
         table.rest = format!("with smaller changes or less time: {WHOLE}");
         Some(Section::new("times", "Times", vec![DocumentBlock::Table(table)]).into())
