@@ -14,8 +14,11 @@ function el(tag, attributes = {}, ...children) {
   return node;
 }
 
+/** Text with places for line breaks between the parameters of an id. */
+const breakable = (text) => String(text ?? "").split(/(?<=,)(?=[a-z_])/i).flatMap((part, at) => (at > 0 ? [el("wbr"), part] : [part]));
+
 /** Text that may run right to left without turning what is around it. */
-const bdi = (text, title = null) => el("bdi", { title }, text);
+const bdi = (text, title = null) => el("bdi", { title }, ...breakable(text));
 
 /** Attributes of a place that scrolls, reachable by keyboard. */
 const region = (label) => ({ class: "scroll", tabindex: "0", role: "region", "aria-label": label });

@@ -19,7 +19,7 @@ const WIDEST_NAME = 560;
 /** The room that the longest names need: the width of their column, and the height of every row. */
 function measureNames() {
   const longest = rows.map((v) => v.id).sort((a, b) => b.length - a.length).slice(0, 8);
-  const probes = longest.map((id) => el("span", { class: "probe" }, id));
+  const probes = longest.map((id) => el("span", { class: "probe" }, ...breakable(id)));
   grid.append(...probes);
   const most = (side) => Math.max(0, ...probes.map((probe) => probe.getBoundingClientRect()[side]));
   const padding = 24;

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Renders the synthetic runs of the report's tests and the shipped recordings, and operates the pages in headless Chromium.
+# Renders the shipped recordings and the synthetic runs of the report's tests, and operates the pages in headless Chromium.
+# `run.sh quick` leaves the synthetic runs out.
 # Needs node (18 or newer) and Chromium (CHROMIUM names another binary); AXE may name axe-core's axe.min.js.
 # In CI (CI=true) a missing tool is a failure.
 set -euo pipefail
@@ -13,7 +14,6 @@ for tool in node "${CHROMIUM:-chromium}"; do
 done
 pages=$(mktemp -d)
 trap 'rm -rf "$pages"' EXIT
-NCUGATE_PAGES=$pages cargo test --quiet -p ncugate-report --lib -- --ignored --exact tests::pages >/dev/null
 # The current page of every shipped recording.
 cargo build --quiet --bin ncugate
 program=${CARGO_TARGET_DIR:-target}/debug/ncugate
@@ -25,4 +25,7 @@ for recording in profiles/{{phase_d,sdpa_fast}/h100,softmax/h200}; do
     "$program" page "$recording" --reports "$pages/history" >/dev/null || [ $? -lt 5 ]
 done
 NCUGATE_CACHE=$pages/cache "$program" history --reports "$pages/history" >/dev/null
-NCUGATE_PROFILE=$pages/browser timeout 400 node tests/browser/check.mjs "$pages"
+NCUGATE_PROFILE=$pages/first timeout 400 node tests/browser/recordings.mjs "$pages"
+[ "${1:-}" = quick ] && exit
+NCUGATE_PAGES=$pages cargo test --quiet -p ncugate-report --lib -- --ignored --exact tests::pages >/dev/null
+NCUGATE_PROFILE=$pages/second timeout 400 node tests/browser/synthetic.mjs "$pages"

@@ -126,14 +126,18 @@ fn why(gate: &GateResult, deciding: &Case) -> String {
     if deciding.outcome.verdict != gate.verdict {
         return gate.reason.to_string();
     }
+    let undecided = gate.undecided().map_or_else(String::new, |undecided| format!("; {undecided}"));
     match &gate.on {
-        Scope::Selected | Scope::Best(_) => {
-            let undecided = gate.undecided().map_or_else(String::new, |undecided| format!("; {undecided}"));
-            why_selected(gate, deciding) + &undecided
-        }
+        Scope::Selected | Scope::Best(_) => why_selected(gate, deciding) + &undecided,
         Scope::Each | Scope::Matching(_) if gate.verdict == Verdict::Pass => {
             let variants = gate.cases.chunk_by(|a, b| a.variant == b.variant).count();
             format!("holds for {}", number::counted(variants, "variant"))
+        }
+        Scope::Each | Scope::Any | Scope::Matching(_) if gate.verdict == Verdict::Fail => {
+            // The note on the scope names a single variant.
+            let is_named = gate.on.to_string() == deciding.variant.0.as_str();
+            let who = if is_named { String::new() } else { format!("{}: ", deciding.variant) };
+            missed(gate, deciding).map_or_else(|| gate.reason.to_string(), |missed| format!("{who}{missed}{undecided}"))
         }
         Scope::Each | Scope::Any | Scope::Matching(_) => gate.reason.to_string(),
     }
@@ -141,20 +145,26 @@ fn why(gate: &GateResult, deciding: &Case) -> String {
 
 fn why_selected(gate: &GateResult, case: &Case) -> String {
     let shapes = gate.cases.iter().filter(|c| c.variant == case.variant).count();
-    let outcome = &case.outcome;
-    match (outcome.verdict, outcome.measured, outcome.limit, outcome.margin) {
-        (Verdict::Pass, ..) if shapes == 1 => format!("holds at shape {}", case.shape),
-        (Verdict::Pass, ..) => format!("holds at {}", number::counted(shapes, "shape")),
-        (Verdict::Fail, Some(measured), Some(limit), Some(margin)) => {
-            let way = match measured.total_cmp(&limit) {
-                std::cmp::Ordering::Less => "short by",
-                std::cmp::Ordering::Equal => return format!("exactly at the limit, at shape {}", case.shape),
-                std::cmp::Ordering::Greater => "over by",
-            };
-            format!("{way} {} at shape {}", number::distance(margin.abs(), &gate.unit), case.shape)
-        }
-        _ => gate.reason_of(case).unwrap_or_else(|| gate.reason.to_string()),
+    match case.outcome.verdict {
+        Verdict::Pass if shapes == 1 => format!("holds at shape {}", case.shape),
+        Verdict::Pass => format!("holds at {}", number::counted(shapes, "shape")),
+        _ => match missed(gate, case) {
+            Some(missed) => format!("{missed} at shape {}", case.shape),
+            None => gate.reason_of(case).unwrap_or_else(|| gate.reason.to_string()),
+        },
     }
+}
+
+/// How a case that fails misses its limit: `short by 1.311`; none without numbers.
+fn missed(gate: &GateResult, case: &Case) -> Option<String> {
+    let outcome = &case.outcome;
+    let (measured, limit, margin) = (outcome.measured?, outcome.limit?, outcome.margin?);
+    let by = number::distance(margin.abs(), &gate.unit);
+    (outcome.verdict == Verdict::Fail).then(|| match measured.total_cmp(&limit) {
+        std::cmp::Ordering::Less => format!("short by {by}"),
+        std::cmp::Ordering::Equal => "exactly at the limit".to_owned(),
+        std::cmp::Ordering::Greater => format!("over by {by}"),
+    })
 }
 
 /// Margin divided by limit, clamped to -1 to 1; for a limit of zero, the sign of the margin.

@@ -44,10 +44,8 @@ pub fn by_shape(report: &RunReport) -> Option<Section> {
     kept.extend(candidates.iter().copied().filter(|v| !named(&v)).take(room));
     let left_out = candidates.len() - kept.len();
     let baselines = report.variants.iter().filter(|v| v.standing == VariantRole::Baseline).take(BASELINES);
-    let heads = shapes.iter().map(|&shape| Column::number(report.shapes[shape].as_str()));
-    let mut table =
-        DocumentTable::new("Variants by shape", [Column::text("variant")].into_iter().chain(heads).collect());
-    for v in kept.into_iter().chain(baselines) {
+    let variants: Vec<&VariantRow> = kept.into_iter().chain(baselines).collect();
+    let rows = variants.iter().map(|v| {
         let cells = shapes.iter().zip(&best).map(|(&shape, best)| {
             let Some(ours) = value(v, shape) else { return TableCell::missing("") };
             let is_best = v.standing == VariantRole::Candidate && *best == Some(ours);
@@ -56,16 +54,46 @@ pub fn by_shape(report: &RunReport) -> Option<Section> {
             let note = ratio.into_iter().chain(mark).collect::<Vec<_>>().join(" ");
             TableCell::of(number::plain(ours), if is_best { CellTone::Strong } else { CellTone::Plain }).note(note)
         });
-        let role = if v.standing == VariantRole::Baseline { "baseline" } else { "" };
-        table.row([TableCell::of(v.id.as_str(), CellTone::Code).note(role)].into_iter().chain(cells).collect());
-    }
+        cells.collect()
+    });
+    let names: Vec<&str> = shapes.iter().map(|&shape| report.shapes[shape].as_str()).collect();
+    let table = table(&names, &variants, rows.collect());
     let left_out = match left_out {
         0 => String::new(),
         many => format!(" {many} more candidates are in the table of variants."),
     };
-    let key = format!("Bold: the best candidate of a shape, in the sweep. ←: the variant to use.{left_out}");
+    let key = format!(
+        "{} in the sweep. Bold: the best candidate of a shape. ←: the variant to use.{left_out}",
+        column.heading()
+    );
     let blocks = vec![DocumentBlock::Aside(key), table.block()?];
-    Some(Section::part("shapes", format!("By shape: {}", column.heading()), "", blocks))
+    Some(Section::part("shapes", "By shape", column.heading(), blocks))
+}
+
+/// A row for each variant, or for each shape if there are more of them: the columns have to fit.
+fn table(shapes: &[&str], variants: &[&VariantRow], rows: Vec<Vec<TableCell>>) -> DocumentTable {
+    let role = |v: &VariantRow| if v.standing == VariantRole::Baseline { "baseline" } else { "" };
+    let is_tall = shapes.len() > variants.len();
+    let heads: Vec<String> = if is_tall {
+        variants.iter().map(|v| [v.id.as_str(), role(v)].join(" ").trim_end().to_owned()).collect()
+    } else {
+        shapes.iter().map(|shape| (*shape).to_owned()).collect()
+    };
+    let first = Column::text(if is_tall { "shape" } else { "variant" });
+    let columns = [first].into_iter().chain(heads.into_iter().map(Column::number)).collect();
+    let mut table = DocumentTable::new("Variants by shape", columns);
+    if is_tall {
+        for (at, shape) in shapes.iter().enumerate() {
+            let cells = rows.iter().map(|row| row[at].clone());
+            table.row([TableCell::new(*shape)].into_iter().chain(cells).collect());
+        }
+    } else {
+        for (v, cells) in variants.iter().zip(rows) {
+            let name = TableCell::of(v.id.as_str(), CellTone::Code).note(role(v));
+            table.row([name].into_iter().chain(cells).collect());
+        }
+    }
+    table
 }
 
 /// Whether a variant is recommended at a shape, or at any shape if none is given.

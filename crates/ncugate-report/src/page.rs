@@ -4,7 +4,6 @@
 //! script by their hash, so that no text in the data can become either.
 
 use super::error::RenderError;
-use super::number;
 use crate::chart::palette;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
@@ -75,41 +74,44 @@ pub fn render(template: &str, context: impl Serialize, script: Option<&str>) -> 
     Ok(environment()?.get_template(template)?.render(Serde(page))?)
 }
 
-/// A value with its unit, with enough digits to differ from another.
-fn beside(value: f64, other: Option<f64>, unit: &str) -> String {
-    other.map_or_else(|| number::with_unit(value, unit), |other| number::measured_and_limit(value, other, unit).0)
-}
-
 /// HTML of a sentence: what stands between two backticks is code. A single backtick stays, as in machine code.
 fn code(text: Option<&str>) -> Value {
     let parts: Vec<&str> = text.unwrap_or_default().split('`').collect();
     if parts.len().is_multiple_of(2) {
-        return Value::from_safe_string(HtmlEscape(&parts.join("`")).to_string());
+        return id(Some(&parts.join("`")));
     }
     let part = |(at, part): (usize, &&str)| match at % 2 {
-        0 => HtmlEscape(part).to_string(),
-        _ => format!("<code>{}</code>", HtmlEscape(part)),
+        0 => breakable(part),
+        _ => format!("<code>{}</code>", breakable(part)),
     };
     Value::from_safe_string(parts.iter().enumerate().map(part).collect())
 }
 
-/// The templates with the shared number filters.
+/// HTML of a text whose lines can also end between the parameters of an id.
+fn id(text: Option<&str>) -> Value {
+    Value::from_safe_string(breakable(text.unwrap_or_default()))
+}
+
+fn breakable(text: &str) -> String {
+    let mut parts = text.split(',').map(|part| HtmlEscape(part).to_string());
+    let mut html = parts.next().unwrap_or_default();
+    for part in parts {
+        // Not in `1,024`, and a space ends a line anyway.
+        let is_name = part.starts_with(|first: char| first.is_alphabetic() || first == '_');
+        html += if is_name { ",<wbr>" } else { "," };
+        html += &part;
+    }
+    html
+}
+
+/// The templates with their filters.
 fn environment() -> Result<Environment<'static>, RenderError> {
     let mut env = Environment::new();
     // A page without a value that its template names could lack a gate, so that is an error.
     env.set_undefined_behavior(UndefinedBehavior::Strict);
     env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
-    env.add_filter("plain", number::plain);
-    env.add_filter("with_unit", |value: f64, unit: &str| number::with_unit(value, unit));
-    env.add_filter("beside", beside);
     env.add_filter("code", code);
-    env.add_filter("difference", |end: f64, limit: f64, unit: &str| number::signed(end - limit, unit));
-    env.add_filter("unit", |name: &str| number::unit(name).to_owned());
-    env.add_filter("distance", |value: f64, unit: &str| number::distance(value, unit));
-    env.add_filter("change", number::change);
-    env.add_filter("short", number::short);
-    env.add_filter("share", number::share);
-    env.add_filter("seconds", number::seconds);
+    env.add_filter("id", id);
     for (name, text) in TEMPLATES {
         env.add_template(name, text)?;
     }
@@ -170,6 +172,13 @@ mod tests {
         assert_eq!(written("add `[profile] <x>` & run"), "add <code>[profile] &lt;x&gt;</code> &amp; run");
         assert_eq!(written("BRA `(.L_x_4) <b>"), "BRA `(.L_x_4) &lt;b&gt;");
         assert_eq!(code(None).to_string(), "");
+    }
+
+    #[test]
+    fn a_line_ends_between_the_parameters_of_an_id_and_in_no_number() {
+        let written = |text| code(Some(text)).to_string();
+        assert_eq!(written("1,024 of `A=1,B=2,_C=<3>`, b"), "1,024 of <code>A=1,<wbr>B=2,<wbr>_C=&lt;3&gt;</code>, b");
+        assert_eq!(id(Some("f<int,float>")).to_string(), "f&lt;int,<wbr>float&gt;");
     }
 
     #[test]

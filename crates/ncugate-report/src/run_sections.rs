@@ -18,7 +18,7 @@ use crate::document::{
 use crate::history::shape_comparison;
 use ncu_explain::{ChangeDirection, MetricChange};
 use ncugate_judge::{GateResult, SampleOrigin, StageResult};
-use ncugate_model::{CleanText, Level};
+use ncugate_model::{CleanText, Level, VariantId, Verdict};
 use ncugate_phase::config::Waiver;
 
 /// Most shapes whose times are shown at once.
@@ -78,7 +78,13 @@ fn gates(report: &RunReport) -> Section {
         let name = TableCell::of(condition.name.as_str(), CellTone::Strong).note(condition.condition.to_string());
         conditions.row(vec![verdict, name, TableCell::new(condition.reason.as_str())]);
     }
-    blocks.extend(conditions.block());
+    let is_held = report.preconditions.iter().all(|condition| condition.verdict == Verdict::Pass);
+    let verb = if report.preconditions.len() == 1 { "holds" } else { "hold" };
+    let title = format!("{} {verb}", number::counted(report.preconditions.len(), "precondition"));
+    blocks.extend(conditions.block().map(|block| match is_held {
+        true => Section::folded(title, Medium::File, vec![block]).into(),
+        false => block,
+    }));
     for tier in &report.tiers {
         let label = format!("Gates of tier {}", tier.name);
         let required = if tier.required { ", required" } else { "" };
@@ -87,8 +93,9 @@ fn gates(report: &RunReport) -> Section {
         blocks.push(Section::folded(title, Medium::File, table).into());
     }
     if let Some(fallback) = &report.fallback {
-        let variant = fallback.variant.as_ref().map_or_else(String::new, |variant| format!("`{variant}`: "));
-        let reason = DocumentBlock::Text(format!("{variant}{}", fallback.reason));
+        let quoted = |id: &VariantId| fallback.reason.replacen(&*id.0, &format!("`{id}`"), 1);
+        let reason = fallback.variant.as_ref().map_or_else(|| fallback.reason.to_string(), quoted);
+        let reason = DocumentBlock::Text(reason);
         let table = table_of_gates("Gates of the fallback", &fallback.gates);
         let title = format!("Fallback: {}", fallback.verdict);
         blocks.push(Section::new("", title, [reason].into_iter().chain(table).collect()).into());
@@ -167,10 +174,12 @@ fn findings(report: &RunReport) -> Option<Section> {
         };
         format!("{} ({}): {}{rest}", finding.title, finding.variant, finding.sentence)
     };
-    let shown: Vec<FindingBlock> =
-        leading.iter().chain(of_ncu.iter().filter(|_| !leading.is_empty())).map(|f| finding(f)).collect();
-    if !shown.is_empty() {
-        blocks.push(DocumentBlock::Findings(shown));
+    let shown: Vec<&FindingRow> =
+        leading.iter().chain(of_ncu.iter().filter(|_| !leading.is_empty())).copied().collect();
+    if let Some(first) = shown.first() {
+        let common = Some(&first.variant).filter(|id| shown.iter().all(|row| row.variant == **id));
+        blocks.extend(common.map(|id| DocumentBlock::Aside(format!("Of `{id}`:"))));
+        blocks.push(DocumentBlock::Findings(shown.iter().map(|row| finding(row, common)).collect()));
     }
     if leading.is_empty() && !of_ncu.is_empty() {
         let about = "Each is an upper bound by one of ncu's rules; none of ncugate's rules confirms them here.";
@@ -185,20 +194,19 @@ fn findings(report: &RunReport) -> Option<Section> {
         let lines = folded.iter().take(FOLDED).map(line).collect();
         blocks.push(Section::folded(title, Medium::Page, vec![DocumentBlock::List(lines), all]).into());
         let more = number::counted(folded.len(), "finding");
-        blocks
-            .push(DocumentBlock::Aside(format!("{more} more, smaller or about other variants, are in results.json.")));
+        blocks.push(DocumentBlock::LeftOut(format!("{more}, smaller or about other variants: results.json has them.")));
     }
     Some(Section::new("findings", "Findings", blocks))
 }
 
-/// A finding with its source lines and its variant.
-fn finding(row: &FindingRow) -> FindingBlock {
+/// A finding with its source lines, and its variant if that is not common to all.
+fn finding(row: &FindingRow, common: Option<&CleanText>) -> FindingBlock {
     let mut block = row.block();
     block.lines.extend(row.lines.iter().map(|line| {
         let awaited = line.awaited.as_ref().map_or_else(String::new, |awaited| format!(": {}", awaited.words));
         format!("`{} {}`{awaited}", line.place, line.source.as_deref().unwrap_or_default().replace('`', "'"))
     }));
-    block.lines.push(format!("`{}`", row.variant));
+    block.lines.extend(common.is_none().then(|| format!("`{}`", row.variant)));
     block
 }
 
@@ -213,7 +221,7 @@ fn waivers(report: &RunReport) -> Option<Section> {
 
 fn stages(report: &RunReport) -> Option<Section> {
     let numbers = ["expected", "measured", "cumulative"].map(Column::number);
-    let rest = ["kept", "best variants", "why"].map(Column::text);
+    let rest = ["kept", "other best variants", "why"].map(Column::text);
     let columns = texts(["stage", "variant"]).into_iter().chain(numbers).chain(rest).collect();
     let mut table = DocumentTable::new("Stages", columns);
     let factor = |n: f64| format!("{}×", number::plain(n));
@@ -223,7 +231,9 @@ fn stages(report: &RunReport) -> Option<Section> {
         None => TableCell::missing(""),
     };
     for stage in &report.stages {
-        let elite: Vec<String> = stage.elite.iter().map(ToString::to_string).collect();
+        let others = stage.elite.iter().filter(|id| stage.variant.as_ref() != Some(*id));
+        let others: Vec<String> = others.map(|id| differing(id, stage.variant.as_ref())).collect();
+        let own = stage.variant.as_ref().map_or_else(String::new, |id| format!("{id}: "));
         table.row(vec![
             TableCell::new(stage.name.as_str()),
             stage.variant.as_ref().map_or_else(|| TableCell::new("none"), |id| code(&id.0)),
@@ -231,13 +241,20 @@ fn stages(report: &RunReport) -> Option<Section> {
             times(stage.measured),
             times(stage.cumulative),
             TableCell::new(if stage.accepted { "yes" } else { "no" }),
-            TableCell::new(elite.join(", ")),
-            TableCell::new(stage.reason.as_str()),
+            TableCell::new(others.join("; ")),
+            TableCell::new(if own.is_empty() { stage.reason.to_string() } else { stage.reason.replace(&own, "") }),
         ]);
     }
     let about = report.headline.stages.as_ref().map(|sentence| DocumentBlock::Text(sentence.to_string()));
     let blocks = about.into_iter().chain([table.block()?]).collect();
     Some(Section::new("stages", "Stages", blocks))
+}
+
+/// The parameters of an id that another one has with other values; the id, if it does not consist of parameters.
+fn differing(id: &VariantId, from: Option<&VariantId>) -> String {
+    let known: Vec<&str> = from.iter().flat_map(|from| from.0.split(',')).collect();
+    let own: Vec<&str> = id.0.split(',').filter(|part| !known.contains(part)).collect();
+    if own.is_empty() || !id.0.contains('=') { id.to_string() } else { own.join(", ") }
 }
 
 fn times(report: &RunReport) -> Option<Section> {
@@ -404,4 +421,17 @@ fn provenance(report: &RunReport) -> Section {
         Section::folded("The phase as run", Medium::Page, vec![lines(&provenance.config)]).into(),
     ];
     Section::part("provenance", "Provenance", "machine, tools, sources, commands, missing values", blocks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_variant_is_named_by_what_differs() {
+        let id = |text: &str| VariantId(text.into());
+        let apart = |text: &str| differing(&id(text), Some(&id("A=1,B=2,C=3")));
+        assert_eq!(["A=1,B=4,C=5", "A=1,B=2", "plain"].map(apart), ["B=4, C=5", "A=1,B=2", "plain"]);
+        assert_eq!(differing(&id("A=1"), None), "A=1");
+    }
 }

@@ -31,6 +31,11 @@ fn a_failure_names_its_shortfall_and_a_pass_the_number_of_variants() {
     let passed = fixture.set("registers", |v, _| 60.0 + v as f64).first();
     assert_eq!(passed.reason, "held for 4 variants at shape 'large', tightest by 1");
     assert_eq!(passed.cases.len(), 4);
+    // Next to the numbers of its row.
+    assert_eq!(failed.summary.why, "short by 1.73 at shape large");
+    let failed = fixture.set("registers", |v, _| 63.0 + v as f64).first();
+    assert_eq!(failed.verdict, FAIL);
+    assert_eq!(failed.summary.why, format!("{}: over by 2", failed.summary.variant.unwrap()).as_str());
 }
 
 #[test]

@@ -11,6 +11,7 @@ use crate::number;
 use ncu_explain::MetricChange;
 use ncugate_model::metric::Catalogue;
 use ncugate_model::{CleanText, Verdict};
+use std::path::Path;
 
 /// Pairs with metrics on a screen, in a file and on a page.
 const DETAILED: [usize; 3] = [3, 5, 200];
@@ -24,7 +25,7 @@ impl RunComparison {
     pub fn document(&self) -> Document {
         let sides = [("A", &self.a), ("B", &self.b)].map(|(letter, side)| fact(letter, side));
         let mut document = Document {
-            title: format!("{} against {}", self.b.name, self.a.name),
+            title: title(&self.a, &self.b),
             sentence: self.sentence.to_string(),
             blocks: vec![DocumentBlock::Facts(sides.to_vec())],
         };
@@ -56,7 +57,7 @@ impl RunComparison {
         let sides = [("A", &self.a), ("B", &self.b)]
             .map(|(letter, side)| DocumentFact { about: Vec::new(), ..fact(letter, side) });
         let blocks = [DocumentBlock::Facts(sides.to_vec())].into_iter().chain(only).chain(table.block()).collect();
-        Document { title: format!("{} against {}", self.b.name, self.a.name), sentence: String::new(), blocks }
+        Document { title: title(&self.a, &self.b), sentence: String::new(), blocks }
     }
 
     fn times(&self) -> Option<DocumentBlock> {
@@ -91,6 +92,10 @@ impl RunComparison {
                 ..TableRow::default()
             });
         }
+        if !has_launches && table.rows.iter().all(|row| row.cells.last().is_some_and(|gates| gates.text.is_empty())) {
+            table.columns.pop();
+            table.rows.iter_mut().for_each(|row| row.cells.truncate(table.columns.len()));
+        }
         table.listing = Some(TableListing { shown: SHOWN, by: "", ranges: Vec::new() });
         table.rest = format!("with smaller changes or less time: {WHOLE}");
         Some(Section::new("times", "Times", vec![DocumentBlock::Table(table)]).into())
@@ -115,12 +120,25 @@ impl RunComparison {
         if self.pairs.len() > screen {
             let more = self.pairs.len() - screen;
             let title = format!("{more} more pairs: `--format markdown` or `ncugate page A B`; {WHOLE}");
-            blocks.push(DocumentBlock::Aside(title));
+            let left_out = if self.pairs.len() > DETAILED[2] { DocumentBlock::Aside } else { DocumentBlock::LeftOut };
+            blocks.push(left_out(title));
         }
         if self.pairs.is_empty() {
             blocks.push(DocumentBlock::Text("Nothing is on both sides.".to_owned()));
         }
         Some(Section::new("metrics", "Metrics", blocks).into())
+    }
+}
+
+/// The files of two reports without their folders, which the sides' facts name; the names of other sides.
+fn title(a: &SideSummary, b: &SideSummary) -> String {
+    let file = |side: &SideSummary| match Path::new(side.name.as_str()) {
+        path if path.extension().is_some() => path.file_name().map(|name| name.to_string_lossy().into_owned()),
+        _ => None,
+    };
+    match (file(a), file(b)) {
+        (Some(a), Some(b)) if a != b => format!("{b} against {a}"),
+        _ => format!("{} against {}", b.name, a.name),
     }
 }
 

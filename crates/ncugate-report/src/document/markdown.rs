@@ -34,7 +34,9 @@ pub fn blocks(blocks: &[DocumentBlock], depth: usize) -> String {
                     let _ = writeln!(out, "- {}: {}{verdict}{about}", escape(&fact.label), escape(&fact.text));
                 }
             }
-            DocumentBlock::Text(text) | DocumentBlock::Aside(text) => out += &format!("\n{}\n", escape(text)),
+            DocumentBlock::Text(text) | DocumentBlock::Aside(text) | DocumentBlock::LeftOut(text) => {
+                out += &format!("\n{}\n", escape(text))
+            }
             DocumentBlock::Note(text) => out += &format!("\nNote: {}\n", escape(text)),
             DocumentBlock::Next(text) => out += &format!("\n**Next:** {}\n", escape(text)),
             DocumentBlock::Findings(findings) => {

@@ -46,6 +46,8 @@ pub enum DocumentBlock {
     Next(String),
     /// Text of little weight: origin, what is left out.
     Aside(String),
+    /// What terminal and Markdown leave out; a page has it.
+    LeftOut(String),
     List(Vec<String>),
     Table(DocumentTable),
     Findings(Vec<FindingBlock>),

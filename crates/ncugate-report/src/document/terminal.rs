@@ -32,7 +32,9 @@ pub fn blocks(blocks: &[DocumentBlock], columns: Option<usize>) -> String {
                     fact.about.iter().for_each(|line| paragraph(&mut out, indent, line, wide));
                 }
             }
-            DocumentBlock::Text(text) | DocumentBlock::Aside(text) => paragraph(&mut out, 0, text, wide),
+            DocumentBlock::Text(text) | DocumentBlock::Aside(text) | DocumentBlock::LeftOut(text) => {
+                paragraph(&mut out, 0, text, wide)
+            }
             DocumentBlock::Note(text) => paragraph(&mut out, 0, &format!("note: {text}"), wide),
             DocumentBlock::Next(text) => paragraph(&mut out, 0, &format!("next: {text}"), wide),
             DocumentBlock::Findings(findings) => {

@@ -12,7 +12,7 @@ use crate::finding_row::FindingRow;
 use crate::ncu_advice::advice;
 use crate::number;
 use indexmap::{IndexMap, IndexSet};
-use ncu_explain::{Ceiling, Finding, HotLine, extent};
+use ncu_explain::{Ceiling, Finding, HotLine, extent, short_names};
 use ncu_rep::SourceFile;
 use ncugate_model::metric::{Catalogue, MetricError, id};
 use ncugate_model::stats::median;
@@ -90,9 +90,11 @@ fn lead(group: &LaunchGroup, kernels: usize) -> Vec<DocumentBlock> {
     }
     let command = outcome.not_asked.as_ref().and_then(|lacks| lacks.command.as_ref());
     let advice = own.as_ref().or(of_ncu.as_ref()).map(|cause| cause.advice.to_string()).filter(|text| !text.is_empty());
-    let collect = || command.map(|command| format!("Collect what the rules lack: `{command}`"));
-    blocks.extend(advice.or_else(collect).map(DocumentBlock::Next));
-    if let Some(lacks) = outcome.not_asked.as_ref().filter(|_| own.is_some()) {
+    let collect =
+        command.filter(|_| advice.is_none()).map(|command| format!("Collect what the rules lack: `{command}`"));
+    let is_collected = collect.is_some();
+    blocks.extend(advice.or(collect).map(DocumentBlock::Next));
+    if let Some(lacks) = outcome.not_asked.as_ref().filter(|_| !is_collected) {
         let verb = if lacks.rules == 1 { "lacks" } else { "lack" };
         let command = command.map_or_else(String::new, |command| format!("; `{command}` collects them"));
         blocks.push(DocumentBlock::Aside(format!("{} of {} rules {verb} counters{command}.", lacks.rules, lacks.of)));
@@ -122,7 +124,10 @@ fn written(group: &LaunchGroup, metric: &str) -> TableCell {
 /// The answer: how long the kernels take, and which takes the most.
 fn sentence(report: &ProfiledReport, total: Option<f64>) -> String {
     let kernels: IndexSet<&CleanText> = report.groups.iter().map(|group| &group.key.kernel).collect();
-    let many = number::counted(kernels.len(), "kernel");
+    let many = match kernels.first() {
+        Some(kernel) if kernels.len() == 1 => short_names(&[kernel.as_str()]).concat(),
+        _ => number::counted(kernels.len(), "kernel"),
+    };
     let Some(total) = total else {
         let verb = if kernels.len() == 1 { "has" } else { "have" };
         return match report.timed() {
@@ -159,8 +164,10 @@ fn notes(report: &ProfiledReport) -> Vec<String> {
         format!("{problem}; this page has the metrics that are the same on all chips")
     });
     let list = (!lacks.is_empty()).then(|| {
-        let list = lacks.join(", ");
-        format!("The report holds no {list}: `ncu --set full` collects all of it")
+        let diagnosed = report.groups.first().and_then(|group| group.diagnosed.as_ref());
+        let has_command = diagnosed.is_some_and(|launch| DiagnosisRow::of_launch(launch).not_asked.is_some());
+        let command = if has_command { "the same command" } else { "`ncu --set full`" };
+        format!("The report holds no {}; {command} collects them.", lacks.join(", "))
     });
     outside.into_iter().chain(list).collect()
 }

@@ -1,83 +1,9 @@
-// Opens and operates rendered pages in a real browser: node check.mjs FOLDER (see run.sh).
+// Opens and operates the pages of synthetic runs and of captures: node synthetic.mjs FOLDER (see run.sh).
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, readdirSync } from "node:fs";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import { launch } from "./browser.mjs";
+import { readFileSync } from "node:fs";
+import { barriers, browser, cells, check, choose, clickHead, count, counters, crossedLabels, faintTexts, folder, head, open, quiet, run, unfold } from "./shared.mjs";
 
-const folder = process.argv[2];
-const browser = await launch(process.env.CHROMIUM ?? "chromium");
-let checks = 0;
-
-async function check(what, page, test) {
-  await test(page);
-  checks += 1;
-  console.log(`ok  ${what}`);
-}
-const open = (name, options) => browser.open(pathToFileURL(`${folder}/${name}/report.html`).href, options);
-const cells = (page, column) => page.evaluate(`[...document.querySelectorAll("#grid tbody tr:not(.pad)")].map((r) => r.children[${column}].textContent)`);
-const head = (page, title) => page.evaluate(`[...document.querySelectorAll("#grid thead th")].findIndex((h) => h.textContent.startsWith(${JSON.stringify(title)}))`);
-const clickHead = (page, column) => page.evaluate(`document.querySelectorAll("#grid thead th")[${column}].querySelector("button").click()`);
-/** Opens every folded part, as a reader does who looks at everything. */
-const unfold = (page) => page.evaluate(`document.querySelectorAll(".part > details").forEach((d) => (d.open = true))`);
-const count = async (page) => Number((await page.evaluate(`document.getElementById("count").textContent`)).split(" ")[0]);
-const choose = (page, label, value) => page.evaluate(`(() => { const s = [...document.querySelectorAll("#filters label")].find((l) => l.firstChild.textContent === ${JSON.stringify(label)}).querySelector("select,input"); s.value = ${JSON.stringify(value)}; s.dispatchEvent(new Event(s.tagName === "SELECT" ? "change" : "input", { bubbles: true })); })()`);
-/** Texts whose contrast with what is behind them is under 4.5 (WCAG AA); runs in the page. */
-function faintTexts() {
-  const parse = (text) => { const [r, g, b, a = 1] = text.match(/[\d.]+/g).map(Number); return { rgb: [r, g, b], a }; };
-  const luminance = (rgb) => { const [r, g, b] = rgb.map((v) => { const c = v / 255; return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
-  const behind = (node) => { for (let at = node; at; at = at.parentElement) { const colour = parse(getComputedStyle(at).backgroundColor); if (colour.a === 1) return colour.rgb; } return [255, 255, 255]; };
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  const faint = new Set();
-  while (walker.nextNode()) {
-    const node = walker.currentNode.parentElement;
-    if (!walker.currentNode.data.trim() || !node.checkVisibility() || ["SCRIPT", "STYLE"].includes(node.tagName)) continue;
-    const style = getComputedStyle(node);
-    const [a, b] = [luminance(parse(node.closest("svg") ? style.fill : style.color).rgb), luminance(behind(node))];
-    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (contrast < 4.5) faint.add(`${contrast.toFixed(2)} ${node.tagName} ${node.className?.baseVal ?? node.className} ${walker.currentNode.data.trim().slice(0, 30)}`);
-  }
-  return [...faint].slice(0, 20);
-}
-/** Counters of the deep profile, and those of which a cell is empty, flat or beyond the edge; runs in the page. */
-function counters() {
-  const rows = [...document.querySelectorAll(".counters tbody tr")];
-  const isShown = (cell, edge) => { const b = cell.getBoundingClientRect(); return b.height >= 10 && b.width >= 10 && b.right <= edge + 1 && cell.textContent.trim(); };
-  return [rows.length, rows.filter((row) => ![...row.cells].every((cell) => isShown(cell, row.closest(".scroll").getBoundingClientRect().right))).length];
-}
-/** Texts of drawings that overlap another text or leave their drawing; runs in the page. */
-function crossedLabels() {
-  document.querySelectorAll("details").forEach((d) => (d.open = true));
-  const crossed = [];
-  for (const svg of document.querySelectorAll("figure svg")) {
-    const frame = svg.getBoundingClientRect();
-    // A box has room above and below the letters.
-    const trimmed = (b) => ({ left: b.left, right: b.right, top: b.top + b.height * 0.15, bottom: b.bottom - b.height * 0.15 });
-    const texts = [...svg.querySelectorAll("text")].filter((t) => t.textContent.trim());
-    const boxes = texts.map((t) => ({ says: t.textContent, ...trimmed(t.getBoundingClientRect()) }));
-    boxes.forEach((one, at) => {
-      const outside = one.left < frame.left - 1 || one.right > frame.right + 1 || one.top < frame.top - 1 || one.bottom > frame.bottom + 1;
-      if (outside) crossed.push(`${svg.id}: '${one.says}' is outside`);
-      for (const other of boxes.slice(at + 1)) {
-        const over = one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom;
-        if (over) crossed.push(`${svg.id}: '${one.says}' over '${other.says}'`);
-      }
-    });
-  }
-  return crossed;
-}
-/** Serious and critical findings of axe-core, where AXE names its axe.min.js. */
-async function barriers(page) {
-  if (!process.env.AXE) return [];
-  await page.evaluate(readFileSync(process.env.AXE, "utf8") + ";0");
-  return page.evaluate(`axe.run().then((r) => r.violations.filter((v) => ["serious", "critical"].includes(v.impact)).map((v) => v.id + ": " + v.nodes.map((n) => n.html.slice(0, 120)).join(" || ")))`);
-}
-const quiet = (page, loads = 1) => {
-  assert.deepEqual(page.errors, []);
-  assert.deepEqual(page.requests.filter((url) => !url.startsWith("file://") && !url.startsWith("data:")), []);
-  assert.equal(page.requests.filter((url) => url.startsWith("file://")).length, loads, "the page asked for another file");
-};
-
-try {
+await run(async () => {
   for (const [width, height] of [[1440, 900], [390, 844]]) {
     const page = await open("p90", { width, height });
     await check(`the first screen at ${width} px has verdict, reason, what to use, next step and notes`, page, async () => {
@@ -479,32 +405,11 @@ try {
   });
   await page.close();
 
-  for (const name of ["p90", "p1000", "hostile", "kernels", "index", ...readdirSync(`${folder}/shipped`).map((name) => `shipped/${name}`)]) {
+  for (const name of ["p90", "p1000", "hostile", "index", "compare", ...["deep", "full1", "defects", "g1200"].map((name) => `kernels-${name}`)]) {
     page = await open(name);
     await check(`labels of the charts of ${name} do not overlap and stay inside`, page, async () => {
       assert.deepEqual(await page.evaluate(`(${crossedLabels})()`), []);
     });
-    await page.close();
-  }
-
-  for (const name of readdirSync(`${folder}/shipped`)) {
-    page = await open(`shipped/${name}`, { width: 390, height: 844 });
-    await check(`the shipped page of ${name} is no wider than a telephone`, page, async () => {
-      assert.equal(await page.evaluate(`document.documentElement.scrollWidth`), 390);
-      await unfold(page);
-      assert.equal(await page.evaluate(`document.documentElement.scrollWidth`), 390);
-    });
-    quiet(page);
-    await page.close();
-    page = await open(`shipped/${name}`, { width: 1440, height: 900 });
-    await check(`the shipped page of ${name} says the answer on the first screen, and is short before it is unfolded`, page, async () => {
-      const [first, height] = await page.evaluate(`[document.querySelector(".banner").getBoundingClientRect().bottom, document.documentElement.scrollHeight]`);
-      assert.ok(first <= 900 && height <= 6000, `${first} and ${height} px`);
-      await unfold(page);
-      assert.equal((await page.evaluate(`(${counters})()`))[1], 0, "a counter without its value");
-      assert.deepEqual(await barriers(page), []);
-    });
-    quiet(page);
     await page.close();
   }
 
@@ -601,55 +506,6 @@ try {
     }
   }
 
-  const index = pathToFileURL(`${folder}/history/index.html`).href;
-  const shown = (selector, text) => `[...document.querySelectorAll("${selector}")].filter((row) => !row.hidden).map((row) => ${text})`;
-  page = await browser.open(index);
-  await check("the history has the newest run first, and its links lead to pages", page, async () => {
-    const started = await page.evaluate(shown("#runs tbody tr", "row.cells[1].textContent"));
-    assert.ok(started.length >= 20);
-    assert.deepEqual(started, [...started].sort().reverse());
-    const links = await page.evaluate(`[...document.querySelectorAll("main td a, main th a")].map((link) => link.href)`);
-    assert.equal(links.length, 6, "three pages, each linked by its phase and by its run");
-    assert.ok(links.every((link) => existsSync(fileURLToPath(link))), links.join("\n"));
-  });
-  await check("the history is searched and filtered by phase", page, async () => {
-    const verdicts = shown("#runs tbody tr", "row.cells[3].textContent");
-    const all = await page.evaluate(verdicts);
-    const search = (words) => page.evaluate(`(() => { const find = document.getElementById("find"); find.value = ${JSON.stringify(words)}; find.dispatchEvent(new Event("input", { bubbles: true })); })()`);
-    await search("fallback");
-    const open = await page.evaluate(verdicts);
-    assert.ok(open.length > 0 && open.length < all.length && open.every((text) => /fallback/i.test(text)), open.join());
-    assert.match(await page.evaluate(`document.getElementById("count").textContent`), new RegExp(`^${open.length} of `));
-    await search("");
-    await page.evaluate(`document.getElementById("range").focus()`);
-    await page.key("ArrowDown");
-    const phase = await page.evaluate(`document.getElementById("range").value`);
-    assert.deepEqual([...new Set(await page.evaluate(shown("#runs tbody tr", "row.dataset.range")))], [phase]);
-    await page.key("ArrowUp");
-    assert.equal((await page.evaluate(verdicts)).length, all.length);
-  });
-  await check("the history switches between light and dark", page, async () => {
-    const ground = () => page.evaluate(`getComputedStyle(document.body).backgroundColor`);
-    const before = await ground();
-    await page.evaluate(`document.getElementById("theme").click()`);
-    assert.notEqual(await ground(), before);
-  });
-  quiet(page);
-  await page.close();
-  for (const [width, scheme] of [[1440, "light"], [1440, "dark"], [390, "light"], [390, "dark"]]) {
-    page = await browser.open(index, { width, height: 900, scheme });
-    await check(`the history at ${width} px, ${scheme}: fits, has contrast`, page, async () => {
-      assert.ok(await page.evaluate(`document.documentElement.scrollWidth <= ${width}`), "wider than the screen");
-      // On a telephone a chart keeps 520 px and scrolls in its region, as on every page.
-      const regions = width < 640 ? ".scroll:not(.drawing)" : ".scroll";
-      assert.ok(await page.evaluate(`[...document.querySelectorAll("${regions}")].every((region) => !region.checkVisibility() || region.scrollWidth <= region.clientWidth)`), "a table or a chart scrolls sideways");
-      assert.deepEqual(await page.evaluate(`(${faintTexts})()`), []);
-      assert.deepEqual(await barriers(page), []);
-    });
-    quiet(page);
-    await page.close();
-  }
-
   for (const [name, limit] of [["p1000", 1_000], ["p10000", 10_000]]) {
     const started = performance.now();
     page = await open(name);
@@ -667,10 +523,4 @@ try {
     quiet(page);
     await page.close();
   }
-  console.log(`${checks} checks`);
-} catch (error) {
-  console.error(error);
-  process.exitCode = 1;
-} finally {
-  await browser.close();
-}
+});
