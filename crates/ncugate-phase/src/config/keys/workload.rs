@@ -44,7 +44,7 @@ keys! {
     ).otherwise("those that suit the reference");
     reference = key(
         KeyKind::Either(&[KeyKind::OneOf(&BUILTIN_NAMES), KeyKind::Table(&REFERENCE.spec)]),
-        "Source of the expected outputs. Built-ins are evaluated in float64 on the host.",
+        "Source of the expected outputs. Built-ins are evaluated in float64.",
     ).required();
     tolerance = key(
         KeyKind::Either(&[DERIVED_WORD, KeyKind::Table(&TOLERANCE.spec)]),
