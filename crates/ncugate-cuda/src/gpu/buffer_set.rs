@@ -17,7 +17,7 @@ pub struct BufferSet {
 }
 
 impl BufferSet {
-    /// `count` sets with `contents` (bytes per buffer), uploaded from one image.
+    /// `count` sets with `contents` (bytes per buffer), uploaded through `image`, which has the size of a set.
     ///
     /// # Errors
     /// Memory on the device or the host runs out, or a copy fails.
@@ -25,18 +25,16 @@ impl BufferSet {
         device: &CudaDevice,
         buffers: &[BufferSpec],
         contents: &[impl AsRef<[u8]>],
-        count: u32,
+        (count, image): (u32, &mut PinnedMemory),
     ) -> Result<Vec<Self>, DeviceError> {
-        let layout = ArenaLayout::new(buffers);
-        let bytes = layout.bytes();
-        let mut image = device.pinned(bytes)?;
-        layout.write_fresh(buffers, contents, image.as_mut_slice());
-        let set = || {
-            let memory = device.allocate(bytes)?;
-            device.upload(&memory, &image)?;
-            Ok(Self { layout: layout.clone(), memory })
+        let first = Self::through(device, buffers, contents, image)?;
+        let another = |_| {
+            let set = Self { layout: first.layout.clone(), memory: device.allocate(first.memory.bytes())? };
+            device.upload(&set.memory, image)?;
+            Ok(set)
         };
-        (0..count).map(|_| set()).collect()
+        let others: Vec<Self> = (1..count).map(another).collect::<Result<_, DeviceError>>()?;
+        Ok(std::iter::once(first).chain(others).collect())
     }
 
     /// A set with `contents`, uploaded through `image`, which has the size of a set.

@@ -6,7 +6,7 @@
 use super::event::{WorkerEvent, WorkerTask};
 use super::job::AblationSettings;
 use super::worker::{DeviceLoss, WorkError, Worker, chain};
-use crate::gpu::{BufferSet, CudaDevice, DeviceError, EmptyKernel, ExecutableGraph};
+use crate::gpu::{ArenaLayout, BufferSet, CudaDevice, DeviceError, EmptyKernel, ExecutableGraph};
 use crate::prove::{CaseInputs, ShapeSpec};
 use ncugate_model::{LaunchMode, Law, Role, VariantId};
 use std::ops::ControlFlow;
@@ -66,7 +66,9 @@ struct AblationBuffers {
 
 impl AblationBuffers {
     fn new(device: &CudaDevice, shape: &ShapeSpec, inputs: &CaseInputs) -> Result<Self, DeviceError> {
-        let mut sets = BufferSet::several(device, &shape.buffers, &inputs.bytes, SIDE_BY_SIDE as u32 + 1)?;
+        let mut image = device.pinned(ArenaLayout::new(&shape.buffers).bytes())?;
+        let several = (SIDE_BY_SIDE as u32 + 1, &mut image);
+        let mut sets = BufferSet::several(device, &shape.buffers, &inputs.bytes, several)?;
         let Some(pristine) = sets.pop() else { return Err(DeviceError::Launch("no buffers".to_owned())) };
         let l2 = device.attributes().l2_bytes as usize;
         let has_state = shape.buffers.iter().any(|buffer| buffer.role == Role::Inout);

@@ -25,7 +25,7 @@ struct CheckedShape<'s> {
     answers: HashMap<(u64, Law), AnsweredInputs>,
 }
 
-type AnsweredInputs = Result<(CaseInputs, Vec<ExpectedOutput>), ExpectedOutputError>;
+pub(super) type AnsweredInputs = Result<(CaseInputs, Vec<ExpectedOutput>), ExpectedOutputError>;
 
 /// Maximum number of elements in the buffers of all draws whose answers are computed together.
 const MOST_ELEMENTS: usize = 1 << 26;
@@ -209,8 +209,9 @@ impl Worker<'_> {
     }
 
     /// The inputs of a seed under a law, with their expected output.
-    fn draw(&self, shape: &mut CheckedShape<'_>, seed: u64, law: Law) -> Result<CaseDraw, ExpectedOutputError> {
-        let (inputs, expected) = match shape.answers.remove(&(seed, law)) {
+    fn draw(&mut self, shape: &mut CheckedShape<'_>, seed: u64, law: Law) -> Result<CaseDraw, ExpectedOutputError> {
+        let known = self.answers.remove(&(shape.spec.name.clone(), seed, law));
+        let (inputs, expected) = match known.or_else(|| shape.answers.remove(&(seed, law))) {
             Some(answer) => answer?,
             None => self.answered(shape.spec, seed, law, Some(&mut shape.buffers))?,
         };

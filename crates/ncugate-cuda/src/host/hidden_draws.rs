@@ -1,7 +1,7 @@
 //! Inputs and expected outputs of hidden seeds, computed during the checks if the host alone can compute the reference.
 
 use super::case_draw::comparable;
-use super::shared_outputs::{SharedFile, file_of, read_or};
+use super::shared_outputs::{SharedFile, available_memory, file_of, read_or};
 use crate::gpu::ArenaLayout;
 use crate::prove::{
     CaseDraw, CaseInputs, ExpectedOutputError, ReferenceSpec, ShapeSpec, expected_on_host, held_by_outputs, magnitudes,
@@ -14,9 +14,10 @@ use std::time::{Duration, Instant};
 
 /// Time limit for computing the expected outputs of a shape. Beyond it, sets share contents.
 const REFERENCE_TIME: Duration = Duration::from_millis(100);
-/// Maximum size of the cases computed during the checks, over all shapes, in bytes. The rest is computed when its shape is
-/// timed.
-const AHEAD_BYTES: usize = 2 << 30;
+/// Maximum size of the cases computed before their shape is timed, over all shapes, in bytes, and the maximum share of the
+/// available memory. The rest is computed when its shape is timed.
+const AHEAD_BYTES: usize = 8 << 30;
+const AHEAD_SHARE: usize = 4;
 
 /// Maximum number of calls of a reference program at once.
 pub(super) const MOST_CALLS: usize = 4;
@@ -47,14 +48,15 @@ impl HiddenJob {
             ReferenceSpec::Builtin(_) | ReferenceSpec::Npy { .. } | ReferenceSpec::Program { .. } => true,
             ReferenceSpec::Entry { .. } | ReferenceSpec::None => false,
         };
-        let seeds = settings.hidden.inputs.len();
-        let mut left = AHEAD_BYTES;
+        let mut left = most_bytes();
         let fits = |shape: &&ShapeSpec| {
+            let seeds = seeds(shape, &settings, l2_bytes).len();
             let fitting = left.checked_sub(bytes_of(shape).saturating_mul(seeds));
             left = fitting.unwrap_or(left);
             fitting.is_some()
         };
-        let shapes = timed.filter(|_| on_host && seeds > 0).filter(fits).cloned().collect();
+        let has_seeds = !settings.hidden.inputs.is_empty();
+        let shapes = timed.filter(|_| on_host && has_seeds).filter(fits).cloned().collect();
         Self { reference: reference.clone(), tolerance, shapes, settings, l2_bytes, shared: Vec::new() }
     }
 
@@ -64,8 +66,13 @@ impl HiddenJob {
     }
 }
 
+/// Maximum size of cases that are computed early, in bytes.
+pub(super) fn most_bytes() -> usize {
+    AHEAD_BYTES.min(available_memory() / AHEAD_SHARE)
+}
+
 /// Bytes of one case: inputs, poison and expected outputs.
-fn bytes_of(shape: &ShapeSpec) -> usize {
+pub(super) fn bytes_of(shape: &ShapeSpec) -> usize {
     let of_buffer = |buffer: &crate::gpu::BufferSpec| {
         let answers = if buffer.role.is_compared() { buffer.room() * size_of::<f64>() } else { 0 };
         buffer.bytes() + answers
@@ -198,8 +205,10 @@ mod tests {
     #[test]
     fn the_cases_of_timed_shapes_are_made_with_their_answers() {
         let (job, settings) = job();
-        let mut made = HiddenDraws::begin(job.hidden(&settings, 0)).wait();
+        let mut made = HiddenDraws::begin(job.hidden(&settings, 0, &HashMap::new())).wait();
         assert_eq!(made.keys().map(|name| name.0.as_str()).collect::<Vec<_>>(), ["l"], "the other shape is not timed");
+        let known = HashMap::from([(ShapeName("l".into()), Ok(Vec::new()))]);
+        assert!(job.hidden(&settings, 0, &known).shapes.is_empty(), "the device has made them");
         let cases = made.remove(&ShapeName("l".into())).unwrap().unwrap();
         assert_eq!(cases.iter().map(|case| case.seed).collect::<Vec<_>>(), settings.hidden.inputs);
         assert!(
@@ -214,12 +223,12 @@ mod tests {
         job.shapes
             .iter_mut()
             .for_each(|shape| shape.buffers.iter_mut().for_each(|buffer| buffer.extents = vec![1 << 30]));
-        assert!(job.hidden(&settings, 0).shapes.is_empty(), "too large");
+        assert!(job.hidden(&settings, 0, &HashMap::new()).shapes.is_empty(), "too large");
         let (mut job, _) = self::job();
         job.reference = ReferenceSpec::None;
-        assert!(job.hidden(&settings, 0).shapes.is_empty());
+        assert!(job.hidden(&settings, 0, &HashMap::new()).shapes.is_empty());
         settings.hidden.inputs.clear();
         let (job, _) = self::job();
-        assert!(HiddenDraws::begin(job.hidden(&settings, 0)).wait().is_empty(), "nothing is verified");
+        assert!(HiddenDraws::begin(job.hidden(&settings, 0, &HashMap::new())).wait().is_empty(), "nothing is verified");
     }
 }

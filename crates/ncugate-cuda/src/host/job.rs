@@ -2,7 +2,7 @@
 //!
 //! A job also lists the remaining work, so that the worker that replaces a crashed one does the rest.
 
-use super::hidden_draws::HiddenJob;
+use super::hidden_draws::{HiddenCases, HiddenJob};
 use super::shared_outputs::SharedFile;
 use crate::gpu::VariantExtents;
 use crate::prove::{ReferenceServer, ReferenceSpec, ShapeSpec};
@@ -16,7 +16,7 @@ use ncugate_model::{
 use ncugate_phase::config::Workload;
 use ncugate_phase::plan::ShapeProgram;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 
 /// The job of a worker.
@@ -210,13 +210,18 @@ impl JobKernel {
 }
 
 impl WorkerJob {
-    /// The sources of the cases of its hidden seeds, for the shapes that it times.
-    pub(super) fn hidden(&self, settings: &TimingSettings, l2_bytes: u64) -> HiddenJob {
+    /// The sources of the cases of its hidden seeds, for the shapes that it times, without those whose cases are known.
+    pub(super) fn hidden(
+        &self,
+        settings: &TimingSettings,
+        l2_bytes: u64,
+        known: &HashMap<ShapeName, HiddenCases>,
+    ) -> HiddenJob {
         let timed = |shape: &&ShapeSpec| {
             let mut kernels = self.kernels.iter();
             kernels.any(|kernel| kernel.unverified.is_none() && kernel.shapes.contains(&shape.name))
         };
-        let shapes = self.shapes.iter().filter(timed);
+        let shapes = self.shapes.iter().filter(timed).filter(|shape| !known.contains_key(&shape.name));
         HiddenJob::new(&self.reference, self.tolerance, shapes, settings.clone(), l2_bytes).sharing(&self.shared)
     }
 

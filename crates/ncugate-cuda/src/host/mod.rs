@@ -9,6 +9,7 @@ mod activity_task;
 mod bitwise_task;
 mod case_draw;
 mod check_task;
+mod device_answers;
 mod evaluate;
 mod event;
 pub mod external;

@@ -104,7 +104,7 @@ impl SharedOutputs {
 }
 
 /// The memory that the system can give to new programs, in bytes; 0 if it is unknown.
-fn available_memory() -> usize {
+pub(super) fn available_memory() -> usize {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<usize>().ok());

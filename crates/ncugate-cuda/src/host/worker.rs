@@ -2,13 +2,14 @@
 //!
 //! A CUDA context does not survive an illegal access. The worker then reports it and ends; the parent starts another.
 
+use super::check_task::AnsweredInputs;
 use super::event::{WorkerEvent, WorkerTask};
 use super::hidden_draws::HiddenCases;
 use super::job::{FunctionLanguage, WorkerJob};
 use super::python::PythonFunctions;
 use crate::gpu::{ActivityError, ArenaLayout, CudaDevice, DeviceError, LoadedProgram};
 use crate::prove::{ExpectedOutputError, ShapeSpec};
-use ncugate_model::{ShapeName, VariantId};
+use ncugate_model::{Law, ShapeName, VariantId};
 use ncugate_phase::plan::ShapeProgram;
 use std::collections::HashMap;
 use std::error::Error;
@@ -90,8 +91,10 @@ pub(super) struct Worker<'a> {
     pub(super) job: WorkerJob,
     /// Python functions until their software is reported.
     pub(super) unreported: Option<PythonFunctions>,
-    /// Cases of hidden seeds that were computed during the checks.
+    /// Cases of hidden seeds that were computed before or during the checks.
     pub(super) hidden: HashMap<ShapeName, HiddenCases>,
+    /// Answers of checked draws that the device computed before the checks.
+    pub(super) answers: HashMap<(ShapeName, u64, Law), AnsweredInputs>,
 }
 
 impl Worker<'_> {

@@ -168,16 +168,19 @@ fn run_on(
     let device = if has_host_code { device.on_default_stream() } else { device };
     let device = device.with_functions(Functions::of(&job, functions));
     reporter.report(&WorkerEvent::Device(device.attributes().clone()))?;
-    let (loaded, hidden) = (HashMap::new(), HashMap::new());
-    let mut worker = Worker { device, loaded, reporter, job, unreported: functions, hidden };
+    let (loaded, hidden, answers) = (HashMap::new(), HashMap::new(), HashMap::new());
+    let mut worker = Worker { device, loaded, reporter, job, unreported: functions, hidden, answers };
     match worker.job.mode.clone() {
         JobMode::Bench(timing) => {
-            let draws = HiddenDraws::begin(worker.job.hidden(&timing, worker.device.attributes().l2_bytes));
+            worker.answer_on_device(&timing)?;
+            let l2_bytes = worker.device.attributes().l2_bytes;
+            let draws = HiddenDraws::begin(worker.job.hidden(&timing, l2_bytes, &worker.hidden));
             if let lost @ ControlFlow::Break(_) = worker.check()? {
                 return Ok(lost);
             }
             worker.report_software()?;
-            worker.hidden = worker.wait_for(draws)?;
+            let draws = worker.wait_for(draws)?;
+            worker.hidden.extend(draws);
             worker.reporter.report(&WorkerEvent::Proven)?;
             io::copy(&mut io::stdin(), &mut io::sink())?;
             let outcome = worker.time(&timing)?;

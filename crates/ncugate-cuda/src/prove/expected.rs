@@ -4,9 +4,12 @@ use super::input_error::InputError;
 use super::inputs::CaseInputs;
 use super::lower_tolerance::LowerTolerance;
 use super::partial;
-use super::reference::{BufferValues, Builtin, NpyError, ProgramError, ReferenceError, program_outputs, read_npy};
+use super::reference::{
+    BoundBuiltin, BufferValues, Builtin, NpyError, ProgramError, ReferenceError, program_outputs, read_npy,
+};
 use super::reference_time::ReferenceTimer;
 use super::shape::ShapeSpec;
+use crate::gpu::{AttentionKernels, CudaDevice};
 use crate::python_environment::PythonEnvironment;
 use ncugate_array::element;
 use ncugate_model::expr::{ExprError, Value, render};
@@ -181,6 +184,23 @@ pub fn expected_on_host(
         }
         ReferenceSpec::Entry { .. } | ReferenceSpec::None => Ok(None),
     }
+}
+
+/// The same for large attention, computed on a device; `None` for other references, or if the device gives no right answer.
+///
+/// # Errors
+/// The built-in does not fit the shape.
+pub fn expected_on_device(
+    device: (&CudaDevice, &AttentionKernels),
+    reference: &ReferenceSpec,
+    shape: &ShapeSpec,
+    inputs: &BufferValues,
+) -> Result<Option<Vec<ExpectedOutput>>, ExpectedOutputError> {
+    let ReferenceSpec::Builtin(builtin) = reference else { return Ok(None) };
+    let _timer = ReferenceTimer::start();
+    let BoundBuiltin::Sdpa(sdpa) = builtin.bind(shape)? else { return Ok(None) };
+    let values = sdpa.compute_on_device(device, inputs);
+    Ok(values.map(|values| vec![ExpectedOutput { buffer: sdpa.o, values }]))
 }
 
 /// The expected output of the first head of attention for a seed's declared inputs: where the output of all heads starts.

@@ -30,8 +30,8 @@ pub use check_buffers::{CheckBuffers, ComparedOutput};
 pub use conditioning::{DerivedBound, perturbed};
 pub use draw::{CaseDraw, case_outcome, magnitudes};
 pub use expected::{
-    ExpectedOutput, ExpectedOutputError, ReferenceSpec, expected_on_host, first_head_on_host, held_by_outputs,
-    other_answers, plain_on_host,
+    ExpectedOutput, ExpectedOutputError, ReferenceSpec, expected_on_device, expected_on_host, first_head_on_host,
+    held_by_outputs, other_answers, plain_on_host,
 };
 pub use input_error::InputError;
 pub use inputs::CaseInputs;

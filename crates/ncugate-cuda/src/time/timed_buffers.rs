@@ -115,7 +115,9 @@ impl TimedBuffers {
         let has_state = shape.buffers.iter().any(BufferSpec::is_state);
         let usual = settings.sets(ArenaLayout::new(&shape.buffers).bytes(), device.attributes().l2_bytes);
         let count = if has_state { sets_with_state(settings, shape, usual) } else { usual };
-        let mut sets = BufferSet::several(device, &shape.buffers, pilot, count + 2 + u32::from(has_state))?;
+        let mut image = device.pinned(ArenaLayout::new(&shape.buffers).bytes())?;
+        let several = (count + 2 + u32::from(has_state), &mut image);
+        let mut sets = BufferSet::several(device, &shape.buffers, pilot, several)?;
         let absent = || DeviceError::Launch("no buffer sets".to_owned());
         let lead_in_state = if has_state { Some(sets.pop().ok_or_else(absent)?) } else { None };
         let lead_in = sets.pop().ok_or_else(absent)?;
@@ -143,7 +145,7 @@ impl TimedBuffers {
             fixed_us: fixed_cost::fixed_us(device, &blocking)?,
             empty_us: f64::NAN,
             blocking,
-            image: device.pinned(layout.bytes())?,
+            image,
             flush,
             snapshots,
             lead_in,

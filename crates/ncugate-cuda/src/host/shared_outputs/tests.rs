@@ -21,7 +21,7 @@ fn settings(job: &WorkerJob) -> TimingSettings {
 
 /// The cases of the only timed shape.
 fn cases(job: &WorkerJob) -> Vec<HiddenCase> {
-    let mut made = HiddenDraws::begin(job.hidden(&settings(job), 0)).wait();
+    let mut made = HiddenDraws::begin(job.hidden(&settings(job), 0, &std::collections::HashMap::new())).wait();
     made.remove(&ShapeName("l".into())).unwrap().unwrap()
 }
 

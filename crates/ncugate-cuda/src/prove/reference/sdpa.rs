@@ -3,11 +3,16 @@
 use super::arithmetic::SoftmaxArithmetic;
 use super::error::ReferenceError;
 use super::fit::{BufferValues, Fit};
+use crate::gpu::{AttentionExtents, AttentionKernels, CudaDevice};
 use ncugate_array::dense::{Matrix, add_scaled, dot, multiply};
 use rayon::prelude::*;
 
 /// Query rows computed by one task: a product copies its right matrix into another order first, once for these rows.
 const ROWS: usize = 128;
+/// Blocks of rows that the host computes too if the device computes all.
+const COMPARED_BLOCKS: usize = 16;
+/// Largest difference between host and device, relative to the largest output: both round in float64.
+const AGREEMENT: f64 = 1e-11;
 
 /// Attention fitted to a shape: `q` is `[B, H, S, D]`, `k` `[B, H, T, D]`, `v` `[B, H, T, E]`, `o` `[B, H, S, E]`.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,7 +20,7 @@ pub struct Sdpa {
     pub(in crate::prove) q: usize,
     pub(in crate::prove) k: usize,
     pub(in crate::prove) v: usize,
-    pub(super) o: usize,
+    pub(in crate::prove) o: usize,
     k_scale: Option<usize>,
     v_scale: Option<usize>,
     pub(in crate::prove) queries: usize,
@@ -54,6 +59,44 @@ impl Sdpa {
 
     pub(super) fn compute(&self, values: &BufferValues) -> Vec<f64> {
         self.compute_by(values, &SoftmaxArithmetic::default())
+    }
+
+    /// The same on the device; `None` if it fails there, inputs are not finite, or random blocks of rows differ from those that
+    /// the host computes.
+    pub(in crate::prove) fn compute_on_device(
+        &self,
+        (device, kernels): (&CudaDevice, &AttentionKernels),
+        values: &BufferValues,
+    ) -> Option<Vec<f64>> {
+        let inputs = [self.q, self.k, self.v].map(|buffer| values[buffer].as_slice());
+        let is_finite = |values: &[f64]| values.par_iter().all(|value| value.is_finite());
+        if self.k_scale.or(self.v_scale).is_some() || !inputs.into_iter().all(is_finite) {
+            return None;
+        }
+        let Self { queries, keys, depth, value_depth, scale, causal, .. } = *self;
+        let heads = inputs[0].len() / (queries * depth);
+        let extents = AttentionExtents { heads, queries, keys, depth, value_depth, scale, causal };
+        let output = kernels.compute(device, &extents, inputs).ok()?;
+        self.agrees(values, &output).then_some(output)
+    }
+
+    /// Whether random blocks of rows of an output are those that the host computes.
+    fn agrees(&self, values: &BufferValues, output: &[f64]) -> bool {
+        let largest = output.par_iter().map(|value| value.abs()).reduce(|| 0.0, f64::max);
+        let blocks = self.queries.div_ceil(ROWS);
+        let heads = output.len() / (self.queries * self.value_depth);
+        let drawn: Result<Vec<u64>, _> = (0..COMPARED_BLOCKS).map(|_| getrandom::u64()).collect();
+        let is_equal = |number: u64| {
+            let at = (number % (heads * blocks) as u64) as usize;
+            let (head, first) = (at / blocks, at % blocks * ROWS);
+            let rows = ROWS.min(self.queries - first);
+            let own = &output[(head * self.queries + first) * self.value_depth..][..rows * self.value_depth];
+            let mut right = vec![0.0; own.len()];
+            self.block(values, (head, first), &mut Vec::new(), &mut right);
+            // NaN is beyond every bound.
+            own.iter().zip(&right).all(|(own, right)| (own - right).abs() <= AGREEMENT * largest)
+        };
+        drawn.is_ok_and(|drawn| drawn.into_par_iter().all(is_equal))
     }
 
     /// The same with another arithmetic.
@@ -133,6 +176,39 @@ impl Sdpa {
         multiply(v_scale, Matrix::new(weights, rows, keys), Matrix::new(v, keys, self.value_depth), output);
         for (output, total) in output.chunks_exact_mut(self.value_depth).zip(totals) {
             output.iter_mut().for_each(|value| *value /= total);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_output_of_the_device_is_taken_only_if_the_host_computes_the_same() {
+        let sdpa = Sdpa {
+            q: 0,
+            k: 1,
+            v: 2,
+            o: 3,
+            k_scale: None,
+            v_scale: None,
+            queries: 40,
+            keys: 40,
+            depth: 8,
+            value_depth: 4,
+            scale: 0.5,
+            causal: true,
+        };
+        let drawn =
+            |elements: usize| -> Vec<f64> { (0..elements).map(|at| (at * 37 % 101) as f64 / 50.0 - 1.0).collect() };
+        let values = [drawn(40 * 8), drawn(40 * 8 + 1)[1..].to_vec(), drawn(40 * 4), Vec::new()];
+        let right = sdpa.compute(&values);
+        assert!(sdpa.agrees(&values, &right));
+        for wrong in [1e-9, f64::NAN] {
+            let mut output = right.clone();
+            output[77] += wrong;
+            assert!(!sdpa.agrees(&values, &output), "{wrong}");
         }
     }
 }

@@ -29,7 +29,7 @@ keys! {
     seeds = key(KeyKind::List(&KeyKind::Whole(0))).default("[0]");
     /// Distributions of the inputs with a normal `init` ([correctness](correctness.md#laws-of-inputs)).
     laws = key(KeyKind::List(&KeyKind::OneOf(&words(&Law::WORDS)))).otherwise("those that suit the reference");
-    /// Source of the expected outputs. Built-ins are evaluated in float64 on the host.
+    /// Source of the expected outputs. Built-ins are evaluated in float64.
     reference = key(KeyKind::Either(&[KeyKind::OneOf(&BUILTIN_NAMES), KeyKind::Table(&REFERENCE.spec)])).required();
     /// How far an output may be from the reference; every bound given must hold. `derived`: a bound for each case
     /// ([correctness](correctness.md#which-tolerance)).
