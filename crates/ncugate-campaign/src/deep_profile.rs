@@ -27,6 +27,7 @@ use ncugate_ncu::{
 };
 use ncugate_phase::config::{DeepProfileTarget, Phase};
 use ncugate_phase::plan::{Method, Plan, VariantRole};
+use rayon::prelude::*;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -220,8 +221,9 @@ impl DeepProfiler<'_> {
         let profiled = self.process(run, runner, subject, cases)?;
         let file = profiled.ran.report.as_deref().and_then(Path::file_name);
         let file = file.map(|name| name.to_string_lossy().into_owned());
-        for case in cases {
-            let outputs = subject.outputs(&profiled.contents, case);
+        let outputs: Vec<_> = cases.iter().map(|case| subject.outputs(&profiled.contents, case)).collect();
+        let listed = self.all_listings(run, &profiled, cases, &outputs, runner.logs);
+        for ((case, outputs), (listing, other_listings)) in cases.iter().zip(outputs).zip(listed) {
             let outcome = match (&file, profiled.contents.launches.contains_key(case)) {
                 (Some(report), true) if outputs.is_some() => ProfileOutcome::Profiled { report: report.clone() },
                 _ if cases.len() > 1 => {
@@ -237,10 +239,6 @@ impl DeepProfiler<'_> {
             if let ProfileOutcome::Failed { reason } = &outcome {
                 self.writer.warn(&format!("no deep profile of {}: {reason}", case.0))?;
             }
-            let (listing, other_listings) = match (&outcome, &profiled.ran.report) {
-                (ProfileOutcome::Profiled { .. }, Some(path)) => self.listings(run, path, case, runner.logs),
-                _ => (Listing::default(), BTreeMap::new()),
-            };
             self.writer.record(&DeepProfile {
                 variant: case.0.clone(),
                 shape: case.1.clone(),
@@ -302,20 +300,38 @@ impl DeepProfiler<'_> {
         Err(io(std::io::Error::other("this ncu does not know too many of the metrics")))
     }
 
+    /// The listings of each case, at once: a disassembler runs for each kernel. Empty for a case without a deep profile.
+    fn all_listings(
+        &self,
+        run: &Run,
+        profiled: &DeepProfileSession,
+        cases: &[ProfiledCase],
+        outputs: &[Option<ProfiledOutputs>],
+        logs: &Path,
+    ) -> Vec<(Listing, BTreeMap<String, Listing>)> {
+        let of_case = |(number, (case, outputs)): (usize, (&ProfiledCase, &Option<ProfiledOutputs>))| {
+            let is_profiled = outputs.is_some() && profiled.contents.launches.contains_key(case);
+            let place = logs.join(format!("module-{number}.cubin"));
+            let report = profiled.ran.report.as_ref().filter(|_| is_profiled);
+            report.map(|report| self.listings(run, report, case, &place)).unwrap_or_default()
+        };
+        cases.par_iter().zip(outputs).enumerate().map(of_case).collect()
+    }
+
     /// The listing with the sampled instructions of the hottest kernel of a case, or why it cannot be made, and those of
-    /// the other kernels.
+    /// the other kernels. Machine code is written to `place` for the disassembler.
     fn listings(
         &self,
         run: &Run,
         report: &Path,
         case: &ProfiledCase,
-        logs: &Path,
+        place: &Path,
     ) -> (Listing, BTreeMap<String, Listing>) {
         let lacking = |reason: String| Listing { lacks: vec![reason], ..Listing::default() };
         let listings = Report::open(report).and_then(|report| {
             let kernels = self.kernels_of(&report, case)?.into_iter().take(LISTED);
             let listed = kernels.map(|SampledKernel { kernel, launch, samples }| {
-                Ok((kernel, self.listing_of(run, &report, &launch, &samples, logs)?))
+                Ok((kernel, self.listing_of(run, &report, &launch, &samples, place)?))
             });
             listed.collect::<Result<Vec<_>, ReportError>>()
         });
@@ -359,7 +375,7 @@ impl DeepProfiler<'_> {
         report: &Report,
         launch: &Launch<'_>,
         samples: &InstructionSamples,
-        logs: &Path,
+        place: &Path,
     ) -> Result<Option<Listing>, ReportError> {
         let Some(source) = source_of(report, launch)? else { return Ok(None) };
         let entry = launch.mangled_name();
@@ -367,19 +383,18 @@ impl DeepProfiler<'_> {
         let here = std::env::current_dir().ok().map(|folder| folder.display().to_string());
         let own = UserSources::new(run.manifest.sources.iter().map(|(path, _)| path.clone()), here.as_deref());
         own_texts(run, |path, content| texts.add(path, content));
-        let disassembly = self.disassembly(source.binary, &entry, logs);
+        let disassembly = self.disassembly(source.binary, &entry, place);
         let code = Code { cubin: source.binary, entry: &entry, functions: &samples.functions };
         Ok(Some(listing(code, samples.counted().into_iter(), &texts, &own, disassembly)))
     }
 
-    fn disassembly(&self, cubin: &[u8], entry: &str, logs: &Path) -> Result<BTreeMap<u64, String>, ListingError> {
+    fn disassembly(&self, cubin: &[u8], entry: &str, place: &Path) -> Result<BTreeMap<u64, String>, ListingError> {
         let disassembler = Disassembler::find(Some(self.tools.nvcc.path()))?;
-        let path = logs.join("module.cubin");
         let unwritten = |error: std::io::Error| ListingError::Disassembler { reason: format!("has no input: {error}") };
-        std::fs::write(&path, cubin).map_err(unwritten)?;
-        let instructions = disassembler.instructions(&path, cubin, entry);
+        std::fs::write(place, cubin).map_err(unwritten)?;
+        let instructions = disassembler.instructions(place, cubin, entry);
         // The report contains the cubin; a leftover copy does no harm.
-        let _ = std::fs::remove_file(&path);
+        let _ = std::fs::remove_file(place);
         instructions
     }
 }
