@@ -108,7 +108,8 @@ struct Planner<'a, E> {
 }
 
 impl<E> Planner<'_, E> {
-    /// One bundle per unit, or one bundle in total if another start of ncu would cost more than replaying a few launches.
+    /// The most metrics that are known to fit one pass together, and one bundle per unit of the others; or one bundle in total
+    /// if another start of ncu would cost more than replaying a few launches.
     fn first_guess(&self, counted: Vec<NcuMetric>) -> Vec<Bundle> {
         let mut units: BTreeMap<CounterUnit, Vec<NcuMetric>> = BTreeMap::new();
         for metric in &counted {
@@ -117,7 +118,17 @@ impl<E> Planner<'_, E> {
         if units.len() > 1 && !self.worth_finding_out() {
             return vec![Bundle { unit: CounterUnit::Other, passes: self.remembered(&counted), metrics: counted }];
         }
-        units.into_iter().map(|(unit, metrics)| Bundle { unit, metrics, passes: None }).collect()
+        let mut bundles = Vec::new();
+        let known = self.book.largest_fitting(&counted);
+        if known.len() > 1 {
+            units.values_mut().for_each(|metrics| metrics.retain(|metric| !known.contains(metric)));
+            let metrics: Vec<NcuMetric> = known.into_iter().collect();
+            let unit = metrics.iter().map(|metric| CounterUnit::of(metric)).min().unwrap_or(CounterUnit::Other);
+            bundles.push(Bundle { unit, metrics, passes: None });
+        }
+        let others = units.into_iter().filter(|(_, metrics)| !metrics.is_empty());
+        bundles.extend(others.map(|(unit, metrics)| Bundle { unit, metrics, passes: None }));
+        bundles
     }
 
     /// With few launches, even three passes are cheaper than a second start.
@@ -276,6 +287,8 @@ mod tests {
                     CounterUnit::Throughput => extra += 5,
                     CounterUnit::Sass | CounterUnit::Other => extra += 2,
                     CounterUnit::Stall => *counters.entry(CounterUnit::Core).or_default() += 2,
+                    // A sum over all kinds of instructions of a pipe takes all counters.
+                    unit if metric.contains("_type_") => *counters.entry(unit).or_default() += self.capacity,
                     unit @ (CounterUnit::Core | CounterUnit::L2 | CounterUnit::Dram) => {
                         *counters.entry(unit).or_default() += 1
                     }
@@ -317,6 +330,22 @@ mod tests {
         assert_eq!(chip.starts, 3);
         assert_eq!(plan(&GATES, 90, &mut chip, &mut book), groups);
         assert_eq!(chip.starts, 3, "a full book asks for nothing");
+    }
+
+    #[test]
+    fn metrics_that_fit_one_pass_in_another_phase_stay_together() {
+        let more = [
+            "sm__pipe_tensor_type_hmma_cycles_active.avg.pct_of_peak_sustained_elapsed",
+            "smsp__inst_executed_op_ldsm.sum",
+            "smsp__sass_inst_executed_op_shared_ld.sum",
+        ];
+        let all: Vec<&str> = GATES.into_iter().chain(more).collect();
+        let (mut chip, mut book) = (Chip { capacity: 6, starts: 0 }, PassBook::unkept(h200()));
+        let alone = plan(&all, 90, &mut chip, &mut PassBook::unkept(h200()));
+        let known = plan(&GATES, 90, &mut chip, &mut book);
+        let joined = plan(&all, 90, &mut chip, &mut book);
+        assert_eq!(joined[0].counted(), known[0].counted());
+        assert!(joined.len() < alone.len(), "{joined:?} {alone:?}");
     }
 
     #[test]

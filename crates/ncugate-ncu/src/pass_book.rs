@@ -114,6 +114,13 @@ impl PassBook {
         least.filter(|&passes| passes > 1).map_or(PassCount::Unknown, PassCount::AtLeast)
     }
 
+    /// The largest part of a set that is known to fit one pass.
+    pub fn largest_fitting(&self, metrics: &[String]) -> BTreeSet<String> {
+        let asked: BTreeSet<String> = metrics.iter().cloned().collect();
+        let fitting = self.entries.iter().filter(|entry| entry.passes <= 1);
+        fitting.map(|entry| &entry.metrics & &asked).rev().max_by_key(BTreeSet::len).unwrap_or_default()
+    }
+
     /// Whether nothing has been measured.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
