@@ -14,7 +14,7 @@ use super::tools::Tools;
 use ncu_explain::listing::{Code, Disassembler, ListingError, UserSources, listing};
 use ncu_explain::{InstructionSamples, source_of, texts};
 use ncu_rep::{Launch, Report, ReportError};
-use ncugate_cuda::host::{JobPurpose, WorkerJob};
+use ncugate_cuda::host::{JobMode, JobPurpose, WorkerJob};
 use ncugate_judge::frame::launches::nvtx_text;
 use ncugate_judge::frame::{cases_of, required_metrics};
 use ncugate_judge::store::{Run, RunWriter, StoreError};
@@ -152,7 +152,10 @@ impl DeepProfiler<'_> {
         // The reference may be in the cubin of another variant.
         let mut cubins = cubins(self.plan, &run.builds, |build| build.shares.is_none());
         cubins.extend(reference_cubin(&phase, self.plan, self.tools)?.cubin);
-        let job = WorkerJob::new(&phase, self.plan, &cubins, JobPurpose::Profile)?;
+        let mut job = WorkerJob::new(&phase, self.plan, &cubins, JobPurpose::Profile)?;
+        if let JobMode::Profile(inputs) = &mut job.mode {
+            inputs.empty_launches = 0;
+        }
         let worker = WorkerTarget::new(job, folders.logs.clone(), self.tools.worker.clone());
         let of_worker = Subject {
             selection: launches_of_kernels(&phase, &kernels),

@@ -136,6 +136,9 @@ fn a_deep_profile_is_kept_apart_from_what_gates_judge() {
     assert_eq!(spent, ["deep profile"]);
     assert!(deep.metrics.iter().any(|name| name.contains("issue_stalled_long_scoreboard")));
     assert!(deep.metrics.iter().all(|name| !name.starts_with("derived__")), "ncu refuses those by name");
+    let job = std::fs::read(run.folder.join("logs/deep-profile/profile-0.json")).unwrap();
+    let job: WorkerJob = serde_json::from_slice(&job).unwrap();
+    assert!(matches!(job.mode, JobMode::Profile(inputs) if inputs.empty_launches == 0), "29 passes each");
 
     let hottest = deep.listing.at(0x1060).unwrap();
     assert_eq!(hottest.text.as_deref(), Some("@!P0 STS.128 [R69], R16"));

@@ -94,6 +94,9 @@ pub struct ProfiledInputs {
     /// The seed for the call of a function before the profiled one: another one, unless files give the inputs of a single
     /// seed.
     pub warm_up: u64,
+    /// Launches of an empty kernel before all others: what the profiler adds to the duration of every launch. The first
+    /// of them loads the kernel. None for a deep profile, whose durations are not judged.
+    pub empty_launches: u32,
 }
 
 /// A correctness case of one variant.

@@ -80,7 +80,11 @@ impl WorkerJob {
                 }
                 let warm_up = uncompared_seed(phase, &repeats)?;
                 let reference = job_reference(phase, plan, cubins, &shapes)?;
-                (JobMode::Profile(ProfiledInputs { repeats, warm_up }), reference, &phase.profile.shapes)
+                (
+                    JobMode::Profile(ProfiledInputs { repeats, warm_up, empty_launches: 2 }),
+                    reference,
+                    &phase.profile.shapes,
+                )
             }
             JobPurpose::Bitwise => {
                 check_provable(phase)?;

@@ -21,7 +21,7 @@ impl Worker<'_> {
     /// launch. Every repeat has freshly loaded modules and its own inputs, and so has each function of a candidate: none finds
     /// an earlier answer.
     pub(super) fn trace(&mut self, inputs: &ProfiledInputs) -> Result<ControlFlow<DeviceLoss>, WorkError> {
-        self.launch_empty()?;
+        self.launch_empty(inputs.empty_launches)?;
         for shape in self.job.shapes.clone() {
             let wanted = self.wanted_at(&shape);
             for (repeat, &seed) in (0..).zip(&inputs.repeats) {
@@ -52,11 +52,14 @@ impl Worker<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Launches an empty kernel twice, because the first launch loads it: what ncu adds to the work of every launch.
-    fn launch_empty(&self) -> Result<(), DeviceError> {
+    /// Launches an empty kernel: what ncu adds to the work of every launch.
+    fn launch_empty(&self, launches: u32) -> Result<(), DeviceError> {
+        if launches == 0 {
+            return Ok(());
+        }
         let empty = EmptyKernel::new(&self.device)?;
         let range = RangeGuard::open(EMPTY_RANGE);
-        let launched = (0..2).try_for_each(|_| {
+        let launched = (0..launches).try_for_each(|_| {
             empty.launch(&self.device, LaunchMode::Ordinary).and_then(|()| self.device.synchronize())
         });
         drop(range);

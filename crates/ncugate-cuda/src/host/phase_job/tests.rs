@@ -60,7 +60,7 @@ fn scratch_has_an_element_for_each_sm_of_the_gpu() {
 fn a_profile_job_has_inputs_that_nobody_knows_and_what_is_right_for_them() {
     let new = || WorkerJob::new(&phase(), &plan(&["a"]), &cubins(&["a"]), JobPurpose::Profile).unwrap();
     let (job, other) = (new(), new());
-    let JobMode::Profile(ProfiledInputs { repeats, warm_up }) = &job.mode else { panic!("{:?}", job.mode) };
+    let JobMode::Profile(ProfiledInputs { repeats, warm_up, .. }) = &job.mode else { panic!("{:?}", job.mode) };
     assert!(repeats.len() == 1 && !job.seeds.contains(&repeats[0]) && job.mode != other.mode, "{repeats:?}");
     assert_ne!(*warm_up, repeats[0], "a warm-up call tells nothing about the profiled one");
     assert_ne!(job.reference, ReferenceSpec::None);
