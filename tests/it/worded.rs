@@ -114,7 +114,8 @@ fn banner(page: &str) -> String {
     let start = page.find("<section class=\"banner").unwrap();
     let end = page[start..].find("</section>").unwrap();
     let mut text = String::new();
-    for part in page[start..start + end].split('<') {
+    // A place where a long name may break is no space.
+    for part in page[start..start + end].replace("<wbr>", "").split('<') {
         text.push_str(part.split_once('>').map_or(part, |(_, text)| text));
         text.push(' ');
     }

@@ -341,7 +341,7 @@ impl AblatedVariant<'_> {
         };
         let record = |Copy { edit, changed, left, name }| {
             let mut outcome = taken(name);
-            // What this copy takes is what it shows, and not what it saves.
+            // It shows the time that its blocks take; others show what they save.
             if let (Ablation::BlockStarts, AblationOutcome::Measured(Gain { percent, low, high })) =
                 (&edit, &mut outcome)
             {
