@@ -147,7 +147,7 @@ int main() {
     return cudaDeviceSynchronize() != cudaSuccess;
 }
 CUDA
-nvcc -O3 -arch=native -o tiles tiles.cu
+nvcc -O3 -arch=native -o with_maps tiles.cu
 cat > scale_rows.cu <<'CUDA'
 struct Scale { float factor; const float *shift; };
 __constant__ float bias[4];
@@ -268,7 +268,7 @@ captured_if softmax '*oft[mM]ax*' python3 model.py &&
 captured_if norm '*layer_norm*' python3 model.py || true
 captured_if product '*gemm*' python3 model.py || true
 captured_if triton 'add_kernel' python3 add.py || true
-captured_if tiles 'add_tiles' ./tiles || true
+captured_if tiles 'add_tiles' ./with_maps || true
 launch=1 # after the one that warms up
 captured_if graph '*oft[mM]ax*' python3 graph.py || true
 exit "$failed"
