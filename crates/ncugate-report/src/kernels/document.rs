@@ -82,9 +82,13 @@ fn lead(group: &LaunchGroup, kernels: usize) -> Vec<DocumentBlock> {
         blocks.push(DocumentBlock::Text(said.join(" ")));
     }
     if let Some(cause) = own.as_ref().or(of_ncu.as_ref()) {
-        let place = if kernels > 1 { " in the longest kernel" } else { "" };
+        let (place, whose) = match kernels {
+            ..=1 => (String::new(), "of the time"),
+            _ => (format!(" in {}", group.label), "of its time"),
+        };
         let saving = cause.saving.as_ref().filter(|_| own.is_some()).map_or_else(String::new, |saving| {
-            format!(" Fixing it could save {} ({} confidence).", saving.words, cause.confidence.word())
+            let words = saving.words.replacen("of the time", whose, 1);
+            format!(" Fixing it could save {words} ({} confidence).", cause.confidence.word())
         });
         blocks.push(DocumentBlock::Text(format!("{}{place}: {}{saving}", cause.title, cause.sentence)));
     }
@@ -133,10 +137,13 @@ fn sentence(report: &ProfiledReport, total: Option<f64>) -> String {
         return match report.timed() {
             (0, _) => format!("{many} {verb} no time: durations were not collected."),
             (timed, us) => {
-                let time = number::in_sentence(us, "us");
+                let untimed = report.groups.iter().filter(|group| group.total(&id::DURATION).is_none());
+                let untimed: Vec<&str> = untimed.map(|group| group.label.as_str()).collect();
                 format!(
-                    "{many}: {time} under ncu in {timed} of {} launches; the others have no duration.",
-                    report.launches
+                    "{many}: {} under ncu in {timed} of {} launches; profile {} again: no duration.",
+                    number::in_sentence(us, "us"),
+                    report.launches,
+                    untimed.join(", ")
                 )
             }
         };
@@ -148,7 +155,11 @@ fn sentence(report: &ProfiledReport, total: Option<f64>) -> String {
     });
     let verb = if kernels.len() == 1 { "takes" } else { "take" };
     let together = report.together().map_or_else(String::new, |row| format!(" {}: {}", row.title, row.sentence));
-    format!("{many} {verb} {} under ncu{most}.{together}", number::with_unit(total, "ns"))
+    let launches = match report.launches {
+        launches if launches > kernels.len() => format!(" in {launches} launches"),
+        _ => String::new(),
+    };
+    format!("{many} {verb} {} under ncu{launches}{most}.{together}", number::with_unit(total, "ns"))
 }
 
 fn notes(report: &ProfiledReport) -> Vec<String> {
