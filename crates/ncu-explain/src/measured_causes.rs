@@ -105,8 +105,7 @@ pub(super) fn apply(
     records: &[AblationRecord],
     rules: &RuleBook,
 ) {
-    let of_case = |record: &&AblationRecord| (&record.variant, &record.shape) == case && record.gain().is_some();
-    let records: Vec<&AblationRecord> = records.iter().filter(of_case).collect();
+    let records: Vec<_> = records.iter().filter(|record| (&record.variant, &record.shape) == case).collect();
     let by = |kind: &Ablation| records.iter().find(|record| record.edit == *kind).copied();
     found.retain_mut(|finding| {
         let Some((_, kind, evidence)) = RULES.iter().find(|(rule, ..)| *rule == finding.rule) else { return true };
@@ -145,14 +144,16 @@ pub(super) fn apply(
     });
     let named = |finding: &Finding| RULES.iter().find(|(rule, ..)| *rule == finding.rule).map(|(_, kind, _)| kind);
     let is_other = |record: &&&AblationRecord| !matches!(record.edit, Ablation::Nothing | Ablation::BlockStarts);
-    let gains = records.iter().filter(is_other).filter_map(|record| record.gain());
-    let others = gains.map(|gain| gain.high).fold(0.0, f64::max);
+    // Unknown if a copy could not be measured: its cost may hide the start of blocks.
+    let gains: Option<Vec<f64>> =
+        records.iter().filter(is_other).map(|record| record.gain().map(|gain| gain.high)).collect();
+    let others = gains.and_then(|gains| gains.into_iter().reduce(f64::max));
     for MeasuredCost { kind, rule, own } in &COSTS {
         let Some((record, gain)) = by(kind).and_then(|record| Some((record, record.gain()?))) else { continue };
         // Blocks start while others compute: only what no other cost could hide is a cost.
         let is_start = *kind == Ablation::BlockStarts;
-        let hidden = if is_start { others } else { 0.0 };
-        if gain.low - hidden < WORTH_TRYING || found.iter().any(|finding| named(finding) == Some(kind)) {
+        let Some(hidden) = (if is_start { others } else { Some(0.0) }) else { continue };
+        if gain.low - hidden.max(0.0) < WORTH_TRYING || found.iter().any(|finding| named(finding) == Some(kind)) {
             continue;
         }
         let known = rules.rules().iter().find(|known| known.id == *rule);

@@ -102,6 +102,14 @@ fn the_start_of_blocks_is_a_finding_if_no_other_cost_could_hide_it() {
     };
     assert_eq!(saving(10.0), Some((60.0, EstimateSource::AblationBound)));
     assert_eq!(saving(55.0), None, "blocks start while the others wait for memory");
+    let failed = AblationOutcome::NotMeasured { reason: "it hung".to_owned() };
+    let unknown = [gained(Ablation::BlockStarts, 60.0), ablation(Ablation::GlobalMemory, 0, failed)];
+    for records in [&unknown[..], &unknown[..1]] {
+        assert!(
+            found_beside(&BUSY, records).iter().all(|finding| finding.rule != "tiny_blocks"),
+            "nothing was compared"
+        );
+    }
 }
 
 #[test]
