@@ -27,8 +27,17 @@ fn counts(cubin: &Path, symbols: &EntrySymbols, variant: &Variant) -> Option<BTr
     let each = kernel.entries().into_iter().map(|entry| instructions_by_line(&code, symbols.of(entry)));
     let each = each.collect::<Result<Vec<_>, CubinError>>().ok()?;
     let mut all = BTreeMap::new();
-    each.into_iter().flatten().for_each(|(place, count)| *all.entry(place).or_default() += count);
+    each.into_iter()
+        .flatten()
+        .for_each(|(place, count)| *all.entry(shared(place, &kernel.source)).or_default() += count);
     Some(all)
+}
+
+/// A place without the folder of the checkout that compiled it: cached code can come from another one.
+fn shared(CodePlace { file, line }: CodePlace, source: &Path) -> CodePlace {
+    let name = Path::new(&file).file_name();
+    let file = if name == source.file_name() { source } else { name.map_or(Path::new(&file), Path::new) };
+    CodePlace { file: file.display().to_string(), line }
 }
 
 fn largest(before: &BTreeMap<CodePlace, u32>, after: &BTreeMap<CodePlace, u32>) -> Option<CodeGrowth> {
@@ -57,5 +66,14 @@ mod tests {
         assert_eq!(largest(&before, &lines([(1, 8), (2, 5), (3, 0)])), None);
         let kernel = |count| [(CodePlace { file: "k".to_owned(), line: 0 }, count)].into();
         assert_eq!(largest(&kernel(4), &kernel(6)).unwrap().place, "k", "without a line table");
+    }
+
+    #[test]
+    fn code_of_another_checkout_has_the_same_lines() {
+        let of = |file: &str| shared(CodePlace { file: file.to_owned(), line: 7 }, Path::new("kernels/k.cu"));
+        assert_eq!(of("/one/kernels/k.cu"), of("/two/kernels/k.cu"));
+        assert_eq!(of("/one/kernels/k.cu").file, "kernels/k.cu");
+        assert_eq!(of("/one/linked.cu").file, "linked.cu");
+        assert_eq!(of("entry").file, "entry");
     }
 }
