@@ -15,10 +15,12 @@ use crate::time::{HiddenCase, LEAST_CONTENTS};
 use ncugate_model::{Law, ShapeName, Tolerance};
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufRead, BufReader};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 
 /// Maximum size of all files, in bytes, and the maximum share of the available memory. Outputs of further shapes are computed
@@ -128,14 +130,15 @@ impl SharedFile {
         if !seals(&file)?.contains(SealFlag::F_SEAL_WRITE) {
             return None;
         }
-        let (mut file, mut head) = (BufReader::new(file), String::new());
-        file.read_line(&mut head).ok()?;
+        let mut head = String::new();
+        BufReader::new(&file).read_line(&mut head).ok()?;
         let listed: Vec<SharedCase> = serde_json::from_str(&head).ok()?;
         let are_first = listed.len() <= seeds.len() && listed.iter().zip(seeds).all(|(case, seed)| case.seed == *seed);
         if !are_first || listed.len() < seeds.len().min(LEAST_CONTENTS as usize) {
             return None;
         }
-        listed.iter().map(|listed| case(proof, shape, listed, &mut file)).collect()
+        let mut at = head.len() as u64;
+        listed.iter().map(|listed| case(proof, shape, listed, (&file, &mut at))).collect()
     }
 
     /// Stores cases for the next processes and seals them.
@@ -156,16 +159,15 @@ impl SharedFile {
         });
         let mut head = serde_json::to_vec(&listed.collect::<Vec<_>>())?;
         head.push(b'\n');
-        let mut writer = BufWriter::new(&file);
-        writer.write_all(&head)?;
+        file.write_all_at(&head, 0)?;
+        let mut at = head.len() as u64;
         for output in cases.iter().flat_map(|case| case.draw.answers()).flatten() {
-            for chunk in output.values.chunks(CHUNK) {
+            output.values.par_chunks(CHUNK).enumerate().try_for_each(|(number, chunk)| {
                 let bytes: Vec<u8> = chunk.iter().flat_map(|value| value.to_le_bytes()).collect();
-                writer.write_all(&bytes)?;
-            }
+                file.write_all_at(&bytes, at + (number * CHUNK * size_of::<f64>()) as u64)
+            })?;
+            at += size_of_val(&output.values[..]) as u64;
         }
-        writer.flush()?;
-        drop(writer);
         let all = SealFlag::F_SEAL_WRITE | SealFlag::F_SEAL_SHRINK | SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SEAL;
         fcntl(&file, FcntlArg::F_ADD_SEALS(all))?;
         Ok(())
@@ -198,7 +200,7 @@ fn case(
     (reference, tolerance): (&ReferenceSpec, &Tolerance),
     shape: &ShapeSpec,
     listed: &SharedCase,
-    file: &mut impl Read,
+    (file, at): (&File, &mut u64),
 ) -> Option<HiddenCase> {
     let mut answers = Vec::with_capacity(listed.answers.len());
     for outputs in &listed.answers {
@@ -208,7 +210,8 @@ fn case(
             if elements != spec.compared_elements() {
                 return None;
             }
-            read.push(ExpectedOutput { buffer, values: values(elements, file)? });
+            read.push(ExpectedOutput { buffer, values: values(elements, file, *at)? });
+            *at += (elements * size_of::<f64>()) as u64;
         }
         answers.push(held_by_outputs(read, shape, tolerance.nan).ok()?);
     }
@@ -227,14 +230,16 @@ fn case(
     Some(HiddenCase { seed: listed.seed, draw })
 }
 
-fn values(elements: usize, file: &mut impl Read) -> Option<Vec<f64>> {
-    let (mut values, mut bytes) = (Vec::with_capacity(elements), vec![0; CHUNK * size_of::<f64>()]);
-    while values.len() < elements {
-        let chunk = &mut bytes[..CHUNK.min(elements - values.len()) * size_of::<f64>()];
-        file.read_exact(chunk).ok()?;
-        values.extend(chunk.as_chunks().0.iter().map(|value| f64::from_le_bytes(*value)));
-    }
-    Some(values)
+/// Values from position `at` of a file, read on all cores.
+fn values(elements: usize, file: &File, at: u64) -> Option<Vec<f64>> {
+    let mut values = vec![0.0; elements];
+    let read = values.par_chunks_mut(CHUNK).enumerate().try_for_each(|(number, chunk)| {
+        let mut bytes = vec![0; size_of_val(chunk)];
+        file.read_exact_at(&mut bytes, at + (number * CHUNK * size_of::<f64>()) as u64)?;
+        chunk.iter_mut().zip(bytes.as_chunks().0).for_each(|(value, bytes)| *value = f64::from_le_bytes(*bytes));
+        Ok::<(), io::Error>(())
+    });
+    read.ok().map(|()| values)
 }
 
 #[cfg(test)]
