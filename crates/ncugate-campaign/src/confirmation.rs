@@ -11,9 +11,11 @@ use super::prestart::PrestartedProcesses;
 use super::progress::{Progress, begun};
 use super::targets::command_folder;
 use ncugate_cuda::host::external;
-use ncugate_cuda::host::{JobPurpose, SharedOutputs, SinkError, WorkerCommand, WorkerEvent, WorkerJob, measure};
+use ncugate_cuda::host::{
+    JobPurpose, PrestartedWorker, SharedOutputs, SinkError, WorkerCommand, WorkerEvent, WorkerJob, measure,
+};
 use ncugate_judge::store::{Run, RunWriter, StoreError};
-use ncugate_model::process;
+use ncugate_model::process::{self, LOAD_TIMEOUT};
 use ncugate_model::stats::looks;
 use ncugate_model::{BuiltKernel, ConfirmationRecord, LatencyOutcome, LatencyRecord, ShapeName, VariantId};
 use ncugate_phase::config::Phase;
@@ -106,13 +108,14 @@ impl Confirmation<'_> {
                 }
             }
             self.early.settle();
-            for (rounds, folder) in together {
-                let mut phase = self.phase.clone();
-                phase.bench.rounds = *rounds;
-                let batch = Batch { phase: &phase, run, cases, folder };
-                self.kernels(&batch, &mut new)?;
+            let phases: Vec<Phase> = together.iter().map(|(rounds, _)| self.of_rounds(*rounds)).collect();
+            let batches = phases.iter().zip(together).map(|(phase, (_, folder))| Batch { phase, run, cases, folder });
+            let batches: Vec<Batch<'_>> = batches.collect();
+            let turns = self.prepared(&batches)?;
+            for (batch, turn) in batches.iter().zip(turns) {
+                self.kernels(batch, turn, &mut new)?;
                 for command in &commands {
-                    self.command(*command, &batch, &mut new)?;
+                    self.command(*command, batch, &mut new)?;
                 }
             }
         }
@@ -124,7 +127,37 @@ impl Confirmation<'_> {
         Ok(self.writer.spent("confirm", started.elapsed().as_secs_f64())?)
     }
 
-    fn kernels(&mut self, batch: &Batch<'_>, new: &mut Batches) -> Result<(), CampaignError> {
+    fn of_rounds(&self, rounds: u32) -> Phase {
+        let mut phase = self.phase.clone();
+        phase.bench.rounds = rounds;
+        phase
+    }
+
+    /// Jobs for the kernels of processes, and workers that have prepared them, all at once: while one is timed, no other may
+    /// use the cores or the GPU.
+    fn prepared(&mut self, batches: &[Batch<'_>]) -> Result<Vec<Turn>, CampaignError> {
+        let mut turns = Vec::new();
+        for batch in batches {
+            let job = self.job(batch)?;
+            turns.push(Turn { worker: self.early.worker(&job), job });
+        }
+        // The first one computes the outputs that the others read.
+        let alone = usize::from(self.shared.is_some()).min(turns.len());
+        let (first, others) = turns.split_at_mut(alone);
+        for together in [first, others] {
+            for Turn { job, worker } in &mut *together {
+                // A worker that is lost is replaced at its turn.
+                *worker = worker.take().and_then(|worker| worker.prepare(job).ok());
+            }
+            let deadline = Instant::now() + LOAD_TIMEOUT;
+            together.iter_mut().filter_map(|turn| turn.worker.as_mut()).for_each(|worker| {
+                worker.settle(deadline);
+            });
+        }
+        Ok(turns)
+    }
+
+    fn job(&mut self, batch: &Batch<'_>) -> Result<WorkerJob, CampaignError> {
         // A reference entry may be in the cubin of a variant that is not timed.
         let mut cubins = cubins(self.plan, &batch.run.builds, |build| build.shares.is_none());
         cubins.extend(self.reference.clone());
@@ -137,7 +170,11 @@ impl Confirmation<'_> {
         if let Some(shared) = &self.shared {
             shared.lend(&mut job);
         }
-        let (worker, first) = (self.worker, self.early.worker(&job));
+        Ok(job)
+    }
+
+    fn kernels(&mut self, batch: &Batch<'_>, turn: Turn, new: &mut Batches) -> Result<(), CampaignError> {
+        let (worker, Turn { job, worker: first }) = (self.worker, turn);
         let mut keep = |event| self.keep(batch, event, new);
         CampaignError::unless_complete(measure(job, worker, first, batch.phase.bench.timeout, batch.folder, &mut keep)?)
     }
@@ -190,6 +227,12 @@ struct Batch<'a> {
     cases: &'a TimedCases,
     /// Folder for files of the worker and of commands.
     folder: &'a Path,
+}
+
+/// The job of a process, and its worker if it was started before.
+struct Turn {
+    job: WorkerJob,
+    worker: Option<PrestartedWorker>,
 }
 
 /// The cases to time for `cases`: a variant that shares its code with another is represented by the one that the

@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 /// Time limit for computing the expected outputs of a shape. Beyond it, sets share contents.
 const REFERENCE_TIME: Duration = Duration::from_millis(100);
 /// Maximum size of the cases computed before their shape is timed, over all shapes, in bytes, and the maximum share of the
-/// available memory. The rest is computed when its shape is timed.
+/// available memory: several processes of a confirmation prepare at once. The rest is computed when its shape is timed.
 const AHEAD_BYTES: usize = 8 << 30;
-const AHEAD_SHARE: usize = 4;
+const AHEAD_SHARE: usize = 8;
 
 /// Maximum number of calls of a reference program at once.
 pub(super) const MOST_CALLS: usize = 4;

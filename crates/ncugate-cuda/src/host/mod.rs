@@ -34,6 +34,7 @@ mod trace_task;
 mod unread_inputs;
 mod worker;
 mod worker_command;
+mod worker_lines;
 mod worker_process;
 
 pub use crate::prove::dismiss as dismiss_references;

@@ -1,15 +1,23 @@
 //! Workers that start before their job exists, so that an interpreter and the modules of Python functions load early. Each is a
 //! fresh process and gets one job.
 
+use super::event::WorkerEvent;
 use super::job::{FunctionLanguage, JobMode, WorkerJob};
 use super::worker_command::WorkerCommand;
+use super::worker_lines::WorkerLines;
 use crate::python_environment::PythonEnvironment;
-use ncugate_model::process::{Drain, KeptOutput, PrestartedChild, RequestPipe, SupervisedChild};
+use ncugate_model::process::{self, Drain, KeptOutput, PrestartedChild, RequestPipe, SupervisedChild};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
+
+/// How long a worker may be silent while no variant runs, for example while it opens a device or computes a reference.
+pub(super) const SILENCE_TIMEOUT: Duration = Duration::from_secs(600);
+/// Interval at which the parent checks a silent worker. Events and the worker's exit wake the parent at once.
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The device that [`Preload::Device`] opens.
 pub(super) const FIRST_DEVICE: u32 = 0;
@@ -63,9 +71,24 @@ impl Preload {
 /// A worker that is started before its turn. Dropping it terminates the process.
 #[derive(Debug)]
 pub struct PrestartedWorker {
-    waiting: PrestartedChild<SupervisedChild>,
+    stage: Stage,
     said: Drain,
     preload: Preload,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// It has no job yet.
+    Waits(PrestartedChild<SupervisedChild>),
+    /// It prepares a job, and times nothing before its turn.
+    Prepares { child: SupervisedChild, lines: WorkerLines },
+}
+
+/// A worker whose turn it is.
+pub(super) struct EmployedWorker {
+    pub(super) child: SupervisedChild,
+    pub(super) said: Drain,
+    pub(super) lines: WorkerLines,
 }
 
 impl PrestartedWorker {
@@ -83,12 +106,12 @@ impl PrestartedWorker {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = SupervisedChild::spawn(&mut command, None)?;
         let said = Drain::start(child.child().stderr.take(), KeptOutput::Ends);
-        Ok(Self { waiting: PrestartedChild::new(child, pipe), said, preload: preload.clone() })
+        Ok(Self { stage: Stage::Waits(PrestartedChild::new(child, pipe)), said, preload: preload.clone() })
     }
 
-    /// Whether it has loaded what this job needs.
+    /// Whether it waits for a job, and has loaded what this one needs.
     pub fn serves(&self, job: &WorkerJob) -> bool {
-        self.preload.serves(job)
+        matches!(self.stage, Stage::Waits(_)) && self.preload.serves(job)
     }
 
     /// Whether libraries may still load while it does its job.
@@ -96,16 +119,52 @@ impl PrestartedWorker {
         matches!(self.preload, Preload::Functions { imports: ImportTime::DuringJob, .. })
     }
 
-    /// Waits until it is idle, at most until `deadline`; returns whether it is.
-    pub fn settle(&mut self, deadline: Instant) -> bool {
-        self.waiting.settle(deadline)
-    }
-
-    /// Hands over its job. The worker must report something within `limit`.
+    /// Hands over its job before its turn: it draws inputs and computes expected outputs, and times nothing yet.
     ///
     /// # Errors
     /// The job cannot be handed over.
-    pub(super) fn employ(self, job: &[u8], limit: Duration) -> io::Result<(SupervisedChild, Drain)> {
-        Ok((self.waiting.hand(job, limit)?, self.said))
+    pub fn prepare(self, job: &WorkerJob) -> io::Result<Self> {
+        let preload = self.preload.clone();
+        let EmployedWorker { child, said, lines } = self.hand(job)?;
+        Ok(Self { stage: Stage::Prepares { child, lines }, said, preload })
+    }
+
+    fn hand(self, job: &WorkerJob) -> io::Result<EmployedWorker> {
+        let (child, lines) = match self.stage {
+            Stage::Waits(waiting) => {
+                let mut child = waiting.hand(&serde_json::to_vec(job)?, SILENCE_TIMEOUT)?;
+                let lines = WorkerLines::of(&mut child)?;
+                (child, lines)
+            }
+            Stage::Prepares { child, lines } => (child, lines),
+        };
+        Ok(EmployedWorker { child, said: self.said, lines })
+    }
+
+    /// Waits until it is idle, at most until `deadline`; returns whether it is.
+    pub fn settle(&mut self, deadline: Instant) -> bool {
+        match &mut self.stage {
+            Stage::Waits(waiting) => waiting.settle(deadline),
+            Stage::Prepares { lines, .. } => {
+                while !process::interrupted() && Instant::now() < deadline {
+                    match lines.await_ahead(POLL_INTERVAL) {
+                        Ok(line) if WorkerEvent::parse(line) == Some(WorkerEvent::Proven) => return true,
+                        Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+                        Err(RecvTimeoutError::Disconnected) => return false,
+                    }
+                }
+                false
+            }
+        }
+    }
+
+    /// Hands over its job, unless it has prepared it. The worker must report something within [`SILENCE_TIMEOUT`].
+    ///
+    /// # Errors
+    /// The job cannot be handed over.
+    pub(super) fn employ(self, job: &WorkerJob) -> io::Result<EmployedWorker> {
+        let mut employed = self.hand(job)?;
+        employed.child.extend(SILENCE_TIMEOUT);
+        Ok(employed)
     }
 }

@@ -3,26 +3,23 @@
 
 use super::event::{WorkerEvent, WorkerTask};
 use super::job::WorkerJob;
-use super::prestarted::PrestartedWorker;
+use super::prestarted::{EmployedWorker, POLL_INTERVAL, PrestartedWorker, SILENCE_TIMEOUT};
 use super::tail::tail;
 use super::worker_command::WorkerCommand;
+use super::worker_lines::WorkerLines;
 use crate::gpu::DeviceAttributes;
 use ncugate_model::process::{self, Drain, KeptOutput, ProcessExit, SupervisedChild};
 use ncugate_model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord, ShapeName, VariantId};
 use nix::sys::signal::Signal;
 use std::error::Error;
-use std::io::{self, BufRead, BufReader};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 /// Text after the task in the record of a case that exceeded its time limit.
 pub const HUNG: &str = "hung: no result within";
-/// How long a worker may be silent while no variant runs, for example while it opens a device or computes a reference.
-const SILENCE_TIMEOUT: Duration = Duration::from_secs(600);
-/// Interval at which the parent checks a silent worker. Events and the worker's exit wake the parent at once.
-const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How long the parent keeps reading the pipe of an ended worker.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -254,14 +251,10 @@ impl Supervisor<'_> {
     fn attempt(&mut self, number: u32) -> Result<WorkerOutcome, MeasureError> {
         let errors = self.folder.join(format!("worker-{number}.stderr"));
         let importing = self.prestarted.as_ref().is_some_and(PrestartedWorker::imports_during_job);
-        let (mut child, said) = self.spawn(&self.folder.join(format!("worker-{number}.json")))?;
-        let Some(stdout) = child.child().stdout.take() else {
-            let source = io::Error::other("no pipe");
-            return Err(MeasureError::Io { what: "read the worker".to_owned(), source });
-        };
-        let lines = read_lines(stdout);
+        let EmployedWorker { mut child, said, mut lines } =
+            self.spawn(&self.folder.join(format!("worker-{number}.json")))?;
         let mut events = WorkerEvents { importing, ..WorkerEvents::default() };
-        let ending = self.listen(&mut child, &lines, &mut events)?;
+        let ending = self.listen(&mut child, &mut lines, &mut events)?;
         let stderr = self.keep(&errors, said)?;
         self.conclude(ending, events, stderr)
     }
@@ -278,26 +271,27 @@ impl Supervisor<'_> {
     }
 
     /// Starts a worker, or uses the prestarted one.
-    fn spawn(&mut self, job: &Path) -> Result<(SupervisedChild, Drain), MeasureError> {
+    fn spawn(&mut self, job: &Path) -> Result<EmployedWorker, MeasureError> {
         let io = |what: String| move |source| MeasureError::Io { what, source };
         let text = serde_json::to_vec(&self.job).map_err(|e| io(format!("write {}", job.display()))(e.into()))?;
         std::fs::write(job, &text).map_err(io(format!("write {}", job.display())))?;
         if let Some(prestarted) = self.prestarted.take() {
-            return prestarted.employ(&text, SILENCE_TIMEOUT).map_err(io("start a worker".to_owned()));
+            return prestarted.employ(&self.job).map_err(io("start a worker".to_owned()));
         }
         let mut command = self.worker.command();
         command.arg(job).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = SupervisedChild::spawn(&mut command, Some(SILENCE_TIMEOUT))
             .map_err(io(format!("start {}", self.worker.program.display())))?;
         let said = Drain::start(child.child().stderr.take(), KeptOutput::Ends);
-        Ok((child, said))
+        let lines = WorkerLines::of(&mut child).map_err(io("read the worker".to_owned()))?;
+        Ok(EmployedWorker { child, said, lines })
     }
 
     /// Passes on events until the worker has ended and its pipe is empty.
     fn listen(
         &mut self,
         child: &mut SupervisedChild,
-        lines: &Receiver<String>,
+        lines: &mut WorkerLines,
         events: &mut WorkerEvents,
     ) -> Result<ProcessExit, MeasureError> {
         let io = |source| MeasureError::Io { what: "wait for the worker".to_owned(), source };
@@ -425,21 +419,6 @@ impl Supervisor<'_> {
             .into_iter()
             .try_for_each(|event| (self.sink)(event).map_err(MeasureError::Sink))
     }
-}
-
-fn read_lines(pipe: impl io::Read + Send + 'static) -> Receiver<String> {
-    let (sender, lines) = channel();
-    std::thread::spawn(move || {
-        let mut pipe = BufReader::new(pipe);
-        let mut line = Vec::new();
-        while matches!(pipe.read_until(b'\n', &mut line), Ok(n) if n > 0) {
-            if sender.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
-                break;
-            }
-            line.clear();
-        }
-    });
-    lines
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::super::job::{CaseLaws, CheckCase, JobKernel, JobMode};
 use super::*;
+use crate::host::Preload;
 use crate::prove::{ReferenceSpec, fixtures};
 use crate::time::{HiddenSeeds, TimingSettings};
 use ncugate_model::{Differences, Tolerance};
@@ -134,6 +135,29 @@ fn timing_starts_after_the_receiver_took_the_last_check() {
         Ok(())
     });
     assert_eq!(result.unwrap(), JobOutcome::Complete);
+}
+
+#[test]
+fn a_worker_that_prepares_ahead_times_nothing_before_its_turn() {
+    let folder = tempfile::tempdir().unwrap();
+    let (script, begun) = (folder.path().join("worker.sh"), folder.path().join("begun"));
+    let checks = |v: &str| checked(v, 0) + &checked(v, 1);
+    let times = timed("a") + &timed("b") + &line(&WorkerEvent::Done);
+    let reads = "cat \"$3\" > /dev/null\n".to_owned() + &checks("a") + &checks("b") + &line(&WorkerEvent::Proven);
+    let waits = format!("cat > /dev/null; touch {}\n", begun.display());
+    std::fs::write(&script, reads + &waits + &times).unwrap();
+    let worker = WorkerCommand::new("sh".into(), vec![script.display().to_string()]);
+    let first = PrestartedWorker::start(&worker, &Preload::Device, folder.path(), 1).unwrap();
+    let mut first = first.prepare(&job()).unwrap();
+    assert!(!first.serves(&job()), "it has a job");
+    assert!(first.settle(Instant::now() + LONG));
+    assert!(!begun.exists());
+    let mut seen = 0;
+    let result = measure(job(), &worker, Some(first), LONG, folder.path(), &mut |_| {
+        seen += 1;
+        Ok(())
+    });
+    assert_eq!((result.unwrap(), seen, begun.exists()), (JobOutcome::Complete, 12, true));
 }
 
 #[test]
