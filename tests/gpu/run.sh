@@ -16,6 +16,11 @@ work=$(mktemp -d)
 failed=0
 declare -a kept
 "$binary" doctor || exit 3
+# `record` refuses runs of uncommitted files: it would refuse each at its end.
+if [ -n "$(git status --porcelain)" ]; then echo "commit all files first: their recordings name the commit"; exit 2; fi
+for entry in profiles/*/leaderboard.jsonl; do
+    mkdir -p "$work/$(basename "$(dirname "$entry")")" && cp "$entry" "$(dirname "$entry")"/noise.json "$work/$(basename "$(dirname "$entry")")"
+done
 for phase in "${phases[@]}"; do
     started=$(date +%s.%N)
     "$binary" run "configs/$phase.toml" --source gpu --profiles "$work" --reports "$work/reports" > "$work/$phase.live" 2> "$work/$phase.err"
