@@ -28,6 +28,16 @@ const TENSOR_MAPS: ((u32, u32), ComputeCapability) = ((12, 0), ComputeCapability
 /// The default stream of the calling thread (`CU_STREAM_PER_THREAD`).
 const DEFAULT_STREAM: usize = 2;
 
+/// Why a function has no latency if a capture does not record its work.
+const UNRECORDED: &str = "its launches cannot be recorded for the timing; queue them on the given stream (in Python the current stream of PyTorch and CuPy, else the default stream of the thread), and do not synchronise, allocate or copy to the host";
+
+/// The graph that a stream is recorded into.
+enum Recording {
+    None,
+    Nodes(usize),
+    Invalid,
+}
+
 /// An opened device: its primary context, current on this thread, and a stream.
 #[derive(Debug)]
 pub struct CudaDevice {
@@ -74,8 +84,8 @@ impl CudaDevice {
         })
     }
 
-    /// Queues all work on the default stream of this thread, on which host code launches if it takes or uses no other. Work on the
-    /// legacy default stream during a capture is then an error.
+    /// Queues all work on the default stream of this thread, which every function can name. It waits for the legacy default stream,
+    /// and work there during a capture is an error.
     #[must_use]
     pub fn on_default_stream(mut self) -> Self {
         // SAFETY: created by `open`, and nothing is queued on it.
@@ -234,8 +244,36 @@ impl CudaDevice {
             return Err(DeviceError::Launch("this process cannot call functions".to_owned()));
         };
         let call = FunctionCall { function, shape: shape as u32, words, stream: self.stream as u64 };
-        let copies = caller.0.call(&call)?;
-        self.delivery.borrow_mut().take(copies, self.stream)
+        let before = self.recording();
+        let called = caller.0.call(&call);
+        let is_recorded = match (before, self.recording()) {
+            (Recording::None, _) => true,
+            (Recording::Nodes(before), Recording::Nodes(after)) => called.is_err() || after > before,
+            _ => false,
+        };
+        if !is_recorded {
+            let cause = called.err().map_or_else(String::new, |error| format!(" ({error})"));
+            return Err(DeviceError::Function(format!("{UNRECORDED}{cause}")));
+        }
+        self.delivery.borrow_mut().take(called?, self.stream)
+    }
+
+    fn recording(&self) -> Recording {
+        use sys::CUstreamCaptureStatus as Status;
+        let (mut status, mut graph, mut nodes) = (Status::CU_STREAM_CAPTURE_STATUS_NONE, std::ptr::null_mut(), 0);
+        let (id, before, edges) = (std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut());
+        // SAFETY: the stream lives as long as `self`, and null pointers get nothing.
+        let asked = unsafe {
+            sys::cuStreamGetCaptureInfo_v2(self.stream, &raw mut status, id, &raw mut graph, before, edges).result()
+        };
+        match status {
+            Status::CU_STREAM_CAPTURE_STATUS_NONE => return Recording::None,
+            Status::CU_STREAM_CAPTURE_STATUS_INVALIDATED => return Recording::Invalid,
+            Status::CU_STREAM_CAPTURE_STATUS_ACTIVE => (),
+        }
+        // SAFETY: the graph is being captured. Without a place for its nodes, only their number is written.
+        let counted = unsafe { sys::cuGraphGetNodes(graph, std::ptr::null_mut(), &raw mut nodes).result() };
+        asked.and(counted).map_or(Recording::Invalid, |()| Recording::Nodes(nodes))
     }
 
     /// Captures a timed graph. If results of functions are not in their buffers, [`Self::deliver`] copies them after the timed
