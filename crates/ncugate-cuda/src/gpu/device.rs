@@ -21,6 +21,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ffi::{CString, c_void};
 use std::path::Path;
+use std::ptr::null_mut;
 
 /// The CUDA version and the compute capability that introduced tensor maps.
 const TENSOR_MAPS: ((u32, u32), ComputeCapability) = ((12, 0), ComputeCapability::new(9, 0));
@@ -30,13 +31,6 @@ const DEFAULT_STREAM: usize = 2;
 
 /// Why a function has no latency if a capture does not record its work.
 const UNRECORDED: &str = "its launches cannot be recorded for the timing; queue them on the given stream (in Python the current stream of PyTorch and CuPy, else the default stream of the thread), and do not synchronise, allocate or copy to the host";
-
-/// The graph that a stream is recorded into.
-enum Recording {
-    None,
-    Nodes(usize),
-    Invalid,
-}
 
 /// An opened device: its primary context, current on this thread, and a stream.
 #[derive(Debug)]
@@ -244,36 +238,30 @@ impl CudaDevice {
             return Err(DeviceError::Launch("this process cannot call functions".to_owned()));
         };
         let call = FunctionCall { function, shape: shape as u32, words, stream: self.stream as u64 };
-        let before = self.recording();
+        let (was_capturing, before) = self.capture_state();
         let called = caller.0.call(&call);
-        let is_recorded = match (before, self.recording()) {
-            (Recording::None, _) => true,
-            (Recording::Nodes(before), Recording::Nodes(after)) => called.is_err() || after > before,
-            _ => false,
-        };
-        if !is_recorded {
+        let (is_capturing, after) = self.capture_state();
+        if was_capturing && !(is_capturing && (called.is_err() || after > before)) {
             let cause = called.err().map_or_else(String::new, |error| format!(" ({error})"));
             return Err(DeviceError::Function(format!("{UNRECORDED}{cause}")));
         }
         self.delivery.borrow_mut().take(called?, self.stream)
     }
 
-    fn recording(&self) -> Recording {
+    /// Whether the stream is in a valid capture, and the number of nodes so far.
+    fn capture_state(&self) -> (bool, usize) {
         use sys::CUstreamCaptureStatus as Status;
-        let (mut status, mut graph, mut nodes) = (Status::CU_STREAM_CAPTURE_STATUS_NONE, std::ptr::null_mut(), 0);
-        let (id, before, edges) = (std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut());
-        // SAFETY: the stream lives as long as `self`, and null pointers get nothing.
-        let asked = unsafe {
-            sys::cuStreamGetCaptureInfo_v2(self.stream, &raw mut status, id, &raw mut graph, before, edges).result()
-        };
-        match status {
-            Status::CU_STREAM_CAPTURE_STATUS_NONE => return Recording::None,
-            Status::CU_STREAM_CAPTURE_STATUS_INVALIDATED => return Recording::Invalid,
-            Status::CU_STREAM_CAPTURE_STATUS_ACTIVE => (),
+        let (mut status, mut graph, mut nodes) = (Status::CU_STREAM_CAPTURE_STATUS_NONE, null_mut(), 0);
+        let (id, before, edges) = (null_mut(), null_mut(), null_mut());
+        // SAFETY: the stream lives as long as `self`, and so does a graph that it is captured into. Null pointers get nothing.
+        unsafe {
+            let _ = sys::cuStreamGetCaptureInfo_v2(self.stream, &raw mut status, id, &raw mut graph, before, edges);
+            let is_capturing = status == Status::CU_STREAM_CAPTURE_STATUS_ACTIVE;
+            if is_capturing {
+                let _ = sys::cuGraphGetNodes(graph, null_mut(), &raw mut nodes);
+            }
+            (is_capturing, nodes)
         }
-        // SAFETY: the graph is being captured. Without a place for its nodes, only their number is written.
-        let counted = unsafe { sys::cuGraphGetNodes(graph, std::ptr::null_mut(), &raw mut nodes).result() };
-        asked.and(counted).map_or(Recording::Invalid, |()| Recording::Nodes(nodes))
     }
 
     /// Captures a timed graph. If results of functions are not in their buffers, [`Self::deliver`] copies them after the timed
