@@ -819,6 +819,11 @@ Result cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, uns
 }
 
 Result cuStreamIsCapturing(void *stream, int *status) { *status = !!captured; return OK; }
+Result cuStreamGetCaptureInfo_v2(void *stream, int *status, void *id, void **graph, void *before, void *count) {
+    *status = !!captured;
+    *graph = captured;
+    return OK;
+}
 Result cuStreamBeginCapture_v2(void *stream, int mode) { captured = calloc(1, sizeof *captured); return OK; }
 Result cuStreamEndCapture(void *stream, void **graph) { *graph = captured; captured = NULL; return OK; }
 Result cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long flags) { *exec = graph; return OK; }

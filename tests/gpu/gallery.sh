@@ -5,7 +5,7 @@
 #   tests/gpu/gallery.sh BINARY OUT_FOLDER [EXAMPLE...]
 #
 # Recordings go to OUT_FOLDER/gallery.tar.gz; unpack it at the root of the repository to keep them. Needs a GPU, nvcc, ncu, and
-# python3 with numpy.
+# python3 with numpy and cupy.
 set -uo pipefail
 binary=$(realpath "${1:?usage: gallery.sh BINARY OUT_FOLDER [EXAMPLE...]}")
 out=$(mkdir -p "${2:?usage: gallery.sh BINARY OUT_FOLDER [EXAMPLE...]}" && realpath "$2")

@@ -3,7 +3,7 @@
 #
 #     tests/gpu/traits.sh [NCUGATE] [PHASE.toml...]
 #
-# Needs an NVIDIA GPU, ncu, nvcc, and python3 with numpy. Shows the output of a phase that does not pass.
+# Needs an NVIDIA GPU, ncu, nvcc, and python3 with numpy and cupy. Shows the output of a phase that does not pass.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 ncugate=${1:-ncugate}

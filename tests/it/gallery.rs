@@ -133,7 +133,7 @@ fn recording(folder: &Path, phase: &Path) -> Option<PathBuf> {
 #[test]
 fn every_example_has_a_short_readme_with_its_subject_and_command() {
     let gallery = gallery();
-    assert_eq!(gallery.len(), 8, "{gallery:?}");
+    assert_eq!(gallery.len(), 9, "{gallery:?}");
     for (folder, phase) in gallery {
         let readme = std::fs::read_to_string(folder.join("README.md")).unwrap();
         let lines = readme.lines().filter(|line| !line.trim().is_empty()).count();

@@ -50,23 +50,6 @@ template <unsigned long long BYTES, class S> struct Struct {
 /// 0 for a function without a result, else the result as a number.
 template <class F> auto status(const F& call, int) -> decltype(static_cast<int>(call())) { return static_cast<int>(call()); }
 template <class F> int status(const F& call, long) { return call(), 0; }
-
-#ifdef __CUDACC__
-/// Nodes of the graph that the stream is recorded into; -1 if it is not recorded, -2 if the recording failed.
-inline long long recorded(CUstream_st* stream) {
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    cudaGraph_t graph = nullptr;
-    size_t nodes = 0;
-#if CUDART_VERSION >= 13000
-    cudaStreamGetCaptureInfo(stream, &status, nullptr, &graph);
-#else
-    cudaStreamGetCaptureInfo_v2(stream, &status, nullptr, &graph);
-#endif
-    if (status != cudaStreamCaptureStatusActive) return status == cudaStreamCaptureStatusNone ? -1 : -2;
-    cudaGraphGetNodes(graph, nullptr, &nodes);
-    return static_cast<long long>(nodes);
-}
-#endif
 }
 
 "#;
@@ -108,9 +91,6 @@ template <class S> int ncugate_run(const unsigned long long* words, S stream, ..
 extern "C" int ncugate_call(const unsigned long long* words, CUstream_st* stream, char* message, int capacity) {{
     int status = -1;
     bool has_thrown = true;
-#ifdef __CUDACC__
-    long long before = ncugate::recorded(stream);
-#endif
     try {{
         status = ncugate::status([&] {{ return ncugate_run(words, ncugate::Stream{{stream}}, 0); }}, 0);
         has_thrown = false;
@@ -122,12 +102,7 @@ extern "C" int ncugate_call(const unsigned long long* words, CUstream_st* stream
     }}
 #ifdef __CUDACC__
     cudaError_t error = cudaGetLastError();
-    long long after = ncugate::recorded(stream);
-    if (after == -2 || (before >= 0 && after <= before)) {{
-        status = -1;
-        std::snprintf(message, capacity, "its launches cannot be recorded for the timing; queue them on the stream that it is given "
-            "or on the default stream, and do not synchronise, allocate or copy to the host");
-    }} else if (error != cudaSuccess && !has_thrown) {{
+    if (error != cudaSuccess && !has_thrown) {{
         status = static_cast<int>(error);
         std::snprintf(message, capacity, "%s: %s", cudaGetErrorName(error), cudaGetErrorString(error));
     }}

@@ -21,12 +21,16 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ffi::{CString, c_void};
 use std::path::Path;
+use std::ptr::null_mut;
 
 /// The CUDA version and the compute capability that introduced tensor maps.
 const TENSOR_MAPS: ((u32, u32), ComputeCapability) = ((12, 0), ComputeCapability::new(9, 0));
 
 /// The default stream of the calling thread (`CU_STREAM_PER_THREAD`).
 const DEFAULT_STREAM: usize = 2;
+
+/// Why a function has no latency if a capture does not record its work.
+const UNRECORDED: &str = "its launches cannot be recorded for the timing; queue them on the given stream (in Python the current stream of PyTorch and CuPy, else the default stream of the thread), and do not synchronise, allocate or copy to the host";
 
 /// An opened device: its primary context, current on this thread, and a stream.
 #[derive(Debug)]
@@ -74,8 +78,8 @@ impl CudaDevice {
         })
     }
 
-    /// Queues all work on the default stream of this thread, on which host code launches if it takes or uses no other. Work on the
-    /// legacy default stream during a capture is then an error.
+    /// Queues all work on the default stream of this thread, which every function can name. It waits for the legacy default stream,
+    /// and work there during a capture is an error.
     #[must_use]
     pub fn on_default_stream(mut self) -> Self {
         // SAFETY: created by `open`, and nothing is queued on it.
@@ -234,8 +238,30 @@ impl CudaDevice {
             return Err(DeviceError::Launch("this process cannot call functions".to_owned()));
         };
         let call = FunctionCall { function, shape: shape as u32, words, stream: self.stream as u64 };
-        let copies = caller.0.call(&call)?;
-        self.delivery.borrow_mut().take(copies, self.stream)
+        let (was_capturing, before) = self.capture_state();
+        let called = caller.0.call(&call);
+        let (is_capturing, after) = self.capture_state();
+        if was_capturing && !(is_capturing && (called.is_err() || after > before)) {
+            let cause = called.err().map_or_else(String::new, |error| format!(" ({error})"));
+            return Err(DeviceError::Function(format!("{UNRECORDED}{cause}")));
+        }
+        self.delivery.borrow_mut().take(called?, self.stream)
+    }
+
+    /// Whether the stream is in a valid capture, and the number of nodes so far.
+    fn capture_state(&self) -> (bool, usize) {
+        use sys::CUstreamCaptureStatus as Status;
+        let (mut status, mut graph, mut nodes) = (Status::CU_STREAM_CAPTURE_STATUS_NONE, null_mut(), 0);
+        let (id, before, edges) = (null_mut(), null_mut(), null_mut());
+        // SAFETY: the stream lives as long as `self`, and so does a graph that it is captured into. Null pointers get nothing.
+        unsafe {
+            let _ = sys::cuStreamGetCaptureInfo_v2(self.stream, &raw mut status, id, &raw mut graph, before, edges);
+            let is_capturing = status == Status::CU_STREAM_CAPTURE_STATUS_ACTIVE;
+            if is_capturing {
+                let _ = sys::cuGraphGetNodes(graph, null_mut(), &raw mut nodes);
+            }
+            (is_capturing, nodes)
+        }
     }
 
     /// Captures a timed graph. If results of functions are not in their buffers, [`Self::deliver`] copies them after the timed

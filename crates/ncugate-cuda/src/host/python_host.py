@@ -8,6 +8,7 @@ eagerly, then while it captures a CUDA graph. Only that function allocates, fill
 measures time.
 """
 
+import contextlib
 import ctypes
 import importlib
 import inspect
@@ -155,15 +156,18 @@ class Host:
             self.tensors[key] = values
         return self.tensors[key]
 
+    @contextlib.contextmanager
     def stream(self, address):
-        torch = sys.modules.get("torch")
-        if torch is None:
-            import contextlib
-
-            return contextlib.nullcontext()
-        if address not in self.streams:
-            self.streams[address] = torch.cuda.ExternalStream(address)
-        return torch.cuda.stream(self.streams[address])
+        """Makes the stream the current one of libraries that have such. It is the default stream of the thread."""
+        torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
+        with contextlib.ExitStack() as stack:
+            if cupy is not None:
+                stack.enter_context(cupy.cuda.Stream.ptds)
+            if torch is not None:
+                if address not in self.streams:
+                    self.streams[address] = torch.cuda.ExternalStream(address)
+                stack.enter_context(torch.cuda.stream(self.streams[address]))
+            yield
 
     def launch(self, number, shape, addresses, stream):
         """Calls a function; returns the address and bytes of the result for each buffer, or 0 for a result in place."""

@@ -5,7 +5,7 @@
 use super::event::WorkerEvent;
 use super::functions::Functions;
 use super::hidden_draws::{HiddenCases, HiddenDraws};
-use super::job::{FunctionLanguage, JobMode, WorkerJob};
+use super::job::{JobMode, WorkerJob};
 use super::prestarted::{FIRST_DEVICE, Preload};
 use super::python::{PythonFunctions, run_in_python};
 use super::worker::{DeviceLoss, Reporter, WorkError, Worker, chain};
@@ -164,8 +164,7 @@ fn run_on(
     reporter: &mut Reporter,
 ) -> Result<ControlFlow<DeviceLoss>, WorkError> {
     adopt(&job.references);
-    let has_host_code = job.functions(FunctionLanguage::Cpp).next().is_some();
-    let device = if has_host_code { device.on_default_stream() } else { device };
+    let device = if job.has_host_code() { device.on_default_stream() } else { device };
     let device = device.with_functions(Functions::of(&job, functions));
     reporter.report(&WorkerEvent::Device(device.attributes().clone()))?;
     let (loaded, hidden, answers) = (HashMap::new(), HashMap::new(), HashMap::new());
