@@ -786,6 +786,11 @@ typedef struct {
     unsigned count;
 } Config;
 
+/* Whether the code of copy_lazy is on the device. */
+static int is_loaded;
+
+Result cuFuncLoad(void *function) { is_loaded = 1; return OK; }
+
 Result cuLaunchKernelEx(const Config *config, void *function, void **parameters, void **extra) {
     Node node = {.kind = LAUNCH, .function = function, .grid = {config->grid[0], config->grid[1]}};
     int count = !node.function->module->is_text                  ? 2
@@ -802,6 +807,8 @@ Result cuLaunchKernelEx(const Config *config, void *function, void **parameters,
     if (!strncmp(node.function->name, "map_struct", 10)) /* map_struct64 and map_struct128: after an int */
         memcpy(&node.parameters[0], (char *)parameters[0] + atoi(node.function->name + 10), 8);
     memcpy(node.launch, config, sizeof node.launch);
+    if (!strcmp(node.function->name, "copy_lazy") && !is_loaded++)
+        microseconds += 1000 * MICROSECONDS;
     for (unsigned i = 0; i < config->count; i++) {
         const Attribute *own = (const Attribute *)config->attributes + i;
         if (own->id == 1)

@@ -219,12 +219,18 @@ fn a_number_that_later_launches_change_is_marked() {
 
 #[test]
 fn kernels_are_listed_with_launches_times_and_shares() {
-    for what in ["", "fork", "exit"] {
-        let (place, variables) = machine_of_program(&["copy_honest"]);
-        let listed = finished(&place, &variables, &format!("capture --list -- ./program address copy_honest {what}"));
+    for (kernel, what) in [
+        ("copy_honest", ""),
+        ("copy_honest", "fork"),
+        ("copy_honest", "exit"),
+        ("copy_lazy", ""),
+        ("copy_lazy", "fork"),
+    ] {
+        let (place, variables) = machine_of_program(&[kernel]);
+        let listed = finished(&place, &variables, &format!("capture --list -- ./program address {kernel} {what}"));
         assert_eq!(listed.status, Some(0), "{what}: {listed:?}");
         let words: Vec<&str> = listed.stdout.lines().nth(1).unwrap().split_whitespace().collect();
-        let row = ["100.0", "%", "0.030", "ms", "10.00", "us", "3", "copy_honest"];
+        let row = ["100.0", "%", "0.030", "ms", "10.00", "us", "3", kernel];
         assert_eq!(words, row, "{what}: {listed:?}");
     }
 }

@@ -797,6 +797,10 @@ static Result record_event(const Launch *l, void *event) {
 
 static Result time_launch(const Launch *l, Kernel *kernel, int is_recorded) {
     Timing timing = {.kernel = kernel};
+    /* Else the first launch, after the event, also waits for its code. */
+    void *own = NULL;
+    if (!is_recorded && CALL("cuFuncLoad", (void *), l->function) && !CALL("cuKernelGetFunction", (void **, void *), &own, l->function))
+        CALL("cuFuncLoad", (void *), own);
     int is_timed = !is_recorded && !CALL("cuEventCreate", (void **, unsigned), &timing.start, 0) &&
                    !CALL("cuEventCreate", (void **, unsigned), &timing.end, 0) && !record_event(l, timing.start);
     Result result = forward(l);

@@ -48,7 +48,7 @@ pub struct KernelUse {
     pub timed: u64,
     /// Their sum.
     pub milliseconds: f64,
-    /// Their median, in the process with the most of them. The first launch also waits for its code.
+    /// Their median, in the process with the most of them.
     pub median: f64,
     /// Launches of this process with a time.
     most_timed: u64,
