@@ -427,13 +427,13 @@ fn many_short_launches_are_a_finding_of_the_evaluation() {
     let found = first(&quantities).unwrap();
     assert_eq!(
         found.sentence,
-        "Each of 24 launches takes 4 µs on average, of which up to 2 µs is its start and end; fused into one launch, they would need at most 47.9 % less time."
+        "24 launches of 4 µs on average, of which up to 2 µs is start and end: fusing all into one saves at most 47.9 % of their time."
     );
     assert!((found.saving.as_ref().unwrap().modelled - 50.0 * 23.0 / 24.0).abs() < 1e-9);
     // 96 of 120 µs are inside the launches
     quantities.set_column("latency_p50", vec![Cell::Value(120.0)]);
     let found = first(&quantities).unwrap();
-    assert!(found.sentence.starts_with("20 % of the latency is between 24 launches; "), "{}", found.sentence);
+    assert!(found.sentence.starts_with("20 % of the latency is between 24 launches of 4 µs "), "{}", found.sentence);
     assert!((found.saving.as_ref().unwrap().modelled - (20.0 + 0.8 * 50.0 * 23.0 / 24.0)).abs() < 1e-9);
     assert!(found.launches.is_none());
     let one = launched(&["scan"], &[("duration", &[4_000.0])]);
