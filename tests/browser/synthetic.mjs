@@ -1,7 +1,7 @@
 // Opens and operates the pages of synthetic runs and of captures: node synthetic.mjs FOLDER (see run.sh).
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { barriers, browser, cells, check, choose, clickHead, count, counters, crossedLabels, faintTexts, folder, head, open, quiet, run, unfold } from "./shared.mjs";
+import { barriers, browser, cells, check, choose, clickHead, clippedTables, count, counters, crossedLabels, faintTexts, folder, forms, head, open, quiet, run, unfold } from "./shared.mjs";
 
 await run(async () => {
   for (const [width, height] of [[1440, 900], [390, 844]]) {
@@ -414,13 +414,15 @@ await run(async () => {
   }
 
   for (const name of ["kernels-deep", "kernels-torch_nvtx", "kernels-full1", "kernels-defects", "kernels-g1200", "kernels-compared", "compare", "compare-hostile"]) {
-    for (const [width, scheme] of [[1440, "light"], [1440, "dark"], [390, "light"]]) {
+    for (const [width, scheme] of forms) {
       page = await open(name, { width, height: 900, scheme });
       await check(`${name} at ${width} px, ${scheme}: fits, has contrast, lists its rows`, page, async () => {
         assert.ok(await page.evaluate(`document.documentElement.scrollWidth <= ${width}`), "wider than the screen");
         if (width === 1440) {
           const height = await page.evaluate(`document.documentElement.scrollHeight`);
           assert.ok(height <= 6000, `${height} px high`);
+          await page.evaluate(`document.querySelectorAll("details").forEach((d) => (d.open = true))`);
+          assert.deepEqual(await page.evaluate(`(${clippedTables})()`), []);
         }
         assert.deepEqual(await page.evaluate(`(${faintTexts})()`), []);
         assert.ok(await page.evaluate(`document.querySelectorAll("table.kernels tbody tr:not([hidden])").length`) >= 1);
@@ -491,7 +493,7 @@ await run(async () => {
   await page.close();
 
   for (const name of ["index", "index-hostile"]) {
-    for (const [width, scheme] of [[1440, "light"], [1440, "dark"], [390, "light"]]) {
+    for (const [width, scheme] of forms) {
       page = await open(name, { width, height: 900, scheme });
       await check(`${name} at ${width} px, ${scheme}: fits, has contrast, runs nothing`, page, async () => {
         assert.ok(await page.evaluate(`document.documentElement.scrollWidth <= ${width}`), "wider than the screen");
