@@ -1,6 +1,7 @@
 // Opens and operates the pages of synthetic runs and of captures: node synthetic.mjs FOLDER (see run.sh).
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
 import { barriers, browser, cells, check, choose, clickHead, clippedTables, count, counters, crossedLabels, faintTexts, folder, forms, head, open, quiet, run, unfold } from "./shared.mjs";
 
 await run(async () => {
@@ -471,6 +472,20 @@ await run(async () => {
     assert.match(await page.evaluate(`document.getElementById("count").textContent`), new RegExp(`^${some.length} of `));
     await page.evaluate(`(() => { const find = document.getElementById("find"); find.value = "no such kernel"; find.dispatchEvent(new Event("input", { bubbles: true })); })()`);
     assert.deepEqual(await listed(0), []);
+  });
+  await page.close();
+
+  const compared = pathToFileURL(`${folder}/compare/report.html`).href;
+  page = await browser.open(compared);
+  await check("an address names a section whose row is not shown, and the glossary, and they open", page, async () => {
+    const last = await page.evaluate(`[...document.querySelectorAll("table.kernels tbody tr[data-section]")].at(-1).dataset.section`);
+    const state = (id) => page.evaluate(`(() => { const part = document.getElementById(${JSON.stringify(id)}), at = part.getBoundingClientRect().top; return [part.hidden, (part.querySelector(":scope > details") ?? part).open, at < innerHeight]; })()`);
+    assert.deepEqual((await state(last)).slice(0, 2), [true, false]);
+    await page.evaluate(`document.querySelector('a[href="#glossary"]').click()`);
+    assert.deepEqual((await state("glossary")).slice(0, 2), [false, true]);
+    await page.close();
+    page = await browser.open(`${compared}#${last}`);
+    assert.deepEqual(await state(last), [false, true, true]);
   });
   await page.close();
 

@@ -78,7 +78,7 @@ pub fn kernel_roofline(
         let name = format!("{}, {}", point.kernel, point.precision);
         drawn(&name, point.intensity, point.rate, point.attained)
     };
-    let others = Marks::Points(Glyph::Dot, points[own..].iter().take(DRAWN).map(mark).collect());
+    let others = Marks::Points(Glyph::Disc, points[own..].iter().take(DRAWN).map(mark).collect());
     let mut series = vec![Series::new("other kernels", Tone::Muted, others)];
     series.extend(points[..own].iter().enumerate().map(|(at, point)| {
         let name = format!("{longest}, {}", point.precision);
