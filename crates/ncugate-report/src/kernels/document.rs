@@ -214,22 +214,17 @@ fn listing(report: &ProfiledReport, total: Option<f64>) -> DocumentTable {
             ..TableCell::new(group.label.as_str()).note(group.key.nvtx.as_str())
         };
         let time = group.total(&id::DURATION);
-        let share = time.zip(total).map(|(time, total)| bar(100.0 * time / total));
-        let cells = [name, share.unwrap_or_else(|| TableCell::missing("")), written(group, &id::DURATION)];
-        let cells = cells
-            .into_iter()
-            .chain([TableCell::with_unit(time, "ns"), TableCell::with_unit(Some(group.launches as f64), "")]);
-        let cells = cells.chain(metrics.iter().map(|metric| written(group, metric))).collect();
+        let share = time.zip(total).map(|(time, total)| TableCell::share(100.0 * time / total));
+        let share = share.unwrap_or_else(|| TableCell::missing(""));
+        let (time, launches) =
+            (TableCell::with_unit(time, "ns"), TableCell::with_unit(Some(group.launches as f64), ""));
+        let mut cells = vec![name, share, written(group, &id::DURATION), time, launches];
+        cells.extend(metrics.iter().map(|metric| written(group, metric)));
         table.rows.push(TableRow { cells, section, range: group.key.nvtx.to_string() });
     }
     let ranges: IndexSet<String> = groups.iter().map(|group| group.key.nvtx.to_string()).collect();
     let ranges = if ranges.len() < 2 { Vec::new() } else { ranges.into_iter().collect() };
     DocumentTable { listing: Some(TableListing { shown: SHOWN, by: "NVTX range", ranges }), ..table }
-}
-
-/// A percentage with its bar.
-fn bar(percent: f64) -> TableCell {
-    TableCell { bar: Some(percent.clamp(0.0, 100.0)), ..TableCell::value(percent, number::share(percent)) }
 }
 
 /// Findings about the time of a kernel, the worst first.
@@ -273,7 +268,7 @@ fn section<'f>(
     blocks.extend(
         fold(&format!("Smaller findings: {}", folded.len()), FindingRow::blocks(&folded)).map(DocumentBlock::Section),
     );
-    let light = LIGHT.iter().filter_map(|metric| Some((described(metric).0, bar(group.median(metric)?))));
+    let light = LIGHT.iter().filter_map(|metric| Some((described(metric).0, TableCell::share(group.median(metric)?))));
     blocks.extend(bars("Speed of light", "Unit", light.collect()));
     blocks.extend(bars(
         "Warp states",
@@ -339,7 +334,7 @@ fn states(group: &LaunchGroup) -> Vec<(&str, TableCell)> {
     let total: f64 = states.iter().map(|(_, cycles)| cycles).sum();
     let state = |(name, cycles): (&str, f64)| {
         let text = format!("{} cycles", number::plain(cycles));
-        let cell = TableCell { bar: Some(100.0 * cycles / total), ..TableCell::value(cycles, text) };
+        let cell = TableCell::value(cycles, text).bar(100.0 * cycles / total);
         (Catalogue::embedded().get(name).map_or("", |metric| metric.title.as_str()).trim_start_matches("Stall: "), cell)
     };
     states.into_iter().take(STATES).map(state).collect()
