@@ -1,10 +1,14 @@
 
 // ---- parts of the page that are folded
 
-/** Opens the part that an address of the page names, and every fold around it. */
+/** Shows and opens the part that an address of the page names, and every fold around it. */
 function reveal(address) {
   if (address.length < 2 || address.includes("=")) return;
   const target = $(decodeURIComponent(address.slice(1)));
+  if (target?.hidden) {
+    target.hidden = false;
+    target.scrollIntoView({ behavior: "instant" });
+  }
   const own = target?.querySelector(":scope > details");
   if (own) own.open = true;
   for (let at = target?.closest("details"); at; at = at.parentElement.closest("details")) at.open = true;

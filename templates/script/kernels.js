@@ -53,15 +53,6 @@ function sortBy(button) {
   refresh();
 }
 
-/** Opens the section that the address names. */
-function openTarget() {
-  const target = location.hash.length > 1 && $(decodeURIComponent(location.hash.slice(1)));
-  if (!target || target.tagName !== "DETAILS") return;
-  target.hidden = false;
-  target.open = true;
-  target.scrollIntoView({ block: "start" });
-}
-
 if (listing) {
   for (const button of listing.tHead.querySelectorAll("button")) button.addEventListener("click", () => sortBy(button));
   find.addEventListener("input", refresh);
@@ -71,12 +62,6 @@ if (listing) {
     refresh();
   });
   refresh();
-  openTarget();
-  addEventListener("hashchange", openTarget);
-  // A second click on the same link does not change the address.
-  listing.addEventListener("click", (event) => {
-    if (event.target.closest("a")?.getAttribute("href") === location.hash) openTarget();
-  });
   addEventListener("beforeprint", () => {
     showAll = true;
     refresh();

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { barriers, browser, check, clippedTables, counters, crossedLabels, faintTexts, folder, open, quiet, run, unfold } from "./shared.mjs";
+import { barriers, browser, check, clippedTables, counters, crossedLabels, faintInBothThemes, faintTexts, folder, forms, open, quiet, run, unfold } from "./shared.mjs";
 
 await run(async () => {
   let page;
@@ -12,6 +12,8 @@ await run(async () => {
       assert.equal(await page.evaluate(`document.documentElement.scrollWidth`), 390);
       await unfold(page);
       assert.equal(await page.evaluate(`document.documentElement.scrollWidth`), 390);
+      assert.deepEqual(await faintInBothThemes(page), []);
+      assert.deepEqual(await barriers(page), []);
     });
     quiet(page);
     await page.close();
@@ -25,6 +27,7 @@ await run(async () => {
       assert.ok(hidden === 0 && (all > 0) === isDeep, `${hidden} of ${all} counters have no value in sight`);
       assert.deepEqual(await page.evaluate(`(${clippedTables})()`), []);
       assert.deepEqual(await page.evaluate(`(${crossedLabels})()`), []);
+      assert.deepEqual(await faintInBothThemes(page), []);
       assert.deepEqual(await barriers(page), []);
     });
     quiet(page);
@@ -66,7 +69,7 @@ await run(async () => {
   });
   quiet(page);
   await page.close();
-  for (const [width, scheme] of [[1440, "light"], [1440, "dark"], [390, "light"], [390, "dark"]]) {
+  for (const [width, scheme] of forms) {
     page = await browser.open(index, { width, height: 900, scheme });
     await check(`the history at ${width} px, ${scheme}: fits, has contrast`, page, async () => {
       assert.ok(await page.evaluate(`document.documentElement.scrollWidth <= ${width}`), "wider than the screen");

@@ -55,9 +55,9 @@ export function counters() {
   const isShown = (cell, edge) => { const b = cell.getBoundingClientRect(); return b.height >= 10 && b.width >= 10 && b.right <= edge + 1 && cell.textContent.trim(); };
   return [rows.length, rows.filter((row) => ![...row.cells].every((cell) => isShown(cell, row.closest(".scroll").getBoundingClientRect().right))).length];
 }
-/** Regions whose table has columns out of sight; the numbers of a chart may have one for each shape. Runs in the page. */
+/** Regions whose table has columns out of sight; runs in the page. */
 export function clippedTables() {
-  const regions = [...document.querySelectorAll(".scroll:not(.drawing, #grid)")].filter((region) => !region.closest("figure") && region.checkVisibility());
+  const regions = [...document.querySelectorAll(".scroll:not(.drawing, #grid)")].filter((region) => region.checkVisibility());
   return regions.filter((region) => region.scrollWidth > region.clientWidth + 1).map((region) => `${region.ariaLabel}: ${region.scrollWidth} in ${region.clientWidth} px`);
 }
 /** Texts of drawings that overlap another text or leave their drawing; runs in the page. */
@@ -80,6 +80,17 @@ export function crossedLabels() {
     });
   }
   return crossed;
+}
+/** Widths and colour schemes of every kind of page. */
+export const forms = [[1440, "light"], [1440, "dark"], [390, "light"], [390, "dark"]];
+/** Texts without contrast in the page's theme and in the other one. */
+export async function faintInBothThemes(page) {
+  const faint = [];
+  for (const theme of ["system", "other"]) {
+    faint.push(...(await page.evaluate(`(${faintTexts})()`)).map((text) => `${theme}: ${text}`));
+    await page.evaluate(`document.getElementById("theme").click()`);
+  }
+  return faint;
 }
 /** Serious and critical findings of axe-core, where AXE names its axe.min.js. */
 export async function barriers(page) {

@@ -1,7 +1,8 @@
 // Opens and operates the pages of synthetic runs and of captures: node synthetic.mjs FOLDER (see run.sh).
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { barriers, browser, cells, check, choose, clickHead, count, counters, crossedLabels, faintTexts, folder, head, open, quiet, run, unfold } from "./shared.mjs";
+import { pathToFileURL } from "node:url";
+import { barriers, browser, cells, check, choose, clickHead, clippedTables, count, counters, crossedLabels, faintTexts, folder, forms, head, open, quiet, run, unfold } from "./shared.mjs";
 
 await run(async () => {
   for (const [width, height] of [[1440, 900], [390, 844]]) {
@@ -414,13 +415,15 @@ await run(async () => {
   }
 
   for (const name of ["kernels-deep", "kernels-torch_nvtx", "kernels-full1", "kernels-defects", "kernels-g1200", "kernels-compared", "compare", "compare-hostile"]) {
-    for (const [width, scheme] of [[1440, "light"], [1440, "dark"], [390, "light"]]) {
+    for (const [width, scheme] of forms) {
       page = await open(name, { width, height: 900, scheme });
       await check(`${name} at ${width} px, ${scheme}: fits, has contrast, lists its rows`, page, async () => {
         assert.ok(await page.evaluate(`document.documentElement.scrollWidth <= ${width}`), "wider than the screen");
         if (width === 1440) {
           const height = await page.evaluate(`document.documentElement.scrollHeight`);
           assert.ok(height <= 6000, `${height} px high`);
+          await page.evaluate(`document.querySelectorAll("details").forEach((d) => (d.open = true))`);
+          assert.deepEqual(await page.evaluate(`(${clippedTables})()`), []);
         }
         assert.deepEqual(await page.evaluate(`(${faintTexts})()`), []);
         assert.ok(await page.evaluate(`document.querySelectorAll("table.kernels tbody tr:not([hidden])").length`) >= 1);
@@ -472,6 +475,20 @@ await run(async () => {
   });
   await page.close();
 
+  const compared = pathToFileURL(`${folder}/compare/report.html`).href;
+  page = await browser.open(compared);
+  await check("an address names a section whose row is not shown, and the glossary, and they open", page, async () => {
+    const last = await page.evaluate(`[...document.querySelectorAll("table.kernels tbody tr[data-section]")].at(-1).dataset.section`);
+    const state = (id) => page.evaluate(`(() => { const part = document.getElementById(${JSON.stringify(id)}), at = part.getBoundingClientRect().top; return [part.hidden, (part.querySelector(":scope > details") ?? part).open, at < innerHeight]; })()`);
+    assert.deepEqual((await state(last)).slice(0, 2), [true, false]);
+    await page.evaluate(`document.querySelector('a[href="#glossary"]').click()`);
+    assert.deepEqual((await state("glossary")).slice(0, 2), [false, true]);
+    await page.close();
+    page = await browser.open(`${compared}#${last}`);
+    assert.deepEqual(await state(last), [false, true, true]);
+  });
+  await page.close();
+
   page = await open("kernels-full1");
   await check("a full set has a roofline with points and a memory chart", page, async () => {
     const points = await page.evaluate(`[...document.querySelectorAll("#svg-roofline g > title")].map((t) => t.textContent).filter((t) => t.includes("of the roof"))`);
@@ -491,7 +508,7 @@ await run(async () => {
   await page.close();
 
   for (const name of ["index", "index-hostile"]) {
-    for (const [width, scheme] of [[1440, "light"], [1440, "dark"], [390, "light"]]) {
+    for (const [width, scheme] of forms) {
       page = await open(name, { width, height: 900, scheme });
       await check(`${name} at ${width} px, ${scheme}: fits, has contrast, runs nothing`, page, async () => {
         assert.ok(await page.evaluate(`document.documentElement.scrollWidth <= ${width}`), "wider than the screen");

@@ -378,11 +378,24 @@ fn launches_of_unlike_shapes_are_groups_of_their_own() {
         "68 SMs (51.5 %) are idle",
         "at most 52 % of its time",
         "<b>Next</b> <bdi>Use smaller tiles",
-        " rules lack counters; <code>ncu --set full",
+        "32 of 64 rules lack counters, so another cause may be larger. Collect them: <code>ncu --set full",
+        "under ncu in 1,200 launches",
     ] {
         assert!(first.contains(part), "{part}: {first}");
     }
     assert!(!page.contains("`ncu"), "code is marked as code");
+}
+
+/// Fusing six launches of 2 µs saves more of all than filling the SMs saves of the longest kernel, which has half the time.
+#[test]
+fn the_first_screen_begins_with_what_costs_most_of_all_launches() {
+    let page = page(&["graph_nodes.ncu-rep.zst"]);
+    let (first, _) = page.split_once("<section id=\"kernels\">").unwrap();
+    let at = |part: &str| first.find(part).unwrap_or_else(|| panic!("{part}: {first}"));
+    let fused =
+        "Many short launches: 6 launches of 2.07 µs on average, of which up to 2 µs is start and end: fusing all";
+    assert!(at(fused) < at("Fewer blocks than SMs in scale: "), "{first}");
+    assert!(first.contains("<b>Next</b> <bdi>Fuse neighbouring kernels."), "{first}");
 }
 
 /// Only common launches of both reports are compared; the others are listed.

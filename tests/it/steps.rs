@@ -95,7 +95,7 @@ fn findings_name_the_step_and_its_share() {
     assert_eq!(small, [&launch("first", 2), &launch("second", 3)], "{all:?}");
     let short = all.iter().find(|row| row["rule"] == "many_launches").unwrap();
     assert!(short["launches"].is_null(), "{short}");
-    let words = "between 2 launches; they take 5 µs on average";
+    let words = "between 2 launches of 5 µs on average";
     assert!(short["sentence"].as_str().unwrap().contains(words), "{short}");
     assert_eq!(short["saving"]["modelled"], 20.0, "2 of 10 µs");
 }

@@ -534,7 +534,7 @@ impl Limit {
 /// what the tensor pipe leaves. Mending a defect changes other instructions than matrix products.
 fn limit(kind: RuleKind, whole: &CaseFacts<'_>) -> Limit {
     let is_declared = whole.work.flops.or(whole.work.bytes).is_some();
-    let roofline = if is_declared { "the declared work leaves" } else { "an empty launch of 1 µs leaves" };
+    let roofline = if is_declared { "the declared work leaves" } else { "the launch itself takes 1 µs, which leaves" };
     let needs: &[(&str, &str)] = match kind {
         RuleKind::Redesign => &[("tensor_roofline_pct", roofline)],
         RuleKind::Defect | RuleKind::Doubt | RuleKind::Remark => {

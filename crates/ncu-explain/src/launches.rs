@@ -165,4 +165,19 @@ mod tests {
         let first = &diagnosed.findings[0];
         assert!(!first.evidence.is_empty() && first.report.as_deref() == Some("full1"), "{first:?}");
     }
+
+    /// In bands of rows, blocks near the real axis work three times as long as the mean, and all blocks are resident.
+    #[test]
+    fn imbalance_names_the_part_of_the_launch_in_which_sms_run_out_of_work() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/planted/escape/reports/deep-1.ncu-repz");
+        let report = Report::open(path).unwrap();
+        let launch = report.launches().find(|launch| launch.kernel_name() == "escape_bands").unwrap();
+        let diagnosed = diagnose_launch("escape", &report, &launch, RuleBook::shipped()).unwrap();
+        let found = &diagnosed.findings[0];
+        assert_eq!(found.rule, "imbalance");
+        let said =
+            "In the last 68.4 % of the launch fewer than 90 % of the SMs have work: the average SM is idle for 47 % ";
+        assert!(found.sentence.starts_with(said), "{}", found.sentence);
+        assert!(found.evidence.iter().any(|evidence| evidence.name == "measured_tail_pct"), "{:?}", found.evidence);
+    }
 }

@@ -268,14 +268,10 @@ fn rules(launch: &Launch<'_>) -> Result<Vec<NcuRuleMessage>, ReportError> {
     for rule in launch.rule_results()? {
         for item in &rule.items {
             let Some(message) = &item.message else { continue };
-            let title = if message.title.is_empty() { &rule.name } else { &message.title };
+            let title = if message.title.is_empty() { &rule.name } else { &message.title }.to_string();
             let speedup = item.speedup.map(|estimate| (estimate.scope, estimate.percent));
-            notes.push(NcuRuleMessage {
-                rule: rule.name.to_string(),
-                title: title.to_string(),
-                text: message.plain_text(),
-                speedup,
-            });
+            let (rule, text) = (rule.name.to_string(), message.plain_text());
+            notes.push(NcuRuleMessage { rule, title, text, speedup });
         }
     }
     let gain = |note: &NcuRuleMessage| note.speedup.map_or(-1.0, |(_, percent)| percent);

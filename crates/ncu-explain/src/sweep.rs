@@ -427,8 +427,7 @@ impl<'v> Grid<'v> {
         let pairs = if end < beside { step.pairs.clone().reversed() } else { step.pairs.clone() };
         let change = pairs.change(&self.objective.column.unit, Some(*p), resampler);
         let [before, after] = pairs.means();
-        let percent = 100.0 * (after / before - 1.0);
-        let improves = gain(percent, better) >= WORTH && change.separation == Separation::Clear;
+        let improves = gain(100.0 * (after / before - 1.0), better) >= WORTH && change.separation == Separation::Clear;
         let (value, name) = (axis.values[end].to_string(), axis.name);
         (is_number && improves).then(|| RangeEdge {
             parameter: name.into(),

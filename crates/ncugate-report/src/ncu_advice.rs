@@ -2,7 +2,7 @@
 
 use super::document::{CellTone, Column, DocumentBlock, DocumentTable, Medium, Section, TableCell};
 use super::finding_row::{FindingRow, SavingRow};
-use super::number::{self, Number};
+use super::number::Number;
 use super::text;
 use ncu_explain::{EstimateSource, NcuObservations, NcuRuleMessage, Severity};
 use ncu_rep::SpeedupScope;
@@ -80,32 +80,24 @@ impl NcuAdvice {
             let heads = heads.iter().copied().chain(["Mostly"]).map(Column::text);
             DocumentTable::new(label, ["Share", "Samples"].map(Column::number).into_iter().chain(heads).collect())
         };
-        let share = |share: &Number| TableCell {
-            bar: Some(share.value),
-            ..TableCell::value(share.value, number::share(share.value))
+        let row = |table: &mut DocumentTable, share: &Number, samples: &Number, place: Vec<TableCell>, stall: &str| {
+            let samples = TableCell::value(samples.value, samples.text.as_str());
+            let head = [TableCell::share(share.value), samples].into_iter();
+            table.row(head.chain(place).chain([TableCell::new(stall)]).collect());
         };
         let text = |text: &Option<CleanText>| text.as_deref().unwrap_or_default().to_owned();
         let mut lines = table("Hottest source lines", &["Line", "Source"]);
         for hot in &self.lines {
-            let samples = TableCell::value(hot.samples.value, hot.samples.text.as_str());
-            let place = [TableCell::new(hot.line.as_str()), TableCell::of(text(&hot.source), CellTone::Code)];
-            lines.row(
-                [share(&hot.share), samples]
-                    .into_iter()
-                    .chain(place)
-                    .chain([TableCell::new(hot.stall.as_str())])
-                    .collect(),
-            );
+            let place = vec![TableCell::new(hot.line.as_str()), TableCell::of(text(&hot.source), CellTone::Code)];
+            row(&mut lines, &hot.share, &hot.samples, place, &hot.stall);
         }
         let mut instructions = table("Hottest instructions", &["Offset", "Instruction", "Line"]);
         for hot in &self.hot {
             let inlined = hot.inlined.as_ref().map_or_else(String::new, |place| format!("from {place}"));
             let line = TableCell { why: text(&hot.source), ..TableCell::new(text(&hot.line)).note(inlined) };
-            let samples = TableCell::value(hot.samples.value, hot.samples.text.as_str());
-            let code =
-                [TableCell::new(hot.offset.as_str()), TableCell::of(text(&hot.instruction), CellTone::Code), line];
-            let cells = [share(&hot.share), samples].into_iter().chain(code);
-            instructions.row(cells.chain([TableCell::new(hot.stall.as_str())]).collect());
+            let code = TableCell::of(text(&hot.instruction), CellTone::Code);
+            let place = vec![TableCell::new(hot.offset.as_str()), code, line];
+            row(&mut instructions, &hot.share, &hot.samples, place, &hot.stall);
         }
         let mut blocks: Vec<DocumentBlock> = Vec::new();
         for table in [lines, instructions] {

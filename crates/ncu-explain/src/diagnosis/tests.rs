@@ -427,13 +427,13 @@ fn many_short_launches_are_a_finding_of_the_evaluation() {
     let found = first(&quantities).unwrap();
     assert_eq!(
         found.sentence,
-        "24 launches take 4 µs on average; their starts and ends, 2 µs each at most and without the longest, are 47.9 % of the time."
+        "24 launches of 4 µs on average, of which up to 2 µs is start and end: fusing all into one saves at most 47.9 % of their time."
     );
     assert!((found.saving.as_ref().unwrap().modelled - 50.0 * 23.0 / 24.0).abs() < 1e-9);
     // 96 of 120 µs are inside the launches
     quantities.set_column("latency_p50", vec![Cell::Value(120.0)]);
     let found = first(&quantities).unwrap();
-    assert!(found.sentence.starts_with("20 % of the latency is between 24 launches; "), "{}", found.sentence);
+    assert!(found.sentence.starts_with("20 % of the latency is between 24 launches of 4 µs "), "{}", found.sentence);
     assert!((found.saving.as_ref().unwrap().modelled - (20.0 + 0.8 * 50.0 * 23.0 / 24.0)).abs() < 1e-9);
     assert!(found.launches.is_none());
     let one = launched(&["scan"], &[("duration", &[4_000.0])]);
@@ -1061,6 +1061,20 @@ fn findings_are_ranked_by_gain_and_confidence_breaks_ties() {
     let found = found(&values);
     let rules: Vec<(&str, Confidence)> = found.iter().map(|f| (f.rule.as_str(), f.confidence)).collect();
     assert_eq!(rules, [("double_precision", Confidence::Low), ("tail", Confidence::High)]);
+}
+
+/// SMs that never have work are idle at the peak of the samples too.
+#[test]
+fn sms_that_no_sample_shows_running_out_of_work_are_no_imbalance() {
+    let of = |tail: Option<f64>| {
+        let mut values = vec![("sm__cycles_active.max", 100.0), ("sm__cycles_active.avg", 80.0), ("waves", 1.0)];
+        values.extend([("grid_blocks", 132.0), ("theoretical_occupancy", 50.0), ("achieved_occupancy", 49.0)]);
+        values.extend([("duration", 40_000.0), ("warp_latency", 10.0), ("stall_barrier", 0.1)]);
+        values.push(("issue_slot_utilisation", 40.0));
+        values.extend(tail.map(|percent| ("measured_tail_pct", percent)));
+        found(&values).into_iter().any(|finding| finding.rule == "imbalance")
+    };
+    assert_eq!([None, Some(30.0), Some(2.0)].map(of), [true, true, false]);
 }
 
 /// A block of one thread has work for one lane of 32; nothing but the launch tells it.

@@ -8,6 +8,7 @@ use super::spec::{
 use ncugate_model::number::text::inside;
 use ncugate_model::number::{self, Number};
 use ncugate_model::{ShapeName, Verdict};
+use std::collections::BTreeSet;
 
 /// Above this number of variants, groups of them are summarised.
 const SEPARATE: usize = 200;
@@ -31,10 +32,10 @@ struct GatePanel<'r> {
 /// A variant, its rank and its value.
 type RankedValue<'r> = (&'r VariantRow, usize, f64);
 
-/// The panels, if a gate reads a metric and at least one variant is ranked; the first gate of a metric decides the
-/// marks, the others add limits.
+/// The panels, if a gate reads a metric and several variants are ranked: of one, the table of gates says as much. The
+/// first gate of a metric decides the marks, the others add limits.
 pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
-    if run.variants.iter().all(|variant| variant.rank.is_none()) {
+    if run.variants.iter().filter(|variant| variant.rank.is_some()).count() < 2 {
         return None;
     }
     let mut panels: Vec<GatePanel<'_>> = Vec::new();
@@ -47,33 +48,46 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
             }
         }
     }
+    let empty = panels.extract_if(.., |panel| panel.points.is_empty());
+    let mut empty: BTreeSet<&str> = empty.map(|panel| panel.metric).collect();
+    empty.retain(|metric| panels.iter().all(|panel| panel.metric != *metric));
+    let empty: Vec<&str> = empty.into_iter().map(|metric| run.described(metric).0).collect();
     let first = panels.first()?;
     let said: Vec<String> = panels.iter().map(|panel| panel.said(run)).collect();
+    let groups = if first.points.len() > SEPARATE { "in groups of neighbours" } else { "the best on the left" };
+    let without = if empty.is_empty() { String::new() } else { format!(" Without a value: {}.", empty.join(", ")) };
     Some(Chart {
         id: "gate-metrics".to_owned(),
         title: "How far is each variant from the limits?".to_owned(),
-        note: match first.points.len() > SEPARATE {
-            true => "Correct variants by rank, in groups of neighbours. Dashed: the limit.".to_owned(),
-            false => "Correct variants by rank, the best on the left. Dashed: the limit.".to_owned(),
-        },
+        note: format!("Correct variants by rank, {groups}. Dashed: the limit.{without}"),
         alt: format!("{}.", said.join("; ")),
         table: table(run, &panels),
         panels: panels.into_iter().map(|panel| panel.panel).collect(),
     })
 }
 
+/// A row for each variant and shape, so that the table has as many columns as there are metrics.
 fn table(run: &ChartedRun<'_>, panels: &[GatePanel<'_>]) -> ChartTable {
+    let shapes: BTreeSet<usize> = panels.iter().map(|panel| panel.shape).collect();
+    let mut metrics: Vec<&str> = Vec::new();
+    for panel in panels {
+        if !metrics.contains(&panel.metric) {
+            metrics.push(panel.metric);
+        }
+    }
     let ranked = run.variants.iter().filter_map(|variant| Some((variant, variant.rank?)));
-    let rows = ranked.map(|(variant, rank)| {
-        let value = |panel: &GatePanel<'_>| {
-            let value = run.value(variant, panel.shape, panel.metric);
-            value.map_or_else(|| "n/a".to_owned(), number::plain)
-        };
-        [rank.to_string(), variant.label.to_string()].into_iter().chain(panels.iter().map(value)).collect()
+    let cells = ranked.flat_map(|(variant, rank)| shapes.iter().map(move |shape| (variant, rank, *shape)));
+    let rows = cells.map(|(variant, rank, shape)| {
+        let value = |metric: &&str| run.value(variant, shape, metric).map_or_else(|| "n/a".to_owned(), number::plain);
+        let names = [rank.to_string(), variant.label.to_string(), run.shape_name(shape).to_owned()];
+        names.into_iter().chain(metrics.iter().map(value)).collect()
     });
-    let mut table = ChartTable::new(["rank", "variant"], rows);
-    table.head.extend(panels.iter().map(|panel| panel.panel.y.caption()));
-    table
+    let caption = |metric: &&str| {
+        let (title, unit) = run.described(metric);
+        ChartAxis::new(title, unit, Scale::Linear).caption()
+    };
+    let names = ["rank", "variant", "shape"].map(str::to_owned);
+    ChartTable::new(names.into_iter().chain(metrics.iter().map(caption)), rows)
 }
 
 impl GatePanel<'_> {

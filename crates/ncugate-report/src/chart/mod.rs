@@ -29,21 +29,15 @@ pub use timeline::launch_timeline;
 #[cfg(test)]
 mod tests;
 
-/// Ids of the charts of a report, and of those that earlier versions drew.
-const IDS: [&str; 15] = [
+/// Ids of the charts of a report.
+const IDS: [&str; 9] = [
     "gate-metrics",
-    "gates-by-variant",
-    "interactions",
     "latency-distribution",
     "latency-occupancy",
-    "latency-rounds",
-    "occupancy-limiters",
     "parameter-effects",
     "roofline",
     "scaling",
-    "search",
     "sensitivity",
-    "stages",
     "stalls",
     "timeline",
 ];

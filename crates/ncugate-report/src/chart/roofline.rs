@@ -5,7 +5,6 @@ use super::charted_run::{ChartedRun, VariantRow, marked};
 use super::spec::{
     Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LineAxis, Marks, Panel, Scale, Series, Stroke, Tone, mark_label,
 };
-use indexmap::IndexSet;
 use ncu_explain::Ceiling;
 use ncugate_model::number;
 use std::collections::HashMap;
@@ -66,17 +65,25 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     })
 }
 
-/// The chart of a report, with one point for each kernel and precision; none without points or ceilings. A ceiling has the name of its precision.
-pub fn kernel_roofline(memory: MemoryRoof, mut ceilings: Vec<Ceiling>, points: &[KernelPoint]) -> Option<Chart> {
+/// The chart of a report, with one point for each kernel and precision; none without points or ceilings. A ceiling has the
+/// name of its precision. The first `own` points are those of the longest kernel.
+pub fn kernel_roofline(
+    memory: MemoryRoof,
+    mut ceilings: Vec<Ceiling>,
+    longest: &str,
+    (own, points): (usize, &[KernelPoint]),
+) -> Option<Chart> {
     ceilings.sort_by(|a, b| a.peak.total_cmp(&b.peak));
-    let precisions: IndexSet<&str> = points.iter().map(|point| point.precision).collect();
-    let series = precisions.iter().enumerate().map(|(at, precision)| {
-        let of = points.iter().filter(|point| point.precision == *precision).take(DRAWN);
-        let of = of
-            .map(|point| drawn(&format!("{}, {precision}", point.kernel), point.intensity, point.rate, point.attained));
-        let marks = Marks::Points(Glyph::nth(at), of.collect());
-        Series::new(format!("kernels, {precision}"), Tone::Nth(at), marks)
-    });
+    let mark = |point: &KernelPoint| {
+        let name = format!("{}, {}", point.kernel, point.precision);
+        drawn(&name, point.intensity, point.rate, point.attained)
+    };
+    let others = Marks::Points(Glyph::Disc, points[own..].iter().take(DRAWN).map(mark).collect());
+    let mut series = vec![Series::new("other kernels", Tone::Muted, others)];
+    series.extend(points[..own].iter().enumerate().map(|(at, point)| {
+        let name = format!("{longest}, {}", point.precision);
+        Series::new(name, Tone::Nth(at), Marks::Points(Glyph::nth(at), vec![mark(point)]))
+    }));
     let cells = |point: &KernelPoint| {
         vec![
             point.kernel.clone(),
@@ -86,12 +93,14 @@ pub fn kernel_roofline(memory: MemoryRoof, mut ceilings: Vec<Ceiling>, points: &
             point.attained.map_or_else(|| "peak not known".to_owned(), number::plain),
         ]
     };
-    let first = points.iter().find_map(|point| Some((point, point.attained?)));
-    let first = first.map_or_else(String::new, |(point, attained)| {
-        let (kernel, precision) = (&point.kernel, point.precision);
-        format!("{kernel} reaches {} of its {precision} roof. ", number::share(attained))
-    });
-    under(memory, &ceilings, series.collect(), |note, panel| Chart {
+    let first = match points[..own].iter().find_map(|point| Some((point.precision, point.attained?))) {
+        Some((precision, attained)) => {
+            format!("{longest} reaches {} of its {precision} roof. ", number::share(attained))
+        }
+        None if own == 0 => format!("{longest}, the longest kernel, lacks the counters of a point. "),
+        None => String::new(),
+    };
+    under(memory, &ceilings, series, |note, panel| Chart {
         id: "roofline".to_owned(),
         title: "Roofline".to_owned(),
         note: first + &note,

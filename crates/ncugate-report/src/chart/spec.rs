@@ -257,6 +257,10 @@ pub struct ChartTable {
     pub head: Vec<String>,
     /// Rows, at most [`ChartTable::LONGEST`].
     pub rows: Vec<Vec<String>>,
+    /// Head and value of columns with one value, which `rows` does not have.
+    pub same: Vec<String>,
+    /// Whether a column has numbers, not words.
+    pub is_number: Vec<bool>,
     /// Number of rows left out.
     pub left_out: usize,
 }
@@ -265,12 +269,22 @@ impl ChartTable {
     /// Most rows kept; `results.json` has the rest.
     pub const LONGEST: usize = 200;
 
-    /// A table of the first [`Self::LONGEST`] rows.
+    /// A table of the first [`Self::LONGEST`] rows. The first column names the rows.
     pub fn new(head: impl IntoIterator<Item = impl ToString>, rows: impl IntoIterator<Item = Vec<String>>) -> Self {
+        let mut head: Vec<String> = head.into_iter().map(|head| head.to_string()).collect();
         let mut rows: Vec<Vec<String>> = rows.into_iter().collect();
+        let mut same = Vec::new();
+        for at in (1..head.len()).rev() {
+            if rows.len() > 1 && rows.iter().all(|row| row[at] == rows[0][at]) {
+                same.insert(0, format!("{} {}", head.remove(at), rows[0][at]));
+                rows.iter_mut().for_each(|row| drop(row.remove(at)));
+            }
+        }
+        let is_word = |cell: &str| cell != "n/a" && cell.starts_with(char::is_alphabetic);
+        let is_number = (0..head.len()).map(|at| !rows.iter().any(|row| is_word(&row[at]))).collect();
         let left_out = rows.len().saturating_sub(Self::LONGEST);
         rows.truncate(Self::LONGEST);
-        Self { head: head.into_iter().map(|head| head.to_string()).collect(), rows, left_out }
+        Self { head, rows, same, is_number, left_out }
     }
 }
 

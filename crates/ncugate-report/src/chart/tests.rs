@@ -4,10 +4,13 @@ use super::charted_run::{
     ChartedTimeline, DeepProfileRow, GateResult, MetricColumn, Timeline, TimelineSeries, VariantRole, Verdict,
 };
 use super::svg::{Setting, draw};
-use super::{Chart, ChartedRun, ChartedShape, Glyph, Marks, Panel, Scale, Tone, charts};
+use super::{
+    Chart, ChartedRun, ChartedShape, Glyph, KernelPoint, Marks, MemoryRoof, Panel, Scale, Tone, charts, kernel_roofline,
+};
 use crate::deep_profile::{DeepMetric, ProfiledVariant};
 use crate::model::Measure;
 use crate::variant_row::{BuildRow, CorrectnessRow, GateCell, ShapeValues, VariantRow};
+use ncu_explain::Ceiling;
 use ncugate_judge::GateSummary;
 use ncugate_model::expr::Requirement;
 use ncugate_model::number::Number;
@@ -295,9 +298,9 @@ fn a_dimension_has_a_tick_at_each_extent() {
 }
 
 #[test]
-fn gates_of_a_metric_share_a_panel_for_each_shape_and_a_panel_without_values_says_why() {
-    let values = [vec![10.0, 50.0, 64.0, 8.0, 4.0]];
-    let params = (vec!["P".into()], vec![vec![Some("1".into())]]);
+fn gates_of_a_metric_share_a_panel_for_each_shape_and_a_metric_without_a_value_is_named() {
+    let values = [10.0, 11.0].map(|latency| vec![latency, 50.0, 64.0, 8.0, 4.0]);
+    let params = (vec!["P".into()], vec![vec![Some("1".into())]; 2]);
     let dims = [1, 2].map(|extent| vec![("N".to_owned(), extent)]);
     let mut judged = judged(&params.1, &values);
     judged.gates.extend([gate("registers", [72.0, 80.0]), gate("spills", [0.0, 0.0])]);
@@ -305,15 +308,39 @@ fn gates_of_a_metric_share_a_panel_for_each_shape_and_a_panel_without_values_say
     let found = chart(&figures, "gate-metrics").unwrap();
     let panels: Vec<(&str, usize)> =
         found.panels.iter().map(|panel| (panel.y.label.as_str(), panel.limits.len())).collect();
-    assert_eq!(panels, [("registers", 2), ("registers at shape l", 2), ("spills", 1), ("spills at shape l", 1)]);
-    assert_eq!(
-        found.table.head,
-        ["rank", "variant", "registers (µs)", "registers at shape l (µs)", "spills", "spills at shape l"]
-    );
-    assert_eq!(found.table.rows[0][2..], ["64", "64", "n/a", "n/a"]);
-    let drawn = texts(&found, Setting::Page);
-    let reasons = drawn.iter().filter(|text| text.replace(char::is_whitespace, "") == "novaluewasmeasured");
-    assert_eq!(reasons.count(), 2, "{drawn:?}");
+    assert_eq!(panels, [("registers", 2), ("registers at shape l", 2)]);
+    assert!(found.note.ends_with(" Without a value: spills."), "{}", found.note);
+    assert_eq!(found.table.same, ["registers (µs) 64"]);
+    assert_eq!(found.table.head, ["rank", "variant", "shape"]);
+    let cells: Vec<[&str; 2]> = found.table.rows.iter().map(|row| [row[0].as_str(), row[2].as_str()]).collect();
+    assert_eq!(cells, [["1", "s"], ["1", "l"], ["2", "s"], ["2", "l"]]);
+    assert_eq!(found.table.is_number, [true, false, false]);
+    judged.variants.remove(1);
+    assert!(charts(&run(&judged, &params, &dims, &values)).iter().all(|chart| chart.id != "gate-metrics"));
+}
+
+/// The longest kernel is marked, and a chart without it says so.
+#[test]
+fn a_roofline_is_of_the_longest_kernel() {
+    let point = |kernel: &str, attained| KernelPoint {
+        kernel: kernel.to_owned(),
+        precision: "FP32",
+        intensity: 2.0,
+        rate: 1e12,
+        attained: Some(attained),
+    };
+    let points = [point("long", 3.0), point("short", 90.0)];
+    let of = |own: usize, points: &[KernelPoint]| {
+        let ceilings = vec![Ceiling { name: "FP32".to_owned(), peak: 5e13, ridge: 10.0 }];
+        kernel_roofline(MemoryRoof { rate: 5e12, is_by_data_sheet: false }, ceilings, "long", (own, points)).unwrap()
+    };
+    let both = of(1, &points);
+    assert!(both.note.starts_with("long reaches 3.0 % of its FP32 roof. "), "{}", both.note);
+    let marked: Vec<(&str, Tone)> =
+        both.panels[0].series[1..].iter().map(|series| (series.name.as_str(), series.tone)).collect();
+    assert_eq!(marked, [("other kernels", Tone::Muted), ("long, FP32", Tone::Nth(0))]);
+    let without = of(0, &points[1..]);
+    assert!(without.note.starts_with("long, the longest kernel, lacks the counters of a point. "), "{}", without.note);
 }
 
 #[test]

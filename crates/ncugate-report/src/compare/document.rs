@@ -211,10 +211,7 @@ fn time_cells(time: &ComparedTime, total: Option<f64>, section: Option<&str>) ->
     };
     let mut cells = vec![name];
     cells.extend(total.map(|total| match time.totals[1].filter(|_| total > 0.0) {
-        Some(nanos) => {
-            let share = 100.0 * nanos / total;
-            TableCell { bar: Some(share), ..TableCell::value(share, number::share(share)) }
-        }
+        Some(nanos) => TableCell::share(100.0 * nanos / total),
         None => TableCell::missing(""),
     }));
     cells.extend([nanos(before), nanos(after), changed]);

@@ -5,12 +5,13 @@ use crate::error::RenderError;
 use crate::page;
 use serde::Serialize;
 
-/// Light and dark, a table that sorts and filters, points by keyboard.
+/// Light and dark, a table that sorts and filters, folds that links open, points by keyboard.
 const SCRIPT: &str = concat!(
     "\"use strict\";\n(() => {\n",
     include_str!("../../templates/script/element.js"),
     include_str!("../../templates/script/theme.js"),
     include_str!("../../templates/script/kernels.js"),
+    include_str!("../../templates/script/fold.js"),
     include_str!("../../templates/script/charts.js"),
     "})();\n",
 );

@@ -62,6 +62,9 @@ pub fn blocks(blocks: &[DocumentBlock], depth: usize) -> String {
                         let mut ranking = MarkdownTable::new(&chart.table.head);
                         chart.table.rows.iter().for_each(|row| ranking.row(row.iter().map(|c| escape(c)).collect()));
                         out += &format!("\n{ranking}");
+                        if !chart.table.same.is_empty() {
+                            out += &format!("\nSame in all rows: {}.\n", escape(&chart.table.same.join("; ")));
+                        }
                     }
                 }
             }

@@ -290,6 +290,11 @@ impl TableCell {
         Self::of(text, verdict.into())
     }
 
+    /// A percentage with its bar.
+    pub fn share(percent: f64) -> Self {
+        Self::value(percent, crate::number::share(percent)).bar(percent.clamp(0.0, 100.0))
+    }
+
     pub fn bar(self, percent: f64) -> Self {
         Self { bar: Some(percent), ..self }
     }

@@ -47,9 +47,12 @@ const MEMORY_LACKS: &str = "Memory traffic was not collected; `ncu --set full` c
 pub fn document<'f>(report: &ProfiledReport, files: &dyn Fn(u32) -> Vec<SourceFile<'f>>) -> Document {
     let total = report.total().filter(|total| *total > 0.0);
     let title = report.name.rsplit(['/', '\\']).next().unwrap_or_default();
-    let mut blocks = report.groups.first().map_or_else(Vec::new, |first| lead(first, report.groups.len()));
-    blocks.push(DocumentBlock::Aside(format!("{}.", about(report))));
-    blocks.extend(notes(report).into_iter().map(DocumentBlock::Note));
+    let mut blocks = lead(report, total);
+    blocks.push(DocumentBlock::Aside(about(report)));
+    blocks.extend(report.outside.map(|cc| {
+        let problem = MetricError::Chip { cc };
+        DocumentBlock::Note(format!("{problem}; this page has the metrics that are the same on all chips"))
+    }));
     blocks.push(Section::new("kernels", "Kernels", vec![DocumentBlock::Table(listing(report, total))]).into());
     let roofline = match roofline(report) {
         Ok(chart) => DocumentBlock::Figures(vec![chart]),
@@ -67,12 +70,14 @@ pub fn document<'f>(report: &ProfiledReport, files: &dyn Fn(u32) -> Vec<SourceFi
     Document { title: title.to_owned(), sentence: sentence(report, total), blocks }
 }
 
-/// The cause that matters most, in the kernel with the most time, and the next step.
-fn lead(group: &LaunchGroup, kernels: usize) -> Vec<DocumentBlock> {
-    let Some(diagnosed) = &group.diagnosed else { return Vec::new() };
+/// What costs most of the total time, the longest kernel's main cause or all launches together, and the next step.
+fn lead(report: &ProfiledReport, total: Option<f64>) -> Vec<DocumentBlock> {
+    let Some((group, diagnosed)) = report.groups.first().and_then(|first| Some((first, first.diagnosed.as_ref()?)))
+    else {
+        return Vec::new();
+    };
     let outcome = DiagnosisRow::of_launch(diagnosed);
     let own = causes(group).next();
-    let of_ncu = quoted(diagnosed).into_iter().next().filter(|_| own.is_none());
     let mut blocks = Vec::new();
     if own.is_none() {
         let lacks = outcome.not_asked.as_ref().filter(|_| diagnosed.duration.is_some());
@@ -81,29 +86,44 @@ fn lead(group: &LaunchGroup, kernels: usize) -> Vec<DocumentBlock> {
         let said: Vec<String> = diagnosed.busiest.clone().into_iter().chain([said]).collect();
         blocks.push(DocumentBlock::Text(said.join(" ")));
     }
-    if let Some(cause) = own.as_ref().or(of_ncu.as_ref()) {
-        let (place, whose) = match kernels {
-            ..=1 => (String::new(), "of the time"),
-            _ => (format!(" in {}", group.label), "of its time"),
-        };
-        let saving = cause.saving.as_ref().filter(|_| own.is_some()).map_or_else(String::new, |saving| {
+    let (place, whose) = match report.groups.len() {
+        ..=1 => (String::new(), "of the time"),
+        _ => (format!(" in {}", group.label), "of its time"),
+    };
+    let share = group.total(&id::DURATION).zip(total).map_or(1.0, |(time, total)| time / total);
+    let of_kernel = own.clone().or_else(|| quoted(diagnosed).into_iter().next());
+    let of_kernel = of_kernel.map(|row| (share * own.as_ref().map_or(0.0, saved), row, place.as_str(), whose));
+    let of_all = report.together().map(|row| (saved(&row), row, "", "of the time"));
+    let mut causes: Vec<_> = of_kernel.into_iter().chain(of_all).collect();
+    causes.sort_by(|a, b| b.0.total_cmp(&a.0));
+    blocks.extend(causes.iter().map(|(_, cause, place, whose)| {
+        let saving = cause.saving.as_ref().filter(|_| cause.rule != "ncu").map_or_else(String::new, |saving| {
             let words = saving.words.replacen("of the time", whose, 1);
             format!(" Fixing it could save {words} ({} confidence).", cause.confidence.word())
         });
-        blocks.push(DocumentBlock::Text(format!("{}{place}: {}{saving}", cause.title, cause.sentence)));
-    }
+        DocumentBlock::Text(format!("{}{place}: {}{saving}", cause.title, cause.sentence))
+    }));
     let command = outcome.not_asked.as_ref().and_then(|lacks| lacks.command.as_ref());
-    let advice = own.as_ref().or(of_ncu.as_ref()).map(|cause| cause.advice.to_string()).filter(|text| !text.is_empty());
+    let advice = causes.first().map(|(_, cause, ..)| cause.advice.to_string()).filter(|text| !text.is_empty());
     let collect =
         command.filter(|_| advice.is_none()).map(|command| format!("Collect what the rules lack: `{command}`"));
     let is_collected = collect.is_some();
     blocks.extend(advice.or(collect).map(DocumentBlock::Next));
     if let Some(lacks) = outcome.not_asked.as_ref().filter(|_| !is_collected) {
+        let command = command.map_or_else(String::new, |command| format!(" Collect them: `{command}`."));
         let verb = if lacks.rules == 1 { "lacks" } else { "lack" };
-        let command = command.map_or_else(String::new, |command| format!("; `{command}` collects them"));
-        blocks.push(DocumentBlock::Aside(format!("{} of {} rules {verb} counters{command}.", lacks.rules, lacks.of)));
+        let said = format!("{} of {} rules {verb} counters", lacks.rules, lacks.of);
+        blocks.push(match diagnosed.unasked.is_mostly_asked() {
+            true => DocumentBlock::Aside(format!("{said}.{command}")),
+            false => DocumentBlock::Note(format!("{said}, so another cause may be larger.{command}")),
+        });
     }
     blocks
+}
+
+/// The bound of a cause in percent.
+fn saved(cause: &FindingRow) -> f64 {
+    cause.saving.as_ref().map_or(0.0, |saving| saving.percent)
 }
 
 fn about(report: &ProfiledReport) -> String {
@@ -111,7 +131,17 @@ fn about(report: &ProfiledReport) -> String {
     let device = if devices.is_empty() { "an unknown device".to_owned() } else { devices.join(", ") };
     let tool = report.ncu.as_ref().map_or_else(String::new, |version| format!(", ncu {version}"));
     let clocks = report.clocks.as_ref().map_or_else(String::new, |clocks| format!(", {clocks}"));
-    format!("{} on {device}{tool}{clocks}", number::counted(report.launches, "launch"))
+    let has = |name: &str| report.groups.iter().any(|group| group.values.contains_key(name));
+    let said = || report.groups.iter().filter_map(LaunchGroup::said);
+    let parts = [
+        ("durations", has(&id::DURATION)),
+        ("throughputs", has(&id::SM_PCT)),
+        ("ncu rules", said().any(|said| !said.rules.is_empty())),
+        ("samples of instructions", said().any(|said| !said.hot.is_empty())),
+    ];
+    let lacks: Vec<&str> = parts.iter().filter(|(_, is_there)| !is_there).map(|(part, _)| *part).collect();
+    let lacks = if lacks.is_empty() { String::new() } else { format!(" The report holds no {}.", lacks.join(", no ")) };
+    format!("{} on {device}{tool}{clocks}.{lacks}", number::counted(report.launches, "launch"))
 }
 
 /// Title and unit of a metric.
@@ -154,33 +184,11 @@ fn sentence(report: &ProfiledReport, total: Option<f64>) -> String {
         format!(", {} of it in {}", number::share(100.0 * time / total), group.label)
     });
     let verb = if kernels.len() == 1 { "takes" } else { "take" };
-    let together = report.together().map_or_else(String::new, |row| format!(" {}: {}", row.title, row.sentence));
     let launches = match report.launches {
-        launches if launches > kernels.len() => format!(" in {launches} launches"),
+        launches if launches > kernels.len() => format!(" in {}", number::counted(launches, "launch")),
         _ => String::new(),
     };
-    format!("{many} {verb} {} under ncu{launches}{most}.{together}", number::with_unit(total, "ns"))
-}
-
-fn notes(report: &ProfiledReport) -> Vec<String> {
-    let has = |name: &str| report.groups.iter().any(|group| group.values.contains_key(name));
-    let mut said = report.groups.iter().filter_map(LaunchGroup::said);
-    let mut lacks: Vec<&str> = Vec::new();
-    lacks.extend((!has(&id::DURATION)).then_some("durations"));
-    lacks.extend((!has(&id::SM_PCT)).then_some("throughputs"));
-    lacks.extend((!said.clone().any(|said| !said.rules.is_empty())).then_some("ncu's rules"));
-    lacks.extend((!said.any(|said| !said.hot.is_empty())).then_some("samples of instructions"));
-    let outside = report.outside.map(|cc| {
-        let problem = MetricError::Chip { cc };
-        format!("{problem}; this page has the metrics that are the same on all chips")
-    });
-    let list = (!lacks.is_empty()).then(|| {
-        let diagnosed = report.groups.first().and_then(|group| group.diagnosed.as_ref());
-        let has_command = diagnosed.is_some_and(|launch| DiagnosisRow::of_launch(launch).not_asked.is_some());
-        let command = if has_command { "the same command" } else { "`ncu --set full`" };
-        format!("The report holds no {}; {command} collects them.", lacks.join(", "))
-    });
-    outside.into_iter().chain(list).collect()
+    format!("{many} {verb} {} under ncu{launches}{most}.", number::with_unit(total, "ns"))
 }
 
 /// The table of all kernels.
@@ -206,22 +214,17 @@ fn listing(report: &ProfiledReport, total: Option<f64>) -> DocumentTable {
             ..TableCell::new(group.label.as_str()).note(group.key.nvtx.as_str())
         };
         let time = group.total(&id::DURATION);
-        let share = time.zip(total).map(|(time, total)| bar(100.0 * time / total));
-        let cells = [name, share.unwrap_or_else(|| TableCell::missing("")), written(group, &id::DURATION)];
-        let cells = cells
-            .into_iter()
-            .chain([TableCell::with_unit(time, "ns"), TableCell::with_unit(Some(group.launches as f64), "")]);
-        let cells = cells.chain(metrics.iter().map(|metric| written(group, metric))).collect();
+        let share = time.zip(total).map(|(time, total)| TableCell::share(100.0 * time / total));
+        let share = share.unwrap_or_else(|| TableCell::missing(""));
+        let (time, launches) =
+            (TableCell::with_unit(time, "ns"), TableCell::with_unit(Some(group.launches as f64), ""));
+        let mut cells = vec![name, share, written(group, &id::DURATION), time, launches];
+        cells.extend(metrics.iter().map(|metric| written(group, metric)));
         table.rows.push(TableRow { cells, section, range: group.key.nvtx.to_string() });
     }
     let ranges: IndexSet<String> = groups.iter().map(|group| group.key.nvtx.to_string()).collect();
     let ranges = if ranges.len() < 2 { Vec::new() } else { ranges.into_iter().collect() };
     DocumentTable { listing: Some(TableListing { shown: SHOWN, by: "NVTX range", ranges }), ..table }
-}
-
-/// A percentage with its bar.
-fn bar(percent: f64) -> TableCell {
-    TableCell { bar: Some(percent.clamp(0.0, 100.0)), ..TableCell::value(percent, number::share(percent)) }
 }
 
 /// Findings about the time of a kernel, the worst first.
@@ -265,7 +268,7 @@ fn section<'f>(
     blocks.extend(
         fold(&format!("Smaller findings: {}", folded.len()), FindingRow::blocks(&folded)).map(DocumentBlock::Section),
     );
-    let light = LIGHT.iter().filter_map(|metric| Some((described(metric).0, bar(group.median(metric)?))));
+    let light = LIGHT.iter().filter_map(|metric| Some((described(metric).0, TableCell::share(group.median(metric)?))));
     blocks.extend(bars("Speed of light", "Unit", light.collect()));
     blocks.extend(bars(
         "Warp states",
@@ -331,7 +334,7 @@ fn states(group: &LaunchGroup) -> Vec<(&str, TableCell)> {
     let total: f64 = states.iter().map(|(_, cycles)| cycles).sum();
     let state = |(name, cycles): (&str, f64)| {
         let text = format!("{} cycles", number::plain(cycles));
-        let cell = TableCell { bar: Some(100.0 * cycles / total), ..TableCell::value(cycles, text) };
+        let cell = TableCell::value(cycles, text).bar(100.0 * cycles / total);
         (Catalogue::embedded().get(name).map_or("", |metric| metric.title.as_str()).trim_start_matches("Stall: "), cell)
     };
     states.into_iter().take(STATES).map(state).collect()
@@ -363,14 +366,16 @@ fn roofline(report: &ProfiledReport) -> Result<Chart, String> {
         return Err(format!("not collected: {}; {COLLECT}", lacks.join(", ")));
     }
     let mut points: Vec<KernelPoint> = Vec::new();
+    let mut own = 0;
     let mut peaks: IndexMap<(&str, bool), Vec<f64>> = IndexMap::new();
-    for group in &report.groups {
+    for (at, group) in report.groups.iter().enumerate() {
         for work in &group.roofline.work {
             let Some((intensity, attained)) = group.roofline.position(work) else { continue };
             let (kernel, precision, rate) = (group.label.to_string(), work.precision, work.rate);
             points.push(KernelPoint { kernel, precision, intensity, rate, attained });
             peaks.entry((precision, work.is_by_data_sheet)).or_default().extend(work.peak);
         }
+        own = if at == 0 { points.len() } else { own };
     }
     let bandwidths: Vec<f64> = rooflines().filter_map(|roofline| roofline.bandwidth).collect();
     let bandwidth = median(&bandwidths).unwrap_or(f64::NAN);
@@ -381,7 +386,9 @@ fn roofline(report: &ProfiledReport) -> Result<Chart, String> {
         Some(Ceiling { name, peak, ridge: peak / bandwidth })
     });
     let is_by_data_sheet = rooflines().any(|roofline| roofline.is_bandwidth_by_data_sheet);
-    kernel_roofline(MemoryRoof { rate: bandwidth, is_by_data_sheet }, ceilings.collect(), &points).ok_or_else(|| {
+    let longest = report.groups.first().map_or("", |group| group.label.as_str());
+    let memory = MemoryRoof { rate: bandwidth, is_by_data_sheet };
+    kernel_roofline(memory, ceilings.collect(), longest, (own, &points)).ok_or_else(|| {
         "no launch has both floating-point operations with a known peak and bytes of device memory".into()
     })
 }
