@@ -1,12 +1,10 @@
 //! The deep profile of the selected variant as rows, and its additions to the findings.
 
-use super::finding_row::FindingRow;
 use super::inputs::ReportInputs;
-use super::line_pairs::{PairedLines, SampledVariant, pair};
 use super::model::Measure;
-use super::ncu_advice::{NcuAdvice, advice, estimates};
 use super::number;
 use super::variant_row::VariantRow;
+use ncu_explain::{FindingRow, NcuAdvice, PairedLines, SampledVariant, advice, estimates, pair};
 use ncugate_model::metric::Catalogue;
 use ncugate_model::{CleanText, DeepProfile, ProfileOutcome, VariantId};
 use ncugate_phase::config::DeepProfileTarget;

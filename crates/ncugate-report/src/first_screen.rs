@@ -1,13 +1,11 @@
 //! The first screen of a report: a row for each shape, the next step, and the notes on trust.
 
 use super::deltas::{self, compared_words};
-use super::diagnosis_row::DiagnosisOutcome;
-use super::finding_row::FindingRow;
 use super::in_use::{UseBasis, banner_variant};
 use super::inputs::ReportInputs;
 use super::run_report::RunReport;
 use super::{number, selected_times};
-use ncu_explain::ChangeDirection;
+use ncu_explain::{ChangeDirection, DiagnosisOutcome, FindingRow};
 use ncugate_judge::SampleOrigin;
 use ncugate_model::metric::Catalogue;
 use ncugate_model::rule::Confidence;

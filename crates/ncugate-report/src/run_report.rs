@@ -5,8 +5,6 @@
 use super::ablation_row::AblationRow;
 use super::deep_profile::DeepProfileRow;
 use super::deltas::{Delta, ShapeDelta};
-use super::diagnosis_row::{DiagnosisOutcome, DiagnosisRow};
-use super::finding_row::FindingRow;
 use super::first_screen::FirstScreen;
 use super::in_use::InUse;
 use super::model::{Headline, Measure, ObjectiveRow};
@@ -18,7 +16,7 @@ use super::waiver_row::WaiverRow;
 use crate::chart::Chart;
 use crate::document::{DocumentTable, Section};
 use crate::history::ShapeComparison;
-use ncu_explain::MetricColumn;
+use ncu_explain::{DiagnosisOutcome, DiagnosisRow, FindingRow, MetricColumn};
 use ncugate_judge::{FallbackResult, GateResult, PreconditionResult, StageResult, TierResult};
 use ncugate_model::{CleanText, Verdict};
 use serde::Serialize;

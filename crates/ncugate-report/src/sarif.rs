@@ -2,9 +2,8 @@
 //! findings at the lines of the kernel at which warps wait.
 
 use super::error::RenderError;
-use super::finding_row::FindingRow;
 use super::run_report::RunReport;
-use ncu_explain::FindingLine;
+use ncu_explain::{FindingLine, FindingRow};
 use ncugate_judge::GateResult;
 use ncugate_model::number::text::escaped_json;
 use ncugate_model::{Level, Verdict};

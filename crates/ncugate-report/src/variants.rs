@@ -2,13 +2,12 @@
 
 use super::inputs::{ReportInputs, RunSource};
 use super::model::Measure;
-use super::ncu_advice::advice;
 use super::number::{self, Number};
 use super::timed_clocks::{self, ClockRow};
 use super::trust::{Audits, is_self_reported, launches};
 use super::variant_row::{BuildRow, CheckRow, CorrectnessRow, GateCell, ShapeValues, VariantRow};
 use super::{steps, text};
-use ncu_explain::{MetricColumn, NcuObservations};
+use ncu_explain::{MetricColumn, NcuObservations, advice};
 use ncugate_judge::{CapturedVariant, Case, Correctness, GateResult, VariantResult};
 use ncugate_model::{
     BuildOutcome, BuildRecord, CheckOutcome, CheckRecord, CleanText, Level, Resources, ShapeName, Tolerance, VariantId,

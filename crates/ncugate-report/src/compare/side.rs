@@ -1,6 +1,5 @@
 //! One side of a comparison, by name: from a judged run or from the launches of an ncu report.
 
-use crate::clock_control::clock_control;
 use crate::kernels::{KernelFilter, KernelsError, named};
 use crate::model::{Conclusion, Measure};
 use crate::provenance::{NO_REPOSITORY, commit};
@@ -8,7 +7,7 @@ use crate::run_report::RunReport;
 use crate::variant_row::VariantRow;
 use crate::{number, text};
 use indexmap::{IndexMap, IndexSet};
-use ncu_explain::{LaunchShape, short_names};
+use ncu_explain::{LaunchShape, clock_control, short_names};
 use ncu_rep::{Launch, ReportError};
 use ncugate_judge::GateResult;
 use ncugate_judge::frame::cases_of;

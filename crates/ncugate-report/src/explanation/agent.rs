@@ -1,9 +1,8 @@
 //! An explanation for a program that reads few tokens: one JSON object under 2 KB.
 
 use super::Explanation;
-use crate::finding_row::FindingRow;
 use crate::text;
-use ncu_explain::FindingLine;
+use ncu_explain::{FindingLine, FindingRow};
 use serde_json::{Map, Value, json};
 
 /// Most bytes of a brief.

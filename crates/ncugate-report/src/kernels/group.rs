@@ -1,11 +1,11 @@
 //! Launches of a report by kernel and NVTX range.
 
 use super::memory;
-use crate::clock_control::clock_control;
 use crate::document::DocumentTable;
-use crate::finding_row::FindingRow;
 use indexmap::{IndexMap, IndexSet};
-use ncu_explain::{DiagnosedLaunch, LaunchRoofline, LaunchShape, NcuObservations, RuleBook, short_names};
+use ncu_explain::{
+    DiagnosedLaunch, FindingRow, LaunchRoofline, LaunchShape, NcuObservations, RuleBook, clock_control, short_names,
+};
 use ncu_rep::{Launch, Report, ReportError};
 use ncugate_judge::frame::launches::nvtx_text;
 use ncugate_model::metric::{ChipFamily, id};
