@@ -6,8 +6,9 @@
 
 use super::draw::CaseDraw;
 use super::inputs::CaseInputs;
-use super::reference::{BoundBuiltin, Exponential, KeySubset, Maximum, Rounding, SoftmaxArithmetic, plain_accumulator};
+use super::reference::BoundBuiltin;
 use super::shape::ShapeSpec;
+use ncugate_array::arithmetic::{Exponential, KeySubset, Maximum, Rounding, SoftmaxArithmetic, plain_accumulator};
 use ncugate_array::element;
 use ncugate_model::Dtype;
 use ncugate_model::MutantKind;

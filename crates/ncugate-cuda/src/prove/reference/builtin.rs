@@ -1,12 +1,12 @@
 //! The built-in references, by name.
 
-use super::arithmetic::{KeySubset, SoftmaxArithmetic, plain_accumulator};
 use super::error::{BUILT_IN, ReferenceError};
 use super::fit::{BufferValues, Fit};
 use super::gemm::Gemm;
 use super::rows::{Identity, Reduce, ReduceOp, Softmax};
 use super::sdpa::Sdpa;
 use crate::prove::shape::ShapeSpec;
+use ncugate_array::arithmetic::{KeySubset, SoftmaxArithmetic, plain_accumulator};
 use ncugate_model::expr::Expr;
 use ncugate_model::{Dtype, nearest};
 use ncugate_phase::config::Init;

@@ -1,8 +1,8 @@
 //! Matrix product: `c = alpha * a b + beta * c_in`.
 
-use super::arithmetic::{KeySubset, Rounding};
 use super::error::ReferenceError;
 use super::fit::{BufferValues, Fit};
+use ncugate_array::arithmetic::{KeySubset, Rounding};
 use ncugate_array::dense::{Matrix, add_scaled, multiply};
 use rayon::prelude::*;
 

@@ -2,12 +2,12 @@
 //! a folder that exists for one call.
 
 use super::fit::BufferValues;
-use super::npy::{NpyError, read, write};
 use super::server;
 use crate::gpu::BufferSpec;
 use crate::prove::expected::ExpectedOutput;
 use crate::prove::shape::ShapeSpec;
 use crate::python_environment::{IMPORTER, PythonEnvironment, write_program};
+use ncugate_array::npy::{NpyError, read, write};
 use ncugate_model::Role;
 use ncugate_model::expr::Value as Parameter;
 use ncugate_model::process::{self, ProcessExit, ProcessOutput};

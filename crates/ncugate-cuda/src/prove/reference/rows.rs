@@ -1,8 +1,8 @@
 //! References over the last axis: softmax, reductions, and the identity for copies.
 
-use super::arithmetic::{KeySubset, Rounding, SoftmaxArithmetic};
 use super::error::ReferenceError;
 use super::fit::{BufferValues, Fit};
+use ncugate_array::arithmetic::{KeySubset, Rounding, SoftmaxArithmetic};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 

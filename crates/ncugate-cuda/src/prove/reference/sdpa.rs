@@ -1,9 +1,9 @@
 //! Scaled dot-product attention: `o = softmax(scale * q k^T) v` for every batch and head.
 
-use super::arithmetic::SoftmaxArithmetic;
 use super::error::ReferenceError;
 use super::fit::{BufferValues, Fit};
 use crate::gpu::{AttentionExtents, AttentionKernels, CudaDevice};
+use ncugate_array::arithmetic::SoftmaxArithmetic;
 use ncugate_array::dense::{Matrix, add_scaled, dot, multiply};
 use rayon::prelude::*;
 

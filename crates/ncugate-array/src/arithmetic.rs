@@ -1,8 +1,8 @@
 //! The arithmetic of a reference: exact in float64, as in a plain kernel, or with a fault that a tolerance should
 //! reject.
 
-use ncugate_array::dense::{exponentials, largest};
-use ncugate_array::element;
+use crate::dense::{exponentials, largest};
+use crate::element;
 use ncugate_model::Dtype;
 use std::f64::consts::LOG2_E;
 
