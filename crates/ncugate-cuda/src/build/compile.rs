@@ -2,17 +2,16 @@
 
 use super::absent_headers::SearchFolders;
 use super::arch::Arch;
-use super::budget::{SharedArray, shared_arrays};
+use super::budget::shared_arrays;
 use super::build_work::{BuildWork, PlannedHost, UnitWork, Units, sorted};
 use super::cache::{Artifact, Cache, CacheError, CacheInputs, CompilerOutput, MAX_CODE, MAX_SOURCE, prerequisites};
 use super::error::BuildError;
 use super::growth::note_growth;
-use super::launch_check::{Launchable, SourceFacts};
 use super::message::{budget_line, message, relative, too_much_shared, unlinked, unreadable};
 use super::nvcc::{CompileUnit, Nvcc};
 use super::package_headers::PackageHeaders;
 use super::ptx_module::PtxModule;
-use super::{compiler_environment, duplicates, host_unit, launch_check, ptxas};
+use super::{compiler_environment, host_unit, ptxas};
 use crate::python_environment::PythonEnvironment;
 use indexmap::{IndexMap, IndexSet};
 use ncugate_model::cubin::variables;
@@ -23,7 +22,9 @@ use ncugate_model::occupancy::Chip;
 use ncugate_model::process::{self, ProcessExit};
 use ncugate_model::{BuildOutcome, BuildRecord, CompiledLaunch, EntryResources, EntrySymbols, Resources};
 use ncugate_phase::config::{CodeForm, Phase, Toolchain, WorkloadReference};
-use ncugate_phase::plan::{Arg, KernelLaunch, KernelPlan, Plan, ShapeProgram, Variant};
+use ncugate_phase::plan::{
+    Arg, KernelLaunch, KernelPlan, Launchable, Plan, ShapeProgram, SharedArray, SourceFacts, Variant, launchable, twin,
+};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -743,7 +744,7 @@ impl<'a> Builder<'a> {
             Ok(variables) => variables,
             Err(e) => return Ok(BuildOutcome::Failed { message: format!("{}: {e}", kernel.source.display()) }),
         };
-        let left_out = match launch_check::launchable(chip.as_ref(), &entries, &programs, &variables, &facts) {
+        let left_out = match launchable(chip.as_ref(), &entries, &programs, &variables, &facts) {
             Launchable::Nowhere(reasons) => {
                 return Ok(BuildOutcome::Refused { reasons, resources: Some(resources) });
             }
@@ -907,7 +908,7 @@ impl OutcomeQueue<'_> {
             let mut record = BuildRecord { variant: variant.id.clone(), shares: None, outcome };
             if self.sharing == Deduplication::Share {
                 let workload = self.phase.map(|phase| &phase.workload);
-                record.shares = duplicates::twin(&self.out, &record, self.plan, workload);
+                record.shares = twin(&self.out, &record, self.plan, workload);
             }
             if let Some((_, first)) = self.phase.and_then(|phase| variant.counterpart(phase)) {
                 let first = self.out.iter().find(|record| record.variant == first);
