@@ -7,6 +7,7 @@
 use super::reference::{BoundBuiltin, Sdpa};
 use super::shape::ShapeSpec;
 use ncugate_array::element;
+use ncugate_array::generator::mix;
 use ncugate_model::Law;
 use ncugate_phase::config::Init;
 use rayon::prelude::*;
@@ -159,14 +160,6 @@ fn scale_by(values: &mut [f64], factor: f64) {
 
 fn power(exponent: i32) -> f64 {
     f64::from(exponent).exp2()
-}
-
-/// A pseudorandom number from a seed and an index (SplitMix64; Steele, Lea and Flood 2014).
-pub(super) fn mix(seed: u64, index: u64) -> u64 {
-    let mut z = seed.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

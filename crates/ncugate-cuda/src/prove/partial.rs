@@ -50,6 +50,11 @@ pub fn sort_rows(buffer: &BufferSpec, values: &mut Vec<f64>) {
     *values = sorted.copied().collect();
 }
 
+/// Values as the dtype of a buffer holds them; those that are reduced from partial results are not rounded.
+pub fn held(buffer: &BufferSpec, values: &[f64]) -> Vec<f64> {
+    if buffer.partial.is_some() { values.to_vec() } else { as_held(buffer.dtype, values) }
+}
+
 /// The values of a buffer for comparison. `bytes` begin with the elements that the variant writes; missing elements count as
 /// NaN.
 pub fn compared(buffer: &BufferSpec, index: usize, extents: &VariantExtents, bytes: &[u8]) -> Vec<f64> {
