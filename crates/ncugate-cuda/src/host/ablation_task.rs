@@ -201,11 +201,8 @@ impl Worker<'_> {
         shape: &ShapeSpec,
         error: &DeviceError,
     ) -> Result<ControlFlow<DeviceLoss>, WorkError> {
-        let (shape, reason) = (shape.name.clone(), error.to_string());
-        self.job.settle_trace(&variant, &shape);
-        let event = WorkerEvent::LaunchFailed { variant: variant.clone(), shape, reason: reason.clone() };
-        self.reporter.report(&event)?;
-        self.probe_device(&variant, &reason)
+        self.job.settle_trace(&variant, &shape.name);
+        self.launch_failed(variant, shape.name.clone(), error.to_string())
     }
 
     /// Takes samples in rounds, each between two of the variant itself, and reports the ratios of each copy.
