@@ -82,6 +82,21 @@ impl KeySubset {
     }
 }
 
+/// The arithmetic of a sum in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SumArithmetic {
+    /// Rounding after every term.
+    pub rounding: Rounding,
+    pub kept: KeySubset,
+}
+
+impl SumArithmetic {
+    /// The arithmetic of a plain kernel with an output of `dtype`.
+    pub fn plain(dtype: Dtype) -> Self {
+        Self { rounding: plain_accumulator(dtype), kept: KeySubset::All }
+    }
+}
+
 /// The arithmetic of a softmax, alone or inside attention; the default is the definition in float64.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SoftmaxArithmetic {

@@ -8,7 +8,9 @@ use super::check_buffers::have_equal_values;
 use super::draw::CaseDraw;
 use super::reference::{BoundBuiltin, BufferValues};
 use super::shape::ShapeSpec;
-use ncugate_array::arithmetic::{Exponential, KeySubset, Maximum, Rounding, SoftmaxArithmetic, plain_accumulator};
+use ncugate_array::arithmetic::{
+    Exponential, KeySubset, Maximum, Rounding, SoftmaxArithmetic, SumArithmetic, plain_accumulator,
+};
 use ncugate_array::element;
 use ncugate_model::Dtype;
 use ncugate_model::MutantKind;
@@ -143,7 +145,6 @@ fn answer(fault: Fault, builtin: &BoundBuiltin, shape: &ShapeSpec, draw: &CaseDr
     let finite = || right.iter().filter(|v| v.is_finite());
     let mut values = right.clone();
     match fault {
-        Fault::Plain => return Some(builtin.compute_plainly(&draw.inputs.values, buffer.dtype).1),
         Fault::Zeros => values.fill(0.0),
         Fault::Mean => values.fill(finite().sum::<f64>() / finite().count().max(1) as f64),
         Fault::OtherSeed => return Some(other.to_vec()).filter(|other| other.len() == right.len()),
@@ -165,7 +166,7 @@ fn answer(fault: Fault, builtin: &BoundBuiltin, shape: &ShapeSpec, draw: &CaseDr
         Fault::Inputs(_) | Fault::Values(_) | Fault::ValuesInt8 => {
             return Some(builtin.compute(&inputs(fault, builtin, shape, &draw.inputs.values)?).1);
         }
-        _ => return computed(fault, buffer.dtype, builtin, &draw.inputs.values),
+        _ => return Some(computed(fault, buffer.dtype, builtin, &draw.inputs.values)),
     }
     Some(values)
 }
@@ -200,34 +201,24 @@ fn int8(values: &mut [f64]) {
 }
 
 /// The answer of another arithmetic.
-fn computed(fault: Fault, dtype: Dtype, builtin: &BoundBuiltin, inputs: &BufferValues) -> Option<Vec<f64>> {
-    let sums = match fault {
-        Fault::Kept(kept) => Some((plain_accumulator(dtype), kept)),
-        Fault::Sum(dtype) => Some((Rounding::To(dtype), KeySubset::All)),
-        _ => None,
-    };
-    let plain = SoftmaxArithmetic::plain(dtype);
-    let scores = match fault {
-        Fault::Kept(kept) => Some(SoftmaxArithmetic { kept, ..plain }),
-        Fault::Factor(factor) => Some(SoftmaxArithmetic { factor, ..plain }),
-        Fault::Score(dtype) => Some(SoftmaxArithmetic { score: Rounding::To(dtype), ..plain }),
-        Fault::Weight(dtype) => Some(SoftmaxArithmetic { weight: Rounding::To(dtype), ..plain }),
-        Fault::Exponential(exponential) => Some(SoftmaxArithmetic { exponential, ..plain }),
+fn computed(fault: Fault, dtype: Dtype, builtin: &BoundBuiltin, inputs: &BufferValues) -> Vec<f64> {
+    let (mut sum, mut softmax) = (SumArithmetic::plain(dtype), SoftmaxArithmetic::plain(dtype));
+    match fault {
+        Fault::Kept(kept) => (sum.kept, softmax.kept) = (kept, kept),
+        Fault::Sum(dtype) => sum.rounding = Rounding::To(dtype),
+        Fault::Factor(factor) => softmax.factor = factor,
+        Fault::Score(dtype) => softmax.score = Rounding::To(dtype),
+        Fault::Weight(dtype) => softmax.weight = Rounding::To(dtype),
+        Fault::Exponential(exponential) => softmax.exponential = exponential,
         // Weights overflow together with sums of single precision, whatever type they are rounded to.
-        Fault::Maximum(maximum) => Some(SoftmaxArithmetic { maximum, weight: plain_accumulator(dtype), ..plain }),
+        Fault::Maximum(maximum) => (softmax.maximum, softmax.weight) = (maximum, plain_accumulator(dtype)),
         Fault::HalfExponential => {
             let half = Rounding::To(Dtype::F16);
-            Some(SoftmaxArithmetic { maximum: Maximum::None, term: half, weight: half, ..plain })
+            (softmax.maximum, softmax.term, softmax.weight) = (Maximum::None, half, half);
         }
-        _ => None,
-    };
-    match builtin {
-        BoundBuiltin::Sdpa(sdpa) => Some(sdpa.compute_by(inputs, &scores?)),
-        BoundBuiltin::Softmax(softmax) => Some(softmax.compute_by(inputs, &scores?)),
-        BoundBuiltin::Gemm(gemm) => Some(gemm.compute_by(inputs, sums?)),
-        BoundBuiltin::Reduce(reduce) => Some(reduce.compute_by(inputs, sums?)),
-        BoundBuiltin::Copy(_) => None,
+        _ => {}
     }
+    builtin.compute_by(inputs, Some(sum), &softmax).1
 }
 
 #[cfg(test)]
