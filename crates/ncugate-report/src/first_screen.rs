@@ -159,10 +159,6 @@ fn shapes(inputs: &ReportInputs<'_>, report: &RunReport) -> Vec<ShapeChoice> {
             UseBasis::Selected | UseBasis::Fallback if loses => Recommendation::Losing,
             UseBasis::Selected | UseBasis::Fallback => Recommendation::Recommended,
         };
-        let origin = match selected_times::fresh(inputs.quantities, variant, &shape) {
-            Some(_) => SampleOrigin::Confirmation,
-            None => SampleOrigin::Sweep,
-        };
         let row = report.variants.iter().find(|row| row.id == variant.0)?;
         let flags = || if row.build.command.is_empty() { row.id.clone() } else { row.build.command.clone() };
         Some(ShapeChoice {
@@ -170,7 +166,9 @@ fn shapes(inputs: &ReportInputs<'_>, report: &RunReport) -> Vec<ShapeChoice> {
             variant: variant.0.clone(),
             standing,
             value: value.map_or_else(|| "not measured".into(), |value| number::with_unit(value, &metric.unit).into()),
-            origin: value.and_then(|_| Catalogue::embedded().latency(&metric.name)).map(|_| origin),
+            origin: value
+                .and_then(|_| Catalogue::embedded().latency(&metric.name))
+                .map(|_| selected_times::origin(inputs.quantities, variant, &shape)),
             against: compared.map(|(other, change)| compared_words(metric, &change, &other).into()),
             not_launched: used_here.not_launched.clone(),
             falls_back: used.basis == UseBasis::Fallback,

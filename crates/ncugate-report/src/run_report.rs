@@ -109,6 +109,15 @@ pub struct RunReport {
 }
 
 impl RunReport {
+    /// Gates that do not pass, or are waived: of the phase, of required tiers, of stages and of the fallback.
+    pub fn open_gates(&self) -> impl Iterator<Item = &GateResult> {
+        let tiers = self.tiers.iter().filter(|tier| tier.required).flat_map(|tier| &tier.gates);
+        let stages = self.stages.iter().flat_map(|stage| &stage.gates);
+        let fallback = self.fallback.iter().flat_map(|fallback| &fallback.gates);
+        let gates = self.gates.iter().chain(tiers).chain(stages).chain(fallback);
+        gates.filter(|gate| gate.verdict != Verdict::Pass || gate.waived.is_some())
+    }
+
     /// A metric of a variant at the objective's shape, by its column.
     pub fn value_text(&self, variant: &VariantRow, column: usize) -> String {
         let values = variant.shapes.get(self.objective_shape).and_then(|shape| shape.values.get(column));
