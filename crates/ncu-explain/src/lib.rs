@@ -38,6 +38,7 @@ mod finding_row;
 mod growth;
 mod instructions;
 mod kernel_names;
+mod launch_group;
 mod launch_roofline;
 mod launch_shape;
 mod launches;
@@ -46,6 +47,7 @@ pub mod listing;
 mod machine_code;
 mod matched_pairs;
 mod measured_causes;
+mod memory_facts;
 mod metric_change;
 mod metric_column;
 mod metric_entry;
@@ -77,12 +79,14 @@ pub use instructions::{
     CountedLine, CountedLines, DisassembledInstruction, Disassembly, InstructionCounters, disassemble,
 };
 pub use kernel_names::{kernel_of, short_names};
+pub use launch_group::{DIAGNOSED, KernelFilter, KernelKey, KernelsError, LaunchGroup, ProfiledReport, named};
 pub use launch_roofline::{LaunchRoofline, PrecisionWork};
 pub use launch_shape::{LaunchShape, extent};
 pub use launches::{DiagnosedLaunch, answers_of_report, diagnose_launch, diagnose_together};
 pub use line_pairs::{LineTime, PairedInstruction, PairedLine, PairedLines, SampledInstruction, SampledVariant, pair};
 pub use machine_code::{CodeEdit, EditRisk, MachineCode};
 pub use matched_pairs::{ChangeUnit, MatchedChange, Separation};
+pub use memory_facts::{MemoryFact, memory_facts};
 pub use metric_change::{
     ChangeDirection, ChangeNoise, LatencyChange, MetricChange, RatioInterval, are_too_few, explained, launches, ranges,
 };

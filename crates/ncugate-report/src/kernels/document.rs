@@ -1,7 +1,6 @@
 //! The page of a report: where time is spent, what limits each kernel, where its warps wait.
 
-use super::group::{DIAGNOSED, LaunchGroup, ProfiledReport};
-use super::source;
+use super::{memory, source};
 use crate::chart::{Chart, KernelPoint, MemoryRoof, kernel_roofline, launch_timeline};
 use crate::document::{
     Column, Document, DocumentBlock, DocumentTable, Fold, Medium, Section, TableCell, TableListing, TableRow,
@@ -9,7 +8,10 @@ use crate::document::{
 use crate::number;
 use crate::{finding_row, ncu_advice};
 use indexmap::{IndexMap, IndexSet};
-use ncu_explain::{Ceiling, DiagnosisRow, Finding, FindingRow, HotLine, advice, extent, quoted, short_names};
+use ncu_explain::{
+    Ceiling, DIAGNOSED, DiagnosisRow, Finding, FindingRow, HotLine, LaunchGroup, ProfiledReport, advice, extent,
+    quoted, short_names,
+};
 use ncu_rep::SourceFile;
 use ncugate_model::metric::{Catalogue, MetricError, id};
 use ncugate_model::stats::median;
@@ -273,8 +275,13 @@ fn section<'f>(
         let source = format!("PM sampling of launch {}", group.median_launch);
         blocks.push(DocumentBlock::Figures(vec![launch_timeline(&format!("timeline-{}", at + 1), &source, timeline)]));
     }
-    blocks
-        .push(group.memory.clone().map_or_else(|| DocumentBlock::Aside(MEMORY_LACKS.to_owned()), DocumentBlock::Table));
+    blocks.push(
+        group
+            .memory
+            .as_deref()
+            .map(memory::table)
+            .map_or_else(|| DocumentBlock::Aside(MEMORY_LACKS.to_owned()), DocumentBlock::Table),
+    );
     let has_source = source.is_some();
     blocks.extend(source.map(DocumentBlock::Section));
     if let Some(said) = said {

@@ -1,0 +1,13 @@
+//! NVTX ranges as text.
+
+use ncu_rep::NvtxRange;
+
+/// NVTX ranges in one line: `name` or `domain@name`, outermost first, separated by ` > `.
+#[must_use]
+pub fn nvtx_text(ranges: &[NvtxRange<'_>]) -> String {
+    let names = ranges.iter().map(|range| match range.domain.as_ref() {
+        "" | "<default domain>" => range.name.to_string(),
+        domain => format!("{domain}@{}", range.name),
+    });
+    names.collect::<Vec<_>>().join(" > ")
+}
