@@ -1,10 +1,7 @@
 //! NVTX ranges as text.
 
-use ncu_rep::NvtxRange;
-
 /// NVTX ranges in one line: `name` or `domain@name`, outermost first, separated by ` > `.
-#[must_use]
-pub fn nvtx_text(ranges: &[NvtxRange<'_>]) -> String {
+pub fn nvtx_text(ranges: &[ncu_rep::NvtxRange<'_>]) -> String {
     let names = ranges.iter().map(|range| match range.domain.as_ref() {
         "" | "<default domain>" => range.name.to_string(),
         domain => format!("{domain}@{}", range.name),
