@@ -7,13 +7,13 @@ use crate::cli::{CompareArgs, CompareFormat};
 use crate::console::Output;
 use crate::exit::Outcome;
 use jiff::civil::Date;
+use ncu_explain::KernelFilter;
 use ncugate_judge::PhaseRun;
 use ncugate_judge::store::open_report;
 use ncugate_model::stats::Resampler;
 use ncugate_report as report;
 use ncugate_report::compare::{ComparedSide, RunComparison};
 use ncugate_report::document::{markdown, terminal};
-use ncugate_report::kernels::KernelFilter;
 use std::io::Write;
 use std::path::Path;
 

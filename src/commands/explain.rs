@@ -7,7 +7,7 @@ use crate::cli::{ExplainArgs, OutputFormat, Reader};
 use crate::console::Output;
 use crate::exit::Outcome;
 use jiff::civil::Date;
-use ncu_explain::{RuleAnswers, RuleBook, answers_of_report};
+use ncu_explain::{DiagnosisOutcome, RuleAnswers, RuleBook, WordEntry, answers_of_report};
 use ncu_rep::Report;
 use ncugate_campaign::{AblatedVariant, AblationEffort, GpuTurn, GpuWait, Progress, Tools};
 use ncugate_judge::store::keep_ablations;
@@ -18,15 +18,14 @@ use ncugate_model::stats::Resampler;
 use ncugate_model::{ShapeName, VariantId, nearest};
 use ncugate_phase::config::BuildSettings;
 use ncugate_phase::plan::Method;
+use ncugate_report::RenderError;
 use ncugate_report::chart::svg::{Setting, draw};
 use ncugate_report::document::{Document, Medium, terminal};
 use ncugate_report::explanation::{Explainer, Explanation, ReportExplanation, brief, overview, table};
-use ncugate_report::metric_entry::metric_entry;
 use ncugate_report::show::ShowError;
 use ncugate_report::sweep::analyse;
-use ncugate_report::word_entry::WordEntry;
 use ncugate_report::write::replace;
-use ncugate_report::{DiagnosisOutcome, RenderError};
+use ncugate_report::{line_pairs, metric_entry, word_entry};
 use std::io::Write;
 use std::path::Path;
 
@@ -47,14 +46,14 @@ pub fn explain(args: &ExplainArgs, today: Date, out: &mut Output) -> Result<Outc
         return Err(CommandError::Usage("name a run or a report to explain, or ask for --rules".to_owned()));
     };
     let word = path.to_str().filter(|_| !path.exists());
-    if let Some(entry) = word.and_then(metric_entry) {
-        print::value(&entry, || entry.document(), args.format, out)?;
+    if let Some(entry) = word.and_then(ncu_explain::metric_entry) {
+        print::value(&entry, || metric_entry::document(&entry), args.format, out)?;
         return Ok(Outcome::Passed);
     }
     // A phase can have the name of a word.
     let is_run = || run_named(path, &args.profiles).is_ok_and(|run| run.is_some());
     if let Some(entry) = word.and_then(|word| WordEntry::find(word, GLOSSARY, COMMANDS)).filter(|_| !is_run()) {
-        print::value(&entry, || entry.document(), args.format, out)?;
+        print::value(&entry, || word_entry::document(&entry), args.format, out)?;
         return Ok(Outcome::Passed);
     }
     let rules = RuleBook::shipped().rules().iter().map(|rule| rule.id.as_str());
@@ -281,7 +280,8 @@ fn compare_variants(
             "{own} and {other} have no source line in common that was sampled at {shape}; profile both with `run --deep`"
         )));
     };
-    let document = || Document { blocks: vec![pair.section(Medium::Screen).into()], ..Document::default() };
+    let document =
+        || Document { blocks: vec![line_pairs::section(&pair, Medium::Screen).into()], ..Document::default() };
     print::value(&pair, document, args.format, out)?;
     Ok(Outcome::Passed)
 }

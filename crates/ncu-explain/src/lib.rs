@@ -26,24 +26,32 @@
 
 mod bound_rule;
 mod case_table;
+mod clock_control;
 mod clocks;
 mod code_diff;
 mod diagnosis;
+mod diagnosis_row;
 mod evaluation_facts;
 mod facts;
 mod finding;
+mod finding_row;
 mod growth;
 mod instructions;
 mod kernel_names;
+mod launch_group;
 mod launch_roofline;
 mod launch_shape;
 mod launches;
+mod line_pairs;
 pub mod listing;
 mod machine_code;
 mod matched_pairs;
 mod measured_causes;
+mod memory_facts;
 mod metric_change;
 mod metric_column;
+mod metric_entry;
+mod ncu_advice;
 mod pair;
 mod pareto;
 mod planned_variant;
@@ -53,29 +61,38 @@ mod rule_book;
 mod sweep;
 mod timeline;
 mod unasked_rules;
+mod word_entry;
 
+pub use clock_control::clock_control;
 pub use clocks::Clocks;
 pub use code_diff::{CodeDiff, DiffHunk, DiffLine, LineChange, aligned};
 pub use diagnosis::{Diagnosis, RuleAnswers, Utilisation};
+pub use diagnosis_row::{Collection, DiagnosisOutcome, DiagnosisRow, RuleCoverage};
 pub use facts::{ChipKnowledge, Compilation};
 pub use finding::{
     AwaitedResult, EstimateSource, EvidenceValue, Finding, FindingLaunches, FindingLine, MeasuredGain, MeasuredPair,
     SEVERE, SavingEstimate, Severity, WORTH_TRYING,
 };
+pub use finding_row::{FindingRow, SavingRow};
 pub use growth::{DeclaredWork, ShapeFacts};
 pub use instructions::{
     CountedLine, CountedLines, DisassembledInstruction, Disassembly, InstructionCounters, disassemble,
 };
 pub use kernel_names::{kernel_of, short_names};
+pub use launch_group::{DIAGNOSED, KernelFilter, KernelKey, KernelsError, LaunchGroup, ProfiledReport, named};
 pub use launch_roofline::{LaunchRoofline, PrecisionWork};
 pub use launch_shape::{LaunchShape, extent};
 pub use launches::{DiagnosedLaunch, answers_of_report, diagnose_launch, diagnose_together};
+pub use line_pairs::{LineTime, PairedInstruction, PairedLine, PairedLines, SampledInstruction, SampledVariant, pair};
 pub use machine_code::{CodeEdit, EditRisk, MachineCode};
 pub use matched_pairs::{ChangeUnit, MatchedChange, Separation};
+pub use memory_facts::{MemoryFact, memory_facts};
 pub use metric_change::{
     ChangeDirection, ChangeNoise, LatencyChange, MetricChange, RatioInterval, are_too_few, explained, launches, ranges,
 };
 pub use metric_column::MetricColumn;
+pub use metric_entry::{MetricEntry, metric_entry};
+pub use ncu_advice::{HotLineRow, HotRow, NcuAdvice, RuleRow, advice, estimates, quoted};
 pub use ncugate_model::{LaunchMetric, LaunchMetrics};
 pub use pareto::{FrontVariant, ObjectiveFront, ParetoAxis, objective_front};
 pub use planned_variant::{PlannedEvaluation, PlannedVariant, VariantCode};
@@ -88,3 +105,4 @@ pub use rule_book::RuleBook;
 pub use sweep::{FEWEST, Interaction, MainEffect, MetricEffect, RangeEdge, SweepAnalysis, SweptMetric, sweep};
 pub use timeline::{Timeline, TimelineSeries};
 pub use unasked_rules::{UnaskedRules, is_mostly_asked};
+pub use word_entry::WordEntry;

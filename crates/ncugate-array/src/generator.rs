@@ -79,6 +79,15 @@ pub fn fill_normal(rng: &mut ChaCha8Rng, values: &mut [f64], (mean, std): (f64, 
     values.iter_mut().for_each(|value| *value = (mean + std * normal(rng)).clamp(-limit, limit));
 }
 
+/// A pseudorandom number from a seed and an index (SplitMix64; Steele, Lea and Flood 2014).
+#[inline]
+pub const fn mix(seed: u64, index: u64) -> u64 {
+    let mut z = seed.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
 /// Standard normal.
 #[inline]
 pub fn normal(rng: &mut ChaCha8Rng) -> f64 {

@@ -4,12 +4,12 @@
 use super::git::{Repository, git};
 use super::static_check::build_for;
 use super::{CampaignError, Progress};
-use ncugate_cuda::build::{Arch, IncludeScope, code_hash};
+use ncugate_cuda::build::{Arch, IncludeScope};
 use ncugate_judge::store::inputs;
 use ncugate_model::disk::{FileLock, LockAttempt};
 use ncugate_model::{BuildOutcome, BuildRecord};
 use ncugate_phase::config::{self, BaseKernels, PROJECT_FILE, Phase};
-use ncugate_phase::plan::{Method, Plan, Variant, reference_entry_plan, unroll};
+use ncugate_phase::plan::{Method, Plan, Variant, code_hash, reference_entry_plan, unroll};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -15,12 +15,13 @@ use ncu_explain::listing::{Code, Disassembler, ListingError, UserSources, listin
 use ncu_explain::{InstructionSamples, source_of, texts};
 use ncu_rep::{Launch, Report, ReportError};
 use ncugate_cuda::host::{JobMode, JobPurpose, WorkerJob};
-use ncugate_judge::frame::launches::nvtx_text;
 use ncugate_judge::frame::{cases_of, required_metrics};
 use ncugate_judge::store::{Run, RunWriter, StoreError};
 use ncugate_model::digest::sha256;
 use ncugate_model::disk::scratch_folder;
-use ncugate_model::{BuiltKernel, DeepProfile, Listing, ProfileOutcome, ProfiledOutputs, ShapeName, VariantId};
+use ncugate_model::{
+    BuiltKernel, DeepProfile, Listing, ProfileOutcome, ProfiledOutputs, ShapeName, VariantId, nvtx_text,
+};
 use ncugate_ncu::{
     Contents, Job, LifeSampling, Ncu, NcuFailure, Processes, ProfileDetail, ProfiledCase, ReportReader, Runner,
     SessionOutcome, Subject,

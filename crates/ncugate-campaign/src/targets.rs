@@ -5,8 +5,7 @@ use ncu_rep::{Launch, Report};
 use ncugate_cuda::host::external::{self, Request, RequestMode};
 use ncugate_cuda::host::{WorkerCommand, WorkerEvent, WorkerJob, range_name};
 use ncugate_judge::frame::cases_of;
-use ncugate_judge::frame::launches::nvtx_text;
-use ncugate_model::{EMPTY_RANGE, ProfileOutcome, ProfileRecord, ShapeName, VariantId};
+use ncugate_model::{EMPTY_RANGE, ProfileOutcome, ProfileRecord, ShapeName, VariantId, nvtx_text};
 use ncugate_ncu::{
     Contents, Knobs, LaunchExpectation, LaunchSelection, Ncu, Processes, ProfiledCase, ReportReader, Runner, Subject,
     Target,

@@ -1,7 +1,6 @@
 //! Builds a report from a judged run. The observations of ncu, its rules and its sampler are read here and do not
 //! affect verdicts.
 
-use super::diagnosis_row::DiagnosisRow;
 use super::in_use::subjects;
 use super::rule_answers::{ablations, diagnosis_row, with_diagnosis};
 use super::{DeepProfileInputs, ReportInputs, RunReport, RunSource};
@@ -9,7 +8,7 @@ use crate::analysis::{self, DeepProfiles, Listings};
 use indexmap::IndexSet;
 use jiff::Timestamp;
 use jiff::civil::Date;
-use ncu_explain::{Clocks, NcuObservations, UnaskedRules};
+use ncu_explain::{Clocks, DiagnosisRow, NcuObservations, UnaskedRules};
 use ncugate_judge::frame::launches::chip_facts;
 use ncugate_judge::{JudgeError, JudgedRun, PhaseRun};
 use ncugate_model::{ShapeName, VariantId};

@@ -1,9 +1,7 @@
 //! Assembles a report from its inputs. Decides nothing: it orders the parts, which build their own rows.
 
 use super::ablation_row::AblationRow;
-use super::diagnosis_row::DiagnosisRow;
 use super::document::{Column, DocumentTable, TableCell};
-use super::finding_row::FindingRow;
 use super::first_screen::FirstScreen;
 use super::in_use::InUse;
 use super::inputs::ReportInputs;
@@ -14,7 +12,7 @@ use super::{
 };
 use crate::chart;
 use crate::history::shape_comparison;
-use ncu_explain::{Finding, MetricColumn};
+use ncu_explain::{DiagnosisRow, Finding, FindingRow, MetricColumn};
 use ncugate_judge::{TargetGpu, out_of_reach};
 use ncugate_model::CleanText;
 use ncugate_model::metric::{Catalogue, ShownIn};

@@ -1,13 +1,10 @@
 //! The deep profile of the selected variant as rows, and its additions to the findings.
 
-use super::finding_row::FindingRow;
 use super::inputs::ReportInputs;
-use super::line_pairs::{PairedLines, SampledVariant, pair};
 use super::model::Measure;
-use super::ncu_advice::{NcuAdvice, advice, estimates};
 use super::number;
 use super::variant_row::VariantRow;
-use ncugate_model::metric::Catalogue;
+use ncu_explain::{FindingRow, MetricColumn, NcuAdvice, PairedLines, SampledVariant, advice, estimates, pair};
 use ncugate_model::{CleanText, DeepProfile, ProfileOutcome, VariantId};
 use ncugate_phase::config::DeepProfileTarget;
 use ncugate_phase::plan::{Method, Variant};
@@ -76,13 +73,12 @@ const HEAD: usize = 24;
 /// Profiles with results, the selected variant's first, each with its displayed id.
 fn profiles<'a>(inputs: &'a ReportInputs<'_>) -> Vec<(&'a VariantId, &'a DeepProfile)> {
     let selected = inputs.judgement.selected.as_ref().map(|selected| &selected.variant);
-    let shares = |id: &VariantId| inputs.run.builds.iter().find(|b| &b.variant == id).and_then(|b| b.shares.clone());
-    let stands_for = selected.map(|id| shares(id).unwrap_or_else(|| id.clone()));
+    let stands_for = selected.map(|id| inputs.run.measured_as(id));
     let profiled = |profile: &&DeepProfile| match profile.outcome {
         ProfileOutcome::Profiled { .. } => true,
         ProfileOutcome::Traced { .. } | ProfileOutcome::Failed { .. } => false,
     };
-    let shown = |profile: &'a DeepProfile| match selected.filter(|_| stands_for.as_ref() == Some(&profile.variant)) {
+    let shown = |profile: &'a DeepProfile| match selected.filter(|_| stands_for == Some(&profile.variant)) {
         Some(selected) => (selected, profile),
         None => (&profile.variant, profile),
     };
@@ -105,11 +101,11 @@ pub fn row(inputs: &ReportInputs<'_>, rows: &[VariantRow]) -> Option<DeepProfile
     };
     let measure = |id: &VariantId, metric: &str| Measure::from(&inputs.deep.quantities.read(id, &first.shape, metric));
     let metric = |name: &str| {
-        let known = Catalogue::embedded().get(name);
+        let known = MetricColumn::known(name);
         DeepMetric {
             name: name.into(),
-            title: known.map_or(name, |m| m.title.as_str()).into(),
-            unit: known.map_or("", |m| m.unit.as_str()).into(),
+            title: known.title.into(),
+            unit: known.unit.into(),
             values: profiles.iter().map(|(id, _)| measure(id, name)).collect(),
         }
     };

@@ -1,13 +1,11 @@
 //! The first screen of a report: a row for each shape, the next step, and the notes on trust.
 
 use super::deltas::{self, compared_words};
-use super::diagnosis_row::DiagnosisOutcome;
-use super::finding_row::FindingRow;
 use super::in_use::{UseBasis, banner_variant};
 use super::inputs::ReportInputs;
 use super::run_report::RunReport;
 use super::{number, selected_times};
-use ncu_explain::ChangeDirection;
+use ncu_explain::{ChangeDirection, DiagnosisOutcome, FindingRow};
 use ncugate_judge::SampleOrigin;
 use ncugate_model::metric::Catalogue;
 use ncugate_model::rule::Confidence;
@@ -161,10 +159,6 @@ fn shapes(inputs: &ReportInputs<'_>, report: &RunReport) -> Vec<ShapeChoice> {
             UseBasis::Selected | UseBasis::Fallback if loses => Recommendation::Losing,
             UseBasis::Selected | UseBasis::Fallback => Recommendation::Recommended,
         };
-        let origin = match selected_times::fresh(inputs.quantities, variant, &shape) {
-            Some(_) => SampleOrigin::Confirmation,
-            None => SampleOrigin::Sweep,
-        };
         let row = report.variants.iter().find(|row| row.id == variant.0)?;
         let flags = || if row.build.command.is_empty() { row.id.clone() } else { row.build.command.clone() };
         Some(ShapeChoice {
@@ -172,7 +166,9 @@ fn shapes(inputs: &ReportInputs<'_>, report: &RunReport) -> Vec<ShapeChoice> {
             variant: variant.0.clone(),
             standing,
             value: value.map_or_else(|| "not measured".into(), |value| number::with_unit(value, &metric.unit).into()),
-            origin: value.and_then(|_| Catalogue::embedded().latency(&metric.name)).map(|_| origin),
+            origin: value
+                .and_then(|_| Catalogue::embedded().latency(&metric.name))
+                .map(|_| selected_times::origin(inputs.quantities, variant, &shape)),
             against: compared.map(|(other, change)| compared_words(metric, &change, &other).into()),
             not_launched: used_here.not_launched.clone(),
             falls_back: used.basis == UseBasis::Fallback,

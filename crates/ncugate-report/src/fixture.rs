@@ -3,12 +3,12 @@
 mod records;
 mod values;
 
-use super::diagnosis_row::{Collection, DiagnosisRow};
 use super::inputs::{DeepProfileInputs, ReportInputs, RunSource};
 use super::rule_answers::{planned_variants, shape_facts};
 use super::run_report::RunReport;
 use ncu_explain::{
-    ChipKnowledge, Clocks, Diagnosis, Finding, HotLine, HotSpot, NcuObservations, NcuRuleMessage, RuleBook, Utilisation,
+    ChipKnowledge, Clocks, Collection, Diagnosis, DiagnosisRow, Finding, HotLine, HotSpot, NcuObservations,
+    NcuRuleMessage, RuleBook, Utilisation,
 };
 use ncu_rep::SpeedupScope;
 use ncugate_judge::reference_runs::ComparisonRun;

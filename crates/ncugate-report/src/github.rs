@@ -14,16 +14,8 @@ pub const SUMMARY: usize = 1_000_000;
 
 /// One workflow command line for every cheating variant and every gate that does not pass.
 pub fn annotations(report: &RunReport) -> Result<String, RenderError> {
-    let nested = report
-        .tiers
-        .iter()
-        .filter(|t| t.required)
-        .flat_map(|t| &t.gates)
-        .chain(report.stages.iter().flat_map(|s| &s.gates))
-        .chain(report.fallback.iter().flat_map(|f| &f.gates));
-    let gates = report.gates.iter().chain(nested).filter(|g| g.verdict != Verdict::Pass || g.waived.is_some());
     let cheats = report.trust.cheats.iter().map(|cheat| accusation(report, cheat));
-    Ok(cheats.chain(gates.map(|gate| annotation(report, gate))).collect())
+    Ok(cheats.chain(report.open_gates().map(|gate| annotation(report, gate))).collect())
 }
 
 fn accusation(report: &RunReport, cheat: &CheatRow) -> String {

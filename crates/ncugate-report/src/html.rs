@@ -6,12 +6,12 @@ mod pool;
 
 use super::error::RenderError;
 use super::markdown::Charts;
-use super::metric_entry::{MetricEntry, metric_entry};
 use super::run_report::RunReport;
 use super::run_sections;
 use super::{page, text};
 use crate::document::{DocumentBlock, Section};
 use indexmap::IndexSet;
+use ncu_explain::{MetricEntry, metric_entry};
 use ncugate_model::{CleanText, Verdict};
 use serde::Serialize;
 

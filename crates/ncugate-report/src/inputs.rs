@@ -1,7 +1,7 @@
 //! The inputs of a report.
 
-use super::diagnosis_row::DiagnosisRow;
 use jiff::Timestamp;
+use ncu_explain::DiagnosisRow;
 use ncugate_judge::reference_runs::ComparisonRun;
 use ncugate_judge::store::Run;
 use ncugate_judge::{CapturedVariant, Judgement};

@@ -10,13 +10,13 @@ pub mod chart;
 
 mod ablation_row;
 mod assemble;
-mod clock_control;
+
 pub mod comment;
 pub mod compare;
 mod contents;
 mod deep_profile;
 mod deltas;
-mod diagnosis_row;
+
 pub mod dispatch;
 pub mod document;
 mod effects;
@@ -35,7 +35,7 @@ pub mod junit;
 pub mod kernels;
 pub mod leaderboard;
 pub mod library_check;
-mod line_pairs;
+pub mod line_pairs;
 pub mod markdown;
 mod matrix;
 pub mod metric_entry;
@@ -73,9 +73,7 @@ pub mod write;
 
 pub use assemble::{assemble, observations, stored};
 pub use deltas::{Delta, ShapeDelta};
-pub use diagnosis_row::{DiagnosisOutcome, DiagnosisRow, RuleCoverage};
 pub use error::{RenderError, WriteError};
-pub use finding_row::{FindingRow, SavingRow};
 pub use inputs::{DeepProfileInputs, ReportInputs, RunSource};
 pub use model::{Conclusion, Fact, Headline, Measure, ObjectiveRow};
 pub use ncugate_model::number::{self, text};

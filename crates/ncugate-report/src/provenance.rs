@@ -292,16 +292,12 @@ pub fn missing(inputs: &ReportInputs<'_>) -> Vec<String> {
     lines
 }
 
-/// Stages of the program without any record for some variants.
-fn unseen(inputs: &ReportInputs<'_>) -> Vec<String> {
+/// Variants without any record.
+fn unseen(inputs: &ReportInputs<'_>) -> Option<String> {
     let built: std::collections::HashSet<_> = inputs.run.builds.iter().map(|b| &b.variant).collect();
     let absent = inputs.plan.variants.iter().filter(|v| !built.contains(&v.id)).count();
-    (absent > 0)
-        .then(|| {
-            format!("{} of the plan have no record: the run did not reach them", number::counted(absent, "variant"))
-        })
-        .into_iter()
-        .collect()
+    let absent = (absent > 0).then(|| number::counted(absent, "variant"))?;
+    Some(format!("{absent} of the plan have no record: the run did not reach them"))
 }
 
 /// Reasons with the variants they concern.

@@ -1,10 +1,9 @@
 //! Applies the rules to a judged run.
 
-use super::diagnosis_row::{Collection, DiagnosisRow};
 use super::provenance::quoted;
 use ncu_explain::{
-    ChipKnowledge, DeclaredWork, Diagnosis, Finding, NcuObservations, PlannedEvaluation, PlannedVariant, RuleAnswers,
-    RuleBook, ShapeFacts, UnaskedRules, VariantCode,
+    ChipKnowledge, Collection, DeclaredWork, Diagnosis, DiagnosisRow, Finding, NcuObservations, PlannedEvaluation,
+    PlannedVariant, RuleAnswers, RuleBook, ShapeFacts, UnaskedRules, VariantCode,
 };
 use ncugate_judge::frame::launches::chip_facts;
 use ncugate_judge::store::{self, Run};

@@ -34,12 +34,9 @@ pub fn run<'a>(report: &'a RunReport, inputs: &'a ReportInputs<'_>) -> ChartedRu
 /// The timeline of a launch of the first variant of the deep profile.
 fn timeline<'a>(report: &'a RunReport, inputs: &'a ReportInputs<'_>) -> Option<ChartedTimeline<'a>> {
     let first = report.deep_profile.as_ref()?.variants.first()?;
-    let measured_as = |id: &VariantId| {
-        let shared = inputs.run.builds.iter().find(|build| &build.variant == id).and_then(|build| build.shares.clone());
-        shared.unwrap_or_else(|| id.clone())
-    };
-    let profiled = inputs.plan.variants.iter().map(|v| &v.id).find(|id| id.0 == first.id).map(measured_as)?;
-    let said = inputs.said.iter().find(|said| said.variant == profiled && said.timeline.is_some())?;
+    let profiled = inputs.plan.variants.iter().map(|v| &v.id).find(|id| id.0 == first.id)?;
+    let profiled = inputs.run.measured_as(profiled);
+    let said = inputs.said.iter().find(|said| said.variant == *profiled && said.timeline.is_some())?;
     Some(ChartedTimeline { variant: &first.label, timeline: said.timeline.as_ref()? })
 }
 

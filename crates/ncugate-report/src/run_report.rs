@@ -5,8 +5,6 @@
 use super::ablation_row::AblationRow;
 use super::deep_profile::DeepProfileRow;
 use super::deltas::{Delta, ShapeDelta};
-use super::diagnosis_row::{DiagnosisOutcome, DiagnosisRow};
-use super::finding_row::FindingRow;
 use super::first_screen::FirstScreen;
 use super::in_use::InUse;
 use super::model::{Headline, Measure, ObjectiveRow};
@@ -18,7 +16,7 @@ use super::waiver_row::WaiverRow;
 use crate::chart::Chart;
 use crate::document::{DocumentTable, Section};
 use crate::history::ShapeComparison;
-use ncu_explain::MetricColumn;
+use ncu_explain::{DiagnosisOutcome, DiagnosisRow, FindingRow, MetricColumn};
 use ncugate_judge::{FallbackResult, GateResult, PreconditionResult, StageResult, TierResult};
 use ncugate_model::{CleanText, Verdict};
 use serde::Serialize;
@@ -111,6 +109,15 @@ pub struct RunReport {
 }
 
 impl RunReport {
+    /// Gates that do not pass, or are waived: of the phase, of required tiers, of stages and of the fallback.
+    pub fn open_gates(&self) -> impl Iterator<Item = &GateResult> {
+        let tiers = self.tiers.iter().filter(|tier| tier.required).flat_map(|tier| &tier.gates);
+        let stages = self.stages.iter().flat_map(|stage| &stage.gates);
+        let fallback = self.fallback.iter().flat_map(|fallback| &fallback.gates);
+        let gates = self.gates.iter().chain(tiers).chain(stages).chain(fallback);
+        gates.filter(|gate| gate.verdict != Verdict::Pass || gate.waived.is_some())
+    }
+
     /// A metric of a variant at the objective's shape, by its column.
     pub fn value_text(&self, variant: &VariantRow, column: usize) -> String {
         let values = variant.shapes.get(self.objective_shape).and_then(|shape| shape.values.get(column));

@@ -2,21 +2,20 @@
 
 use super::deep_profile::DeepProfileRow;
 use super::deltas::Delta;
-use super::finding_row::FindingRow;
 use super::markdown::Charts;
-use super::matrix;
 use super::model::Measure;
 use super::number::{self, Number};
 use super::run_report::RunReport;
 use super::toolchains;
 use super::waiver_row::WaiverRow;
+use super::{finding_row, line_pairs, matrix, ncu_advice};
 use crate::chart::Chart;
 use crate::document::{
     CellTone, CodeLine, Column, DocumentBlock, DocumentFact, DocumentTable, FindingBlock, Fold, Medium, Section,
     TableCell,
 };
 use crate::history::shape_comparison;
-use ncu_explain::{ChangeDirection, MetricChange};
+use ncu_explain::{ChangeDirection, FindingRow, MetricChange};
 use ncugate_judge::{GateResult, SampleOrigin, StageResult};
 use ncugate_model::{CleanText, Level, VariantId, Verdict};
 use ncugate_phase::config::Waiver;
@@ -201,7 +200,7 @@ fn findings(report: &RunReport) -> Option<Section> {
 
 /// A finding with its source lines, and its variant if that is not common to all.
 fn finding(row: &FindingRow, common: Option<&CleanText>) -> FindingBlock {
-    let mut block = row.block();
+    let mut block = finding_row::block(row);
     block.lines.extend(row.lines.iter().map(|line| {
         let awaited = line.awaited.as_ref().map_or_else(String::new, |awaited| format!(": {}", awaited.words));
         format!("`{} {}`{awaited}", line.place, line.source.as_deref().unwrap_or_default().replace('`', "'"))
@@ -377,8 +376,8 @@ fn deep_profile(report: &RunReport, profile: &DeepProfileRow, charts: Charts) ->
     }
     let about = DocumentBlock::Aside("Cycles for each issued instruction, the longest first.".to_owned());
     blocks.extend(states.block().into_iter().flat_map(|block| [about.clone(), block]));
-    blocks.extend(profile.pairs.iter().map(|pair| pair.section(Medium::Page).into()));
-    blocks.extend(profile.advice.iter().flat_map(|advice| advice.blocks()));
+    blocks.extend(profile.pairs.iter().map(|pair| line_pairs::section(pair, Medium::Page).into()));
+    blocks.extend(profile.advice.iter().flat_map(ncu_advice::blocks));
     let mut counters = DocumentTable::new("Counters", texts(["metric"]).into_iter().chain(heads()).collect());
     for metric in profile.figures() {
         let cells = metric.values.iter().map(|one| value(one, &metric.unit));

@@ -2,9 +2,8 @@
 //! findings at the lines of the kernel at which warps wait.
 
 use super::error::RenderError;
-use super::finding_row::FindingRow;
 use super::run_report::RunReport;
-use ncu_explain::FindingLine;
+use ncu_explain::{FindingLine, FindingRow};
 use ncugate_judge::GateResult;
 use ncugate_model::number::text::escaped_json;
 use ncugate_model::{Level, Verdict};
@@ -19,11 +18,6 @@ const LINES: usize = 3;
 /// # Errors
 /// It cannot be written as JSON.
 pub fn sarif(report: &RunReport) -> Result<String, RenderError> {
-    let tiers = report.tiers.iter().filter(|tier| tier.required).flat_map(|tier| &tier.gates);
-    let stages = report.stages.iter().flat_map(|stage| &stage.gates);
-    let fallback = report.fallback.iter().flat_map(|fallback| &fallback.gates);
-    let gates = report.gates.iter().chain(tiers).chain(stages).chain(fallback);
-    let gates = gates.filter(|gate| gate.verdict != Verdict::Pass || gate.waived.is_some());
     let cheats = report.trust.cheats.iter().map(|cheat| {
         let text = format!("{} cheats: {}", cheat.variant, cheat.reason);
         result("cheats", "error", &text, &[place(&report.file, 1)])
@@ -31,7 +25,7 @@ pub fn sarif(report: &RunReport) -> Result<String, RenderError> {
     let results: Vec<Value> = phase(report)
         .into_iter()
         .chain(cheats)
-        .chain(gates.map(|gate| of_gate(report, gate)))
+        .chain(report.open_gates().map(|gate| of_gate(report, gate)))
         .chain(report.findings.iter().filter(|finding| finding.leading).filter_map(of_finding))
         .collect();
     let rule = |(id, text): (&str, &str)| json!({ "id": id, "shortDescription": { "text": text } });

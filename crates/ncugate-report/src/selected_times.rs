@@ -2,6 +2,7 @@
 //! Gates judge the same times, so a sentence next to a gate has the same numbers. Tables of all variants have the times
 //! of the sweep.
 
+use ncugate_judge::SampleOrigin;
 use ncugate_judge::reference_runs::confirmed;
 use ncugate_model::{Quantities, ShapeName, VariantId};
 use std::sync::Arc;
@@ -39,6 +40,12 @@ pub fn samples<'q>(
     let both = fresh(quantities, one, shape).zip(fresh(quantities, other, shape));
     let (ours, theirs) = both.or_else(|| quantities.samples(one, shape).zip(quantities.samples(other, shape)))?;
     Some((ours, theirs))
+}
+
+/// The samples that give the times of a variant at a shape.
+pub fn origin(quantities: &Quantities, variant: &VariantId, shape: &ShapeName) -> SampleOrigin {
+    let fresh = fresh(quantities, variant, shape);
+    fresh.map_or(SampleOrigin::Sweep, |_| SampleOrigin::Confirmation)
 }
 
 /// Samples of the confirmation, in microseconds.

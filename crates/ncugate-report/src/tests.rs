@@ -443,7 +443,8 @@ fn capture(name: &str) -> ncu_rep::Report {
 
 /// The page over the kernels of a capture.
 fn kernels(name: &str) -> String {
-    use crate::kernels::{KernelFilter, ProfiledReport, document};
+    use crate::kernels::document;
+    use ncu_explain::{KernelFilter, ProfiledReport};
     let report = ProfiledReport::read(name, &capture(name), &KernelFilter::default()).unwrap();
     crate::document::html(&document(&report, &|_| Vec::new())).unwrap()
 }
@@ -452,7 +453,7 @@ fn kernels(name: &str) -> String {
 fn compared_captures(a: &str, b: &str) -> String {
     use crate::compare::{ComparedSide, RunComparison};
     use crate::document::html;
-    let side = |name| ComparedSide::of_report(name, &capture(name), &crate::kernels::KernelFilter::default()).unwrap();
+    let side = |name| ComparedSide::of_report(name, &capture(name), &ncu_explain::KernelFilter::default()).unwrap();
     html(&RunComparison::new(&side(a), &side(b), &ncugate_model::stats::Resampler::default()).document()).unwrap()
 }
 

@@ -49,7 +49,7 @@ pub struct AuditRow {
 }
 
 impl AuditRow {
-    fn new(audit: &Audit) -> Self {
+    pub fn new(audit: &Audit) -> Self {
         Self { launches: audit.launches, chance: audit.chance, l2_share: audit.l2_share }
     }
 
@@ -77,30 +77,15 @@ pub fn is_self_reported(variant: &Variant) -> bool {
     matches!(variant.method, Method::Command(_))
 }
 
-/// Audits by variant and shape. Variants with the same machine code share audits.
-pub struct Audits<'a> {
-    of: HashMap<(&'a VariantId, &'a ShapeName), &'a Audit>,
-    shares: HashMap<&'a VariantId, &'a VariantId>,
-}
-
-impl<'a> Audits<'a> {
-    /// Audits of a run.
-    pub fn of(inputs: &ReportInputs<'a>) -> Self {
-        let audits = inputs.run.latencies.iter().filter_map(|record| match &record.outcome {
-            LatencyOutcome::Timed { audit, .. }
-            | LatencyOutcome::Cheats { audit, .. }
-            | LatencyOutcome::Wrong { audit, .. } => Some(((&record.variant, &record.shape), audit.as_ref()?)),
-            LatencyOutcome::Failed { .. } => None,
-        });
-        let shares = inputs.run.builds.iter().filter_map(|build| Some((&build.variant, build.shares.as_ref()?)));
-        Self { of: audits.collect(), shares: shares.collect() }
-    }
-
-    /// The audit of a variant at a shape.
-    pub fn at(&self, variant: &VariantId, shape: &ShapeName) -> Option<AuditRow> {
-        let measured_as = self.shares.get(variant).copied().unwrap_or(variant);
-        self.of.get(&(measured_as, shape)).map(|audit| AuditRow::new(audit))
-    }
+/// Audits of a run by measured variant and shape.
+pub fn audits<'a>(inputs: &ReportInputs<'a>) -> HashMap<(&'a VariantId, &'a ShapeName), &'a Audit> {
+    let audits = inputs.run.latencies.iter().filter_map(|record| match &record.outcome {
+        LatencyOutcome::Timed { audit, .. }
+        | LatencyOutcome::Cheats { audit, .. }
+        | LatencyOutcome::Wrong { audit, .. } => Some(((&record.variant, &record.shape), audit.as_ref()?)),
+        LatencyOutcome::Failed { .. } => None,
+    });
+    audits.collect()
 }
 
 /// Evidence behind the numbers of a run.
@@ -227,11 +212,11 @@ fn conditional(inputs: &ReportInputs<'_>) -> Option<String> {
 fn verified(inputs: &ReportInputs<'_>) -> Option<String> {
     let is_cheat = |result: &&VariantResult| matches!(result.correctness, Correctness::Cheats { .. });
     let cheats: HashSet<&VariantId> = inputs.judgement.variants.iter().filter(is_cheat).map(|r| &r.variant).collect();
-    let audits = Audits::of(inputs);
-    let rows: Vec<AuditRow> = audits.of.values().map(|audit| AuditRow::new(audit)).collect();
+    let audits = audits(inputs);
+    let rows: Vec<AuditRow> = audits.values().map(|audit| AuditRow::new(audit)).collect();
     // sums the launches over all shapes; a cheat is detected before all its launches are verified
     let mut by_variant: HashMap<&VariantId, u64> = HashMap::new();
-    for ((variant, _), audit) in audits.of.iter().filter(|((variant, _), _)| !cheats.contains(variant)) {
+    for ((variant, _), audit) in audits.iter().filter(|((variant, _), _)| !cheats.contains(variant)) {
         *by_variant.entry(variant).or_default() += audit.launches;
     }
     let fewest = *by_variant.values().min()?;

@@ -1,10 +1,10 @@
 //! A variant in the report: identity, build, proof, measurements and verdicts.
 
 use super::model::Measure;
-use super::ncu_advice::NcuAdvice;
 use super::number::Number;
 use super::timed_clocks::ClockRow;
 use super::trust::AuditRow;
+use ncu_explain::NcuAdvice;
 use ncugate_judge::witness::WorkDurations;
 use ncugate_model::{CleanText, Verdict};
 use ncugate_phase::plan::VariantRole;

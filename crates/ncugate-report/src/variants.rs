@@ -2,17 +2,16 @@
 
 use super::inputs::{ReportInputs, RunSource};
 use super::model::Measure;
-use super::ncu_advice::advice;
 use super::number::{self, Number};
 use super::timed_clocks::{self, ClockRow};
-use super::trust::{Audits, is_self_reported, launches};
+use super::trust::{AuditRow, audits, is_self_reported, launches};
 use super::variant_row::{BuildRow, CheckRow, CorrectnessRow, GateCell, ShapeValues, VariantRow};
 use super::{steps, text};
-use ncu_explain::{MetricColumn, NcuObservations};
+use ncu_explain::{MetricColumn, NcuObservations, advice};
 use ncugate_judge::{CapturedVariant, Case, Correctness, GateResult, VariantResult};
 use ncugate_model::{
-    BuildOutcome, BuildRecord, CheckOutcome, CheckRecord, CleanText, Level, Resources, ShapeName, Tolerance, VariantId,
-    Verdict,
+    Audit, BuildOutcome, BuildRecord, CheckOutcome, CheckRecord, CleanText, Level, Resources, ShapeName, Tolerance,
+    VariantId, Verdict,
 };
 use ncugate_phase::plan::{KernelCode, Method, Variant, VariantRole};
 use std::collections::HashMap;
@@ -24,7 +23,7 @@ struct VariantIndex<'a> {
     results: HashMap<&'a VariantId, &'a VariantResult>,
     gates: Vec<HashMap<&'a VariantId, &'a Case>>,
     said: HashMap<&'a VariantId, Vec<&'a NcuObservations>>,
-    audits: Audits<'a>,
+    audits: HashMap<(&'a VariantId, &'a ShapeName), &'a Audit>,
     clocks: HashMap<(&'a VariantId, &'a ShapeName), ClockRow>,
 }
 
@@ -44,7 +43,7 @@ impl<'a> VariantIndex<'a> {
         }
         Self {
             said,
-            audits: Audits::of(inputs),
+            audits: audits(inputs),
             clocks: timed_clocks::rows(inputs),
             builds: inputs.run.builds.iter().map(|b| (&b.variant, b)).collect(),
             checks,
@@ -306,7 +305,7 @@ fn values(
         steps: steps::rows(inputs, variant, shape, metrics),
         values: metrics.iter().map(measure).collect(),
         samples: inputs.quantities.samples(&variant.id, shape).map_or_else(Vec::new, |s| s.to_vec()),
-        audit: index.audits.at(&variant.id, shape),
+        audit: index.audits.get(&(index.measured_as(&variant.id), shape)).map(|audit| AuditRow::new(audit)),
         clocks: index.clocks.get(&(index.measured_as(&variant.id), shape)).cloned(),
         witness: index.results.get(&variant.id).and_then(|result| result.durations.get(shape)).copied(),
     }

@@ -1,124 +1,16 @@
-//! The meaning of a word that the program prints: a rule or fact of the diagnosis, a word of the glossary, an exit
-//! status.
+//! The meaning of a word as a document.
 
-use crate::document::{Document, DocumentBlock, Section};
-use ncu_explain::RuleBook;
-use ncugate_model::expr::Template;
-use ncugate_model::metric::Catalogue;
-use ncugate_model::rule::{FACTS, FactSource, Rule, RuleKind};
-use serde::Serialize;
+use super::document::{Document, DocumentBlock, Section};
+use ncu_explain::WordEntry;
 
-/// A word and its meaning.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct WordEntry {
-    pub word: String,
-    /// `rule`, `fact`, `word` or `exit status`.
-    pub kind: &'static str,
-    /// What it means.
-    pub meaning: Vec<String>,
-    /// How it is measured.
-    pub measured: Vec<String>,
-    /// What to do, the best first.
-    pub remedies: Vec<String>,
-    /// Rules whose findings are symptoms of a rule's, or that read a fact.
-    pub rules: Vec<String>,
-}
-
-impl WordEntry {
-    /// The entry of a word in the rules, in the facts that they read, or in a page of the documentation: rows of the
-    /// glossary's table, and exit statuses in a list.
-    pub fn find(word: &str, glossary: &str, statuses: &str) -> Option<Self> {
-        let rules = RuleBook::shipped().rules();
-        let of_rule = || rules.iter().find(|rule| rule.id == word).map(Self::of_rule);
-        let of_fact = || Self::of_fact(word, rules);
-        let of_page = || {
-            let row = |line: &str| {
-                let (name, meaning) = line.strip_prefix("| ")?.strip_suffix(" |")?.split_once(" | ")?;
-                (name == word && word != "word").then(|| Self::plain(word, "word", meaning))
-            };
-            glossary.lines().find_map(row)
-        };
-        let of_status = || {
-            let row = |line: &str| {
-                let (number, meaning) = line.strip_prefix("- **")?.split_once("**: ")?;
-                (number == word).then(|| Self::plain(word, "exit status", meaning))
-            };
-            statuses.lines().find_map(row)
-        };
-        of_rule().or_else(of_fact).or_else(of_page).or_else(of_status)
-    }
-
-    fn plain(word: &str, kind: &'static str, meaning: &str) -> Self {
-        let meaning = vec![meaning.to_owned()];
-        Self { word: word.to_owned(), kind, meaning, measured: Vec::new(), remedies: Vec::new(), rules: Vec::new() }
-    }
-
-    fn of_rule(rule: &Rule) -> Self {
-        let kind = match rule.kind {
-            RuleKind::Defect => "it costs time, and can be fixed in the kernel as it is",
-            RuleKind::Redesign => "only another algorithm or another unit of the GPU can exceed this limit",
-            RuleKind::Doubt => "numbers contradict each other",
-            RuleKind::Remark => "it looks like a problem, and is harmless",
-        };
-        let says = rule.cases.iter().map(|case| outline(&case.says));
-        let read = |name: &String| match title(name) {
-            Some(title) => format!("`{name}`: {title}"),
-            None => format!("`{name}`"),
-        };
-        let cases = rule
-            .cases
-            .iter()
-            .map(|case| format!("holds if `{}` ({} confidence)", case.when.text(), case.confidence.word()));
-        let advice = rule.cases.iter().flat_map(|case| &case.advice).chain(&rule.advice);
-        let mut remedies: Vec<String> = advice.map(outline).collect();
-        remedies.dedup();
-        Self {
-            meaning: [format!("{}: {kind}", rule.cause)].into_iter().chain(says).collect(),
-            measured: cases.chain(rule.evidence.iter().map(read)).collect(),
-            remedies,
-            rules: rule.explains.clone(),
-            ..Self::plain(&rule.id, "rule", "")
-        }
-    }
-
-    fn of_fact(word: &str, rules: &[Rule]) -> Option<Self> {
-        let fact = FACTS.iter().find(|fact| fact.name == word)?;
-        let measured = match fact.source {
-            FactSource::Counter => "a counter of ncu".to_owned(),
-            FactSource::Derived(of) => format!("computed from {}", of.join(", ")),
-            FactSource::MachineCode => {
-                "from machine code and its samples: a deep profile, or `ncu --set full`".to_owned()
-            }
-            FactSource::Given(what) => format!("from {what}"),
-        };
-        let reads = |rule: &&Rule| rule.evidence.iter().any(|name| name == word);
-        Some(Self {
-            measured: vec![measured],
-            rules: rules.iter().filter(reads).map(|rule| rule.id.clone()).collect(),
-            ..Self::plain(word, "fact", fact.doc)
-        })
-    }
-
-    /// The entry for people.
-    pub fn document(&self) -> Document {
-        let about = if self.kind == "rule" { "Symptoms" } else { "Shown by rules" };
-        let related: Vec<String> = if self.rules.is_empty() { Vec::new() } else { vec![self.rules.join(", ")] };
-        let parts =
-            [("Meaning", &self.meaning), ("Measured", &self.measured), ("Do", &self.remedies), (about, &related)];
-        let title = format!("{} ({})", self.word, self.kind);
-        let mut blocks = vec![DocumentBlock::Text(title.clone())];
-        blocks.extend(parts.into_iter().filter_map(|(head, lines)| Section::of_lines(head, lines.iter().cloned())));
-        Document { title, sentence: String::new(), blocks }
-    }
-}
-
-/// A text with the names of its numbers: `<grid_blocks> blocks`.
-fn outline(template: &Template) -> String {
-    template.text().replace("{{ ", "<").replace(" }}", ">")
-}
-
-/// The meaning of a number that rules read.
-fn title(name: &str) -> Option<String> {
-    let metric = Catalogue::embedded().get(name).map(|metric| metric.title.clone());
-    metric.or_else(|| FACTS.iter().find(|fact| fact.name == name).map(|fact| fact.doc.to_owned()))
+/// The entry for people.
+pub fn document(entry: &WordEntry) -> Document {
+    let about = if entry.kind == "rule" { "Symptoms" } else { "Shown by rules" };
+    let related: Vec<String> = if entry.rules.is_empty() { Vec::new() } else { vec![entry.rules.join(", ")] };
+    let parts =
+        [("Meaning", &entry.meaning), ("Measured", &entry.measured), ("Do", &entry.remedies), (about, &related)];
+    let title = format!("{} ({})", entry.word, entry.kind);
+    let mut blocks = vec![DocumentBlock::Text(title.clone())];
+    blocks.extend(parts.into_iter().filter_map(|(head, lines)| Section::of_lines(head, lines.iter().cloned())));
+    Document { title, sentence: String::new(), blocks }
 }

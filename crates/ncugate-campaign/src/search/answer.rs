@@ -1,9 +1,9 @@
 //! Answers for an agent, in less than two kilobytes.
 
 use super::next::NextPoint;
-use ncu_explain::ChangeDirection;
+use ncu_explain::{ChangeDirection, DiagnosisOutcome, FindingRow};
 use ncugate_model::{ShapeName, Verdict};
-use ncugate_report::{DiagnosisOutcome, FindingRow, RunReport, ShapeDelta, text};
+use ncugate_report::{RunReport, ShapeDelta, text};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -1,13 +1,12 @@
 //! Facts about a variant that are known after its build.
 
 use crate::Tools;
-use ncugate_cuda::build::code_hash;
 use ncugate_judge::{TargetGpu, not_built, static_facts};
 use ncugate_model::expr::{Expr, Names, Value};
 use ncugate_model::metric::Catalogue;
 use ncugate_model::{BuildRecord, VariantId};
 use ncugate_phase::config::Phase;
-use ncugate_phase::plan::Plan;
+use ncugate_phase::plan::{Plan, code_hash};
 use std::collections::BTreeMap;
 
 /// Facts from the builds of a batch.

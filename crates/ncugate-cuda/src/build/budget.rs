@@ -2,14 +2,7 @@
 //!
 //! A kernel over the limit has no cubin, and a cubin under the limit does not name its arrays. PTX has both.
 
-/// A statically sized array in shared memory.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SharedArray {
-    /// Its name in the source.
-    pub name: String,
-    /// Its size in bytes.
-    pub bytes: u64,
-}
+use ncugate_phase::plan::SharedArray;
 
 /// The arrays of `entry` in `ptx`, largest first: arrays declared in its body, and arrays of the module that it names.
 pub fn shared_arrays(ptx: &str, entry: &str) -> Vec<SharedArray> {

@@ -1,12 +1,11 @@
 //! Sorts the variants of a plan by the work that they need.
 
 use super::arch::Arch;
-use super::launch_check;
 use super::nvcc::CompileUnit;
 use indexmap::{IndexMap, IndexSet};
 use ncugate_model::{BuildOutcome, KernelName};
 use ncugate_phase::config::CodeForm;
-use ncugate_phase::plan::{FunctionPlan, HostCode, KernelCode, KernelPlan, Method, Plan, Variant};
+use ncugate_phase::plan::{FunctionPlan, HostCode, KernelCode, KernelPlan, Method, Plan, Variant, unsupported_launch};
 
 /// The units to compile, each with its variants and their indices in the plan.
 pub(super) type Units<'a> = IndexMap<CompileUnit, Vec<PlannedKernel<'a>>>;
@@ -48,7 +47,7 @@ pub(super) fn sorted<'p>(plan: &'p Plan, arch: &Arch, is_member: impl Fn(&Varian
                 sorted.known.push((index, BuildOutcome::NotNeeded))
             }
             Method::Kernel(kernel) => {
-                if let Some(reason) = launch_check::unsupported(arch.capability(), &kernel.programs) {
+                if let Some(reason) = unsupported_launch(arch.capability(), &kernel.programs) {
                     sorted.known.push((index, BuildOutcome::Refused { reasons: vec![reason], resources: None }));
                     continue;
                 }

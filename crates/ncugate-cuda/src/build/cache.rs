@@ -16,7 +16,7 @@
 use super::absent_headers::KnownDirectives;
 use super::arch::Arch;
 use super::compiler_environment;
-use super::error::BuildError;
+use super::error::{BuildError, CompileFault};
 use super::nvcc::{CompileUnit, Nvcc};
 use ncugate_model::digest::{Digest, sha256};
 use ncugate_model::disk::{self, Durability, open};
@@ -105,20 +105,6 @@ impl<'a> CompilerOutput<'a> {
         let ((includes, absent), loaded) = (read, BTreeMap::new());
         Self { cubin, includes, absent, loaded, log, symbols, started, launch: None }
     }
-}
-
-/// Why a compiled unit was not stored in the cache.
-#[derive(Debug, thiserror::Error)]
-pub enum CacheError {
-    /// A file changed during its compilation.
-    #[error("`{}` changed during its compilation; hint: run again", .0.display())]
-    Changed(PathBuf),
-    /// The compiler wrote more bytes than a module can have.
-    #[error("the compiler wrote {0} bytes of machine code; at most {MAX_CODE} are supported")]
-    Large(u64),
-    /// The cache cannot be used.
-    #[error(transparent)]
-    Cache(#[from] BuildError),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -229,10 +215,10 @@ impl Cache {
     }
 
     /// Stores nvcc's result.
-    pub(super) fn store(&self, inputs: &CacheInputs, compiled: CompilerOutput<'_>) -> Result<Artifact, CacheError> {
+    pub(super) fn store(&self, inputs: &CacheInputs, compiled: CompilerOutput<'_>) -> Result<Artifact, CompileFault> {
         let failed = |path: &Path| {
             let path = path.to_owned();
-            move |source| CacheError::Cache(BuildError::Cache { path, source })
+            move |source| BuildError::Cache { path, source }
         };
         let includes = &compiled.includes;
         let has_changed = |path: &PathBuf| {
@@ -242,14 +228,17 @@ impl Cache {
                 None => at > compiled.started,
             }
         };
+        let changed = |path: &Path| format!("`{}` changed during its compilation; hint: run again", path.display());
         if let Some(path) = includes.iter().find(|path| has_changed(path)) {
-            return Err(CacheError::Changed(path.clone()));
+            return Err(changed(path).into());
         }
-        let gone = || CacheError::Changed(includes.first().cloned().unwrap_or_default());
-        let contents = self.contents(inputs, includes).ok_or_else(gone)?;
+        let first = || includes.first().map_or(Path::new(""), PathBuf::as_path);
+        let contents = self.contents(inputs, includes).ok_or_else(|| changed(first()))?;
         let size = fs::metadata(compiled.cubin).map_err(failed(compiled.cubin))?.len();
         if size > MAX_CODE {
-            return Err(CacheError::Large(size));
+            return Err(
+                format!("the compiler wrote {size} bytes of machine code; at most {MAX_CODE} are supported").into()
+            );
         }
         let bytes = open::bytes(compiled.cubin, MAX_CODE).map_err(failed(compiled.cubin))?;
         let hash = sha256(&bytes);
@@ -390,7 +379,7 @@ mod tests {
         inputs: &CacheInputs,
         header: &Path,
         absent: Option<&[PathBuf]>,
-    ) -> Result<Artifact, CacheError> {
+    ) -> Result<Artifact, CompileFault> {
         let cubin = cache.temporary();
         fs::write(&cubin, b"machine code").unwrap();
         let (includes, started, loaded) = (vec![header.to_owned()], SystemTime::now(), BTreeMap::new());
@@ -485,9 +474,9 @@ mod tests {
             started,
             launch: None,
         };
-        assert!(
-            matches!(cache.store(&CacheInputs("k".to_owned()), compiled), Err(CacheError::Changed(path)) if path == header)
-        );
+        let stored = cache.store(&CacheInputs("k".to_owned()), compiled);
+        let told = format!("`{}` changed during its compilation; hint: run again", header.display());
+        assert!(matches!(stored, Err(CompileFault::OfVariant(said)) if said == told));
     }
 
     #[test]

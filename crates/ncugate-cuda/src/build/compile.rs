@@ -2,17 +2,16 @@
 
 use super::absent_headers::SearchFolders;
 use super::arch::Arch;
-use super::budget::{SharedArray, shared_arrays};
+use super::budget::shared_arrays;
 use super::build_work::{BuildWork, PlannedHost, UnitWork, Units, sorted};
-use super::cache::{Artifact, Cache, CacheError, CacheInputs, CompilerOutput, MAX_CODE, MAX_SOURCE, prerequisites};
-use super::error::BuildError;
+use super::cache::{Artifact, Cache, CacheInputs, CompilerOutput, MAX_CODE, MAX_SOURCE, prerequisites};
+use super::error::{BuildError, CompileFault};
 use super::growth::note_growth;
-use super::launch_check::{Launchable, SourceFacts};
 use super::message::{budget_line, message, relative, too_much_shared, unlinked, unreadable};
 use super::nvcc::{CompileUnit, Nvcc};
 use super::package_headers::PackageHeaders;
 use super::ptx_module::PtxModule;
-use super::{compiler_environment, duplicates, host_unit, launch_check, ptxas};
+use super::{compiler_environment, host_unit, ptxas};
 use crate::python_environment::PythonEnvironment;
 use indexmap::{IndexMap, IndexSet};
 use ncugate_model::cubin::variables;
@@ -23,10 +22,13 @@ use ncugate_model::occupancy::Chip;
 use ncugate_model::process::{self, ProcessExit};
 use ncugate_model::{BuildOutcome, BuildRecord, CompiledLaunch, EntryResources, EntrySymbols, Resources};
 use ncugate_phase::config::{CodeForm, Phase, Toolchain, WorkloadReference};
-use ncugate_phase::plan::{Arg, KernelLaunch, KernelPlan, Plan, ShapeProgram, Variant};
+use ncugate_phase::plan::{
+    Arg, KernelLaunch, KernelPlan, Launchable, Plan, ShapeProgram, SharedArray, SourceFacts, Variant, launchable, twin,
+};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -168,12 +170,10 @@ impl<'a> Builder<'a> {
         command
     }
 
-    /// The result, if it is of files that may be included.
-    fn admitted(&self, attempt: CompileResult) -> CompileResult {
-        match attempt {
-            Ok(artifact) if !self.admits(artifact.includes.keys().map(PathBuf::as_path)) => Err(WITHHELD.to_owned()),
-            other => other,
-        }
+    /// The artifact, if it is of files that may be included.
+    fn admitted(&self, artifact: Artifact) -> CompileResult {
+        let is_admitted = self.admits(artifact.includes.keys().map(PathBuf::as_path));
+        is_admitted.then_some(artifact).ok_or_else(|| WITHHELD.to_owned())
     }
 
     /// Sets the Python of a phase with the headers of its packages, and the source of the arguments of its kernels in Python.
@@ -279,25 +279,29 @@ impl<'a> Builder<'a> {
         }
         done(known)?;
         for (index, kernel) in cubins {
-            done(vec![(index, self.outcome(None, kernel, &self.given(&kernel.source)?)?)])?;
+            done(vec![(
+                index,
+                failed(self.outcome(None, kernel, &CompileFault::apart(self.given(&kernel.source))?))?,
+            )])?;
         }
         std::thread::scope(|scope| {
             // One process compiles all kernels in Python, in parallel with nvcc.
             let by_python = scope.spawn(|| {
                 self.compile_by_python(&python, &mut |index, kernel, attempt| {
-                    done(vec![(index, self.outcome(None, kernel, attempt)?)])
+                    done(vec![(index, failed(self.outcome(None, kernel, attempt))?)])
                 })
             });
             let by_nvcc = pool.install(|| {
                 hosts
                     .into_par_iter()
-                    .try_for_each(|planned| done(vec![(planned.index, self.host_outcome(&planned)?)]))?;
+                    .try_for_each(|planned| done(vec![(planned.index, failed(self.host_outcome(&planned))?)]))?;
                 let groups = self.grouped(units)?;
                 groups.into_par_iter().try_for_each(|group| {
                     let (units, kernels): (Vec<_>, Vec<_>) = group.into_iter().unzip();
                     let attempts = self.compile_together(&units)?;
                     for ((unit, kernels), attempt) in units.iter().zip(kernels).zip(attempts) {
-                        let outcome = |(index, kernel)| Ok((index, self.outcome(Some(unit), kernel, &attempt)?));
+                        let outcome =
+                            |(index, kernel)| Ok((index, failed(self.outcome(Some(unit), kernel, &attempt))?));
                         done(kernels.into_iter().map(outcome).collect::<Result<_, BuildError>>()?)?;
                     }
                     Ok(())
@@ -387,60 +391,50 @@ impl<'a> Builder<'a> {
     /// Compiles units that differ in their entries alone, and notes the files that were read.
     pub(super) fn compile_together(&self, units: &[CompileUnit]) -> Result<Vec<CompileResult>, BuildError> {
         let attempts = match units {
-            [unit] if unit.entries.is_empty() => vec![self.cached(unit)?],
-            [unit] => vec![self.named(unit)?],
+            [unit] if unit.entries.is_empty() => vec![CompileFault::apart(self.cached(unit))?],
+            [unit] => vec![CompileFault::apart(self.named(unit))?],
             several => self.together(several)?,
         };
         let linked = units.first().map_or(&[][..], |unit| &unit.linked);
-        let others: Result<Vec<Artifact>, String> = linked
-            .iter()
-            .map(|source| CompileUnit {
-                source: source.clone(),
-                entries: Vec::new(),
-                constants: Vec::new(),
-                ..units[0].clone()
-            })
-            .map(|other| self.cached(&other))
-            .collect::<Result<Vec<_>, _>>()?
-            .into_iter()
-            .map(|attempt| self.admitted(attempt))
-            .collect();
-        let attempts = units.iter().zip(attempts).map(|(unit, attempt)| match (self.admitted(attempt), &others) {
-            (Ok(artifact), Ok(others)) if unit.is_linked() => self.linked(unit, artifact, others),
-            (Ok(_), Err(message)) => Ok(Err(message.clone())),
-            (attempt, _) => Ok(attempt),
-        });
+        let other = |source: &PathBuf| {
+            let (source, entries, constants) = (source.clone(), Vec::new(), Vec::new());
+            let unit = CompileUnit { source, entries, constants, ..units[0].clone() };
+            Ok(self.admitted(self.cached(&unit)?)?)
+        };
+        let others = CompileFault::apart(linked.iter().map(other).collect::<Result<Vec<_>, CompileFault>>())?;
+        let linked = |(unit, attempt): (&CompileUnit, CompileResult)| {
+            let (artifact, others) = (self.admitted(attempt?)?, others.as_ref().map_err(String::clone)?);
+            if unit.is_linked() { self.linked(unit, artifact, others) } else { Ok(artifact) }
+        };
+        let attempts = units.iter().zip(attempts).map(|attempt| CompileFault::apart(linked(attempt)));
         let attempts = attempts.collect::<Result<Vec<_>, _>>()?;
         attempts.iter().flatten().for_each(|artifact| self.note_read(artifact));
         Ok(attempts)
     }
 
     /// The machine code of the source of `unit`, linked with that of its other sources.
-    fn linked(&self, unit: &CompileUnit, first: Artifact, others: &[Artifact]) -> Result<CompileResult, BuildError> {
+    fn linked(&self, unit: &CompileUnit, first: Artifact, others: &[Artifact]) -> Result<Artifact, CompileFault> {
         let parts: Vec<&Artifact> = std::iter::once(&first).chain(others).collect();
         let digest = Digest::default().part("link").part(self.nvcc()?.identity()).part(self.arch.to_string());
         let digest = digest.list(unit.flags.iter()).list(parts.iter().map(|part| &part.sha256));
         let inputs = Cache::key(digest.list(compiler_environment::variables().iter()));
-        let attempt = match self.cache.lookup(&inputs) {
-            Some(artifact) => Ok(artifact),
+        let linked = match self.cache.lookup(&inputs) {
+            Some(artifact) => artifact,
             None => {
                 let (cubin, started) = (self.cache.temporary(), SystemTime::now());
                 let files: Vec<&Path> = parts.iter().map(|part| part.cubin.as_path()).collect();
-                match self.run(&mut self.nvcc()?.link(unit, &files, self.arch, &cubin))? {
-                    Ok(log) => {
-                        let (read, symbols) = ((Vec::new(), Some(BTreeSet::new())), EntrySymbols::default());
-                        self.stored(&inputs, CompilerOutput::of_nvcc(&cubin, read, log, symbols, started))?
-                    }
-                    Err(message) => {
-                        let _ = fs::remove_file(&cubin);
-                        let sources = std::iter::once(&unit.source).chain(&unit.linked);
-                        let hashes = parts.iter().map(|part| part.sha256.as_str());
-                        Err(unlinked(&message, &hashes.zip(sources).collect::<Vec<_>>()))
-                    }
-                }
+                let printed = self.run(&mut self.nvcc()?.link(unit, &files, self.arch, &cubin));
+                let log = CompileFault::apart(printed)?.map_err(|message| {
+                    let _ = fs::remove_file(&cubin);
+                    let sources = std::iter::once(&unit.source).chain(&unit.linked);
+                    let hashes = parts.iter().map(|part| part.sha256.as_str());
+                    unlinked(&message, &hashes.zip(sources).collect::<Vec<_>>())
+                })?;
+                let (read, symbols) = ((Vec::new(), Some(BTreeSet::new())), EntrySymbols::default());
+                self.stored(&inputs, CompilerOutput::of_nvcc(&cubin, read, log, symbols, started))?
             }
         };
-        Ok(attempt.map(|linked| Artifact {
+        Ok(Artifact {
             log: parts.iter().map(|part| part.log.as_str()).chain([linked.log.as_str()]).collect(),
             cached: linked.cached && parts.iter().all(|part| part.cached),
             includes: parts.iter().flat_map(|part| part.includes.clone()).collect(),
@@ -448,7 +442,7 @@ impl<'a> Builder<'a> {
             symbols: first.symbols.clone(),
             launch: first.launch.clone(),
             ..linked
-        }))
+        })
     }
 
     /// One compilation for several units. If it fails, each is compiled alone, so that each has its own message.
@@ -456,35 +450,36 @@ impl<'a> Builder<'a> {
         let mut union = units[0].clone();
         union.entries =
             units.iter().flat_map(|unit| &unit.entries).collect::<IndexSet<_>>().into_iter().cloned().collect();
-        match self.intermediate(&union)? {
-            Ok(module) => units.iter().map(|unit| self.cubin_of(unit, &module)).collect(),
-            Err(_) => units.iter().map(|unit| self.named(unit)).collect(),
+        match CompileFault::apart(self.intermediate(&union))? {
+            Ok(module) => units.iter().map(|unit| CompileFault::apart(self.cubin_of(unit, &module))).collect(),
+            Err(_) => units.iter().map(|unit| CompileFault::apart(self.named(unit))).collect(),
         }
     }
 
     /// A unit whose symbols the compiler is asked for. If it cannot find an entry as written (a namespace can be missing), the
     /// source as it is may still have the kernel.
-    fn named(&self, unit: &CompileUnit) -> Result<CompileResult, BuildError> {
-        if let Ok(artifact) = Cache::inputs(unit, self.arch, self.nvcc()?).map(|inputs| self.cache.lookup(&inputs))
-            && let Some(artifact) = artifact
-        {
-            return Ok(Ok(artifact));
+    fn named(&self, unit: &CompileUnit) -> Result<Artifact, CompileFault> {
+        if let Some(artifact) = self.inputs(unit).ok().and_then(|inputs| self.cache.lookup(&inputs)) {
+            return Ok(artifact);
         }
-        let message = match self.intermediate(unit)? {
+        let message = match CompileFault::apart(self.intermediate(unit))? {
             Ok(module) => return self.cubin_of(unit, &module),
-            Err(message) if !unit.constants.is_empty() => return Ok(Err(message)),
+            Err(message) if !unit.constants.is_empty() => return Err(message.into()),
             Err(message) => message,
         };
-        let as_it_is = self.cached(&CompileUnit { entries: Vec::new(), ..unit.clone() })?;
+        let as_it_is = CompileFault::apart(self.cached(&CompileUnit { entries: Vec::new(), ..unit.clone() }))?;
         let has_all = |artifact: &Artifact| unit.entries.iter().all(|entry| symbol(&artifact.bytes, entry).is_ok());
-        Ok(as_it_is.ok().filter(has_all).ok_or(message))
+        as_it_is.ok().filter(has_all).ok_or(message.into())
     }
 
-    /// The PTX of a unit, with the symbols of its entries; or the compiler's message.
-    fn intermediate(&self, unit: &CompileUnit) -> Result<Result<PtxModule, String>, BuildError> {
-        if let Err(e) = open::named(&unit.source, MAX_SOURCE) {
-            return Ok(Err(unreadable(&unit.source, &e)));
-        }
+    /// The key of a unit in the cache.
+    fn inputs(&self, unit: &CompileUnit) -> Result<CacheInputs, CompileFault> {
+        Ok(Cache::inputs(unit, self.arch, self.nvcc()?).map_err(|e| unreadable(&unit.source, &e))?)
+    }
+
+    /// The PTX of a unit, with the symbols of its entries.
+    fn intermediate(&self, unit: &CompileUnit) -> Result<PtxModule, CompileFault> {
+        open::named(&unit.source, MAX_SOURCE).map_err(|e| unreadable(&unit.source, &e))?;
         let (ptx, rule) = (self.cache.temporary(), self.cache.temporary());
         let file = self.cache.translation_unit(unit)?;
         let started = SystemTime::now();
@@ -496,50 +491,33 @@ impl<'a> Builder<'a> {
         };
         let (text, rule) = (read(&ptx), read(&rule));
         let names = [&unit.entries[..], &unit.constants].concat();
-        match printed? {
-            Ok(log) => {
-                let rule = rule?;
-                let (includes, absent) = self.read_by(unit, &rule)?;
-                match self.admits(includes.iter().map(PathBuf::as_path)) {
-                    true => Ok(Ok(PtxModule::of(&text?, &names, (includes, absent), log, started))),
-                    false => Ok(Err(WITHHELD.to_owned())),
-                }
-            }
-            Err(message) => Ok(Err(self.blamed(self.disclosed(unit, message, rule.ok().as_deref()))?)),
+        let disclosed = |message| self.disclosed(unit, message, rule.as_deref().ok());
+        let log = printed.map_err(|fault| self.blamed(fault, disclosed))?;
+        let read = self.read_by(unit, &rule?)?;
+        match self.admits(read.0.iter().map(PathBuf::as_path)) {
+            true => Ok(PtxModule::of(&text?, &names, read, log, started)),
+            false => Err(WITHHELD.to_owned().into()),
         }
     }
 
     /// The machine code of the entries of `unit`, from PTX that has them.
-    fn cubin_of(&self, unit: &CompileUnit, module: &PtxModule) -> Result<CompileResult, BuildError> {
-        let inputs = match Cache::inputs(unit, self.arch, self.nvcc()?) {
-            Ok(inputs) => inputs,
-            Err(e) => return Ok(Err(unreadable(&unit.source, &e))),
-        };
-        let mut symbols = EntrySymbols::default();
-        for entry in &unit.entries {
-            match module.symbol(entry) {
-                Ok(symbol) => symbols.0.insert(entry.clone(), symbol),
-                Err(e) => return Ok(Err(e.to_string())),
-            };
-        }
+    fn cubin_of(&self, unit: &CompileUnit, module: &PtxModule) -> Result<Artifact, CompileFault> {
+        let inputs = self.inputs(unit)?;
+        let symbol = |entry: &String| Ok((entry.clone(), module.symbol(entry).map_err(|e| e.to_string())?));
+        let mut symbols = EntrySymbols(unit.entries.iter().map(symbol).collect::<Result<_, String>>()?);
         let constants = unit.constants.iter().map(|name| Ok((name.clone(), module.constant(name)?)));
-        let constants = match constants.collect::<Result<BTreeMap<_, _>, String>>() {
-            Ok(constants) => constants,
-            Err(message) => return Ok(Err(message)),
-        };
+        let constants = constants.collect::<Result<BTreeMap<_, _>, String>>()?;
         let reference = self.reference_entry().and_then(|entry| module.symbol(entry).ok());
         let names: Vec<&str> = symbols.0.values().chain(&reference).map(String::as_str).collect();
         let cubin = self.cache.temporary();
         let ptx = cubin.with_extension("ptx");
         fs::write(&ptx, &module.text).map_err(|source| BuildError::Cache { path: ptx.clone(), source })?;
         let printed = self.run(&mut self.nvcc()?.assemble(unit, &ptx, self.arch, &cubin, &names));
-        let log = match printed? {
-            Ok(log) => format!("{}{log}", module.log),
-            Err(message) => {
-                [&cubin, &ptx].map(fs::remove_file).into_iter().for_each(drop);
-                return Ok(Err(self.blamed(message)?));
-            }
-        };
+        let printed = printed.map_err(|fault| {
+            [&cubin, &ptx].map(fs::remove_file).into_iter().for_each(drop);
+            self.blamed(fault, |message| message)
+        });
+        let log = format!("{}{}", module.log, printed?);
         symbols.0.retain(|entry, symbol| entry != symbol);
         let (includes, absent, started) = (module.includes.clone(), module.absent.clone(), module.started);
         let launch = (!constants.is_empty()).then_some(CompiledLaunch::Constants { constants });
@@ -557,25 +535,18 @@ impl<'a> Builder<'a> {
     }
 
     /// Machine code that was compiled elsewhere, copied into the cache so that it cannot change.
-    fn given(&self, path: &Path) -> Result<CompileResult, BuildError> {
-        match open::named(path, MAX_CODE) {
-            Ok(bytes) => {
-                let artifact = self.cache.keep(path, bytes)?;
-                self.note_read(&artifact);
-                Ok(Ok(artifact))
-            }
-            Err(error) => Ok(Err(unreadable(path, &error))),
-        }
+    fn given(&self, path: &Path) -> Result<Artifact, CompileFault> {
+        let bytes = open::named(path, MAX_CODE).map_err(|error| unreadable(path, &error))?;
+        let artifact = self.cache.keep(path, bytes)?;
+        self.note_read(&artifact);
+        Ok(artifact)
     }
 
     /// The cached result, or nvcc's, which is then cached.
-    pub(super) fn cached(&self, unit: &CompileUnit) -> Result<CompileResult, BuildError> {
-        let inputs = match Cache::inputs(unit, self.arch, self.nvcc()?) {
-            Ok(inputs) => inputs,
-            Err(e) => return Ok(Err(unreadable(&unit.source, &e))),
-        };
+    pub(super) fn cached(&self, unit: &CompileUnit) -> Result<Artifact, CompileFault> {
+        let inputs = self.inputs(unit)?;
         if let Some(artifact) = self.cache.lookup(&inputs) {
-            return Ok(Ok(artifact));
+            return Ok(artifact);
         }
         let (cubin, rule) = (self.cache.temporary(), self.cache.temporary());
         let file = self.cache.translation_unit(unit)?;
@@ -592,23 +563,18 @@ impl<'a> Builder<'a> {
             let _ = fs::rename(ptx, cubin.with_extension("ptx"));
         }
         let _ = fs::remove_dir_all(&kept);
-        let printed = printed?;
         let includes = match unit.code {
             CodeForm::Cuda | CodeForm::Host => fs::read_to_string(&rule),
             CodeForm::Ptx | CodeForm::Cubin | CodeForm::Python => Ok(String::new()),
         };
         let _ = fs::remove_file(&rule);
-        let log = match printed {
-            Ok(log) => log,
-            Err(message) => {
-                [cubin.clone(), cubin.with_extension("ptx")].map(fs::remove_file).into_iter().for_each(drop);
-                return Ok(Err(self.blamed(self.disclosed(unit, message, includes.ok().as_deref()))?));
-            }
-        };
+        let log = printed.map_err(|fault| {
+            [cubin.clone(), cubin.with_extension("ptx")].map(fs::remove_file).into_iter().for_each(drop);
+            self.blamed(fault, |message| self.disclosed(unit, message, includes.as_deref().ok()))
+        })?;
         let rule = includes.map_err(|source| BuildError::Cache { path: rule, source })?;
-        let (includes, absent) = self.read_by(unit, &rule)?;
-        let compiled = CompilerOutput::of_nvcc(&cubin, (includes, absent), log, EntrySymbols::default(), started);
-        self.stored(&inputs, compiled)
+        let read = self.read_by(unit, &rule)?;
+        self.stored(&inputs, CompilerOutput::of_nvcc(&cubin, read, log, EntrySymbols::default(), started))
     }
 
     /// The files of a make rule that nvcc's version does not stand for.
@@ -639,25 +605,24 @@ impl<'a> Builder<'a> {
         Ok((includes, Some(sought.absent)))
     }
 
-    pub(super) fn stored(
-        &self,
-        inputs: &CacheInputs,
-        compiled: CompilerOutput<'_>,
-    ) -> Result<CompileResult, BuildError> {
+    pub(super) fn stored(&self, inputs: &CacheInputs, compiled: CompilerOutput<'_>) -> Result<Artifact, CompileFault> {
         let cubin = compiled.cubin;
-        match self.cache.store(inputs, compiled) {
-            Ok(artifact) => Ok(Ok(artifact)),
-            Err(CacheError::Cache(e)) => Err(e),
-            Err(changed @ (CacheError::Changed(_) | CacheError::Large(_))) => {
-                let _ = fs::remove_file(cubin);
-                Ok(Err(changed.to_string()))
-            }
-        }
+        self.cache.store(inputs, compiled).inspect_err(|_| drop(fs::remove_file(cubin)))
     }
 
     /// Attributes a failed compilation to the variant, unless nvcc cannot compile an empty kernel for the architecture either:
-    /// then the machine is at fault.
-    fn blamed(&self, message: String) -> Result<String, BuildError> {
+    /// then the machine is at fault. `shown` is what of the message may be seen.
+    fn blamed(&self, fault: CompileFault, shown: impl FnOnce(String) -> String) -> CompileFault {
+        match fault {
+            CompileFault::OfVariant(message) => {
+                self.is_able().map_or_else(CompileFault::from, |()| shown(message).into())
+            }
+            CompileFault::Build(_) => fault,
+        }
+    }
+
+    /// Fails if nvcc cannot compile an empty kernel.
+    fn is_able(&self) -> Result<(), BuildError> {
         let trouble = match self.trouble.get() {
             Some(known) => known.clone(),
             None => {
@@ -675,32 +640,28 @@ impl<'a> Builder<'a> {
                 ));
                 let _ = fs::remove_file(&unit.source);
                 let _ = fs::remove_file(&cubin);
-                let said = printed?.err();
+                let said = CompileFault::apart(printed)?.err();
                 self.trouble.get_or_init(|| said).clone()
             }
         };
-        match trouble {
-            None => Ok(message),
-            Some(said) => {
-                let reason = format!("it does not compile an empty kernel for {}: {said}", self.arch);
-                Err(BuildError::Unusable { path: self.nvcc()?.path().to_owned(), reason })
-            }
-        }
+        let Some(said) = trouble else { return Ok(()) };
+        let reason = format!("it does not compile an empty kernel for {}: {said}", self.arch);
+        Err(BuildError::Unusable { path: self.nvcc()?.path().to_owned(), reason })
     }
 
-    /// nvcc's output, or why it failed.
-    fn run(&self, command: &mut Command) -> Result<Result<String, String>, BuildError> {
+    /// nvcc's output.
+    fn run(&self, command: &mut Command) -> Result<String, CompileFault> {
         if process::interrupted() {
-            return Err(BuildError::Interrupted);
+            return Err(BuildError::Interrupted.into());
         }
         let output = process::run_whole(command, LIMIT)
             .map_err(|source| BuildError::Start { path: command.get_program().into(), source })?;
         let printed = format!("{}{}", output.stdout, output.stderr);
         match output.ending {
-            ProcessExit::Completed => Ok(Ok(printed)),
-            ProcessExit::Interrupted => Err(BuildError::Interrupted),
+            ProcessExit::Completed => Ok(printed),
+            ProcessExit::Interrupted => Err(BuildError::Interrupted.into()),
             ProcessExit::NonZero(_) | ProcessExit::Signaled(_) | ProcessExit::TimedOut => {
-                Ok(Err(message(&printed, output.ending)))
+                Err(message(&printed, output.ending).into())
             }
         }
     }
@@ -713,22 +674,16 @@ impl<'a> Builder<'a> {
         unit: Option<&CompileUnit>,
         kernel: &KernelPlan,
         attempt: &CompileResult,
-    ) -> Result<BuildOutcome, BuildError> {
+    ) -> Result<BuildOutcome, CompileFault> {
         let artifact = match (attempt, unit) {
             (Ok(artifact), _) => artifact,
-            (Err(message), Some(unit)) => {
-                return Ok(BuildOutcome::Failed { message: self.explained(unit, message)? });
-            }
-            (Err(message), None) => return Ok(BuildOutcome::Failed { message: message.clone() }),
+            (Err(message), Some(unit)) => return Err(self.explained(unit, message)?.into()),
+            (Err(message), None) => return Err(message.clone().into()),
         };
-        let entries = match self.entries(kernel, artifact) {
-            Ok(entries) => entries,
-            Err(e) => return Ok(BuildOutcome::Failed { message: format!("{}: {e}", kernel.source.display()) }),
-        };
-        let each = || entries.iter().map(|(_, entry)| entry.resources);
-        let Some(resources) = each().reduce(Resources::combine) else {
-            return Ok(BuildOutcome::Failed { message: format!("{}: nothing is launched", kernel.source.display()) });
-        };
+        let of_source = |reason: &dyn Display| format!("{}: {reason}", kernel.source.display());
+        let entries = self.entries(kernel, artifact).map_err(|e| of_source(&e))?;
+        let resources = entries.iter().map(|(_, entry)| entry.resources).reduce(Resources::combine);
+        let resources = resources.ok_or_else(|| of_source(&"nothing is launched"))?;
         let chip = Chip::of(self.arch.capability());
         let arrays =
             |entry: &Entry| unit.map_or_else(Vec::new, |unit| self.arrays(unit, &entry.symbol).unwrap_or_default());
@@ -739,11 +694,8 @@ impl<'a> Builder<'a> {
         let launch = artifact.launch.as_ref().map(|launch| fitted(launch, kernel, &entries));
         let programs: Vec<ShapeProgram> =
             kernel.programs.iter().map(|program| program.compiled_as(launch.as_ref())).collect();
-        let variables = match variables(&artifact.bytes) {
-            Ok(variables) => variables,
-            Err(e) => return Ok(BuildOutcome::Failed { message: format!("{}: {e}", kernel.source.display()) }),
-        };
-        let left_out = match launch_check::launchable(chip.as_ref(), &entries, &programs, &variables, &facts) {
+        let variables = variables(&artifact.bytes).map_err(|e| of_source(&e))?;
+        let left_out = match launchable(chip.as_ref(), &entries, &programs, &variables, &facts) {
             Launchable::Nowhere(reasons) => {
                 return Ok(BuildOutcome::Refused { reasons, resources: Some(resources) });
             }
@@ -768,13 +720,9 @@ impl<'a> Builder<'a> {
     }
 
     /// The outcome of building host code: the resources of its kernels are those of the machine code in the shared object.
-    fn host_outcome(&self, planned: &PlannedHost<'_>) -> Result<BuildOutcome, BuildError> {
+    fn host_outcome(&self, planned: &PlannedHost<'_>) -> Result<BuildOutcome, CompileFault> {
         let PlannedHost { function, host, .. } = planned;
-        let failed = |message: String| Ok(BuildOutcome::Failed { message });
-        let text = match host_unit::text(function, host) {
-            Ok(text) => text,
-            Err(e) => return failed(unreadable(&function.file, &e)),
-        };
+        let text = host_unit::text(function, host).map_err(|e| unreadable(&function.file, &e))?;
         let unit = CompileUnit {
             source: self.cache.text(text.as_bytes(), "cu")?,
             code: CodeForm::Host,
@@ -782,18 +730,12 @@ impl<'a> Builder<'a> {
             defines: host.defines.clone(),
             ..CompileUnit::default()
         };
-        let artifact = match self.cached(&unit)? {
-            Ok(artifact) => artifact,
-            Err(message) => return failed(message),
-        };
+        let artifact = self.cached(&unit)?;
         self.note_read(&artifact);
-        let (code, entries) = match self.kernels_of(&artifact) {
-            Ok(kernels) => kernels,
-            Err(reason) => return failed(format!("{}: {reason}", function.file.display())),
-        };
-        let Some(resources) = entries.iter().map(|entry| entry.resources).reduce(Resources::combine) else {
-            return failed(format!("{} has no kernel for {}", function.file.display(), self.arch));
-        };
+        let file = function.file.display();
+        let (code, entries) = self.kernels_of(&artifact).map_err(|reason| format!("{file}: {reason}"))?;
+        let resources = entries.iter().map(|entry| entry.resources).reduce(Resources::combine);
+        let resources = resources.ok_or_else(|| format!("{file} has no kernel for {}", self.arch))?;
         let named = |entry: &Entry| EntryResources { entry: entry.symbol.clone(), resources: entry.resources };
         Ok(BuildOutcome::Built {
             cubin: artifact.cubin,
@@ -855,7 +797,7 @@ impl<'a> Builder<'a> {
     fn arrays(&self, unit: &CompileUnit, entry: &str) -> Result<Vec<SharedArray>, BuildError> {
         let (ptx, rule) = (self.cache.temporary(), Path::new("/dev/null"));
         let file = self.cache.translation_unit(unit)?;
-        let printed = self.run(&mut self.nvcc()?.to_ptx(unit, &file, self.arch, &ptx, rule))?;
+        let printed = CompileFault::apart(self.run(&mut self.nvcc()?.to_ptx(unit, &file, self.arch, &ptx, rule)))?;
         let text = fs::read_to_string(&ptx);
         let _ = fs::remove_file(&ptx);
         Ok(match (printed, text) {
@@ -874,7 +816,8 @@ impl<'a> Builder<'a> {
         unit.flags.retain(|flag| flag != "-lineinfo" && flag != "--generate-line-info");
         unit.flags.push("-G".to_owned());
         let (cubin, file) = (self.cache.temporary(), self.cache.translation_unit(&unit)?);
-        let printed = self.run(&mut self.nvcc()?.to_cubin(&unit, &file, self.arch, &cubin, Path::new("/dev/null")))?;
+        let mut command = self.nvcc()?.to_cubin(&unit, &file, self.arch, &cubin, Path::new("/dev/null"));
+        let printed = CompileFault::apart(self.run(&mut command))?;
         let code = fs::read(&cubin);
         let _ = fs::remove_file(&cubin);
         Ok(match (printed, code) {
@@ -882,6 +825,11 @@ impl<'a> Builder<'a> {
             _ => Vec::new(),
         })
     }
+}
+
+/// The outcome; a fault of the variant is one.
+fn failed(outcome: Result<BuildOutcome, CompileFault>) -> Result<BuildOutcome, BuildError> {
+    Ok(CompileFault::apart(outcome)?.unwrap_or_else(|message| BuildOutcome::Failed { message }))
 }
 
 /// The symbols of entries that are C++ names.
@@ -907,7 +855,7 @@ impl OutcomeQueue<'_> {
             let mut record = BuildRecord { variant: variant.id.clone(), shares: None, outcome };
             if self.sharing == Deduplication::Share {
                 let workload = self.phase.map(|phase| &phase.workload);
-                record.shares = duplicates::twin(&self.out, &record, self.plan, workload);
+                record.shares = twin(&self.out, &record, self.plan, workload);
             }
             if let Some((_, first)) = self.phase.and_then(|phase| variant.counterpart(phase)) {
                 let first = self.out.iter().find(|record| record.variant == first);

@@ -73,6 +73,37 @@ pub enum BuildError {
     Interrupted,
 }
 
+/// Why there is no machine code of a variant.
+#[derive(Debug)]
+pub enum CompileFault {
+    /// It is at fault itself: the message says why.
+    OfVariant(String),
+    Build(BuildError),
+}
+
+impl CompileFault {
+    /// The messages about a variant apart from errors that end the build.
+    pub(super) fn apart<T>(attempt: Result<T, Self>) -> Result<Result<T, String>, BuildError> {
+        match attempt {
+            Ok(made) => Ok(Ok(made)),
+            Err(Self::OfVariant(message)) => Ok(Err(message)),
+            Err(Self::Build(error)) => Err(error),
+        }
+    }
+}
+
+impl From<String> for CompileFault {
+    fn from(message: String) -> Self {
+        Self::OfVariant(message)
+    }
+}
+
+impl From<BuildError> for CompileFault {
+    fn from(error: BuildError) -> Self {
+        Self::Build(error)
+    }
+}
+
 impl BuildError {
     /// The same about a program of a toolchain, if it is one.
     pub(super) fn of_toolchain(self, name: Option<&str>, program: &str) -> Self {

@@ -1,10 +1,10 @@
 //! Compiler messages: shortening and explanations.
 
-use super::budget::SharedArray;
-use super::{launch_check, ptxas};
+use super::ptxas;
 use indexmap::{IndexMap, IndexSet};
 use ncugate_model::demangled;
 use ncugate_model::process::ProcessExit;
+use ncugate_phase::plan::{SharedArray, shared_budget};
 use std::path::{Path, PathBuf};
 
 /// Maximum stored length of a compiler's message, in bytes.
@@ -217,7 +217,7 @@ pub(super) fn budget_line(total: u64, limit: u64, mut arrays: Vec<SharedArray>) 
     if named < total {
         arrays.push(SharedArray { name: "(alignment and the driver's reserve)".to_owned(), bytes: total - named });
     }
-    launch_check::budget(total, limit, &arrays)
+    shared_budget(total, limit, &arrays)
 }
 
 #[cfg(test)]

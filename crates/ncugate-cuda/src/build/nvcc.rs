@@ -234,7 +234,10 @@ impl Nvcc {
         symbols: &[&str],
     ) -> Command {
         let mut command = self.command("-cubin", (unit, ptx), arch, cubin);
-        command.args(["-Xptxas", "-v"]).arg(format!("--entries={}", symbols.join(",")));
+        command.args(["-Xptxas", "-v"]);
+        if !symbols.is_empty() {
+            command.arg(format!("--entries={}", symbols.join(",")));
+        }
         command
     }
 
@@ -245,11 +248,8 @@ impl Nvcc {
     pub fn assemble_text(&self, ptx: &str, arch: &Arch, symbols: &[&str], path: &Path) -> Result<Vec<u8>, String> {
         let [source, cubin] = ["ptx", "cubin"].map(|ending| path.with_extension(ending));
         std::fs::write(&source, ptx).map_err(|error| format!("cannot write {}: {error}", source.display()))?;
-        let mut command = Command::new(&self.path);
-        command.arg("-cubin").arg(format!("-arch={arch}")).arg("-o").arg(&cubin).arg(&source);
-        if !symbols.is_empty() {
-            command.arg(format!("--entries={}", symbols.join(",")));
-        }
+        let unit = CompileUnit { code: CodeForm::Ptx, ..CompileUnit::default() };
+        let mut command = self.assemble(&unit, &source, arch, &cubin, symbols);
         let output = process::run(&mut command, VERSION_LIMIT).map_err(|error| error.to_string())?;
         if !output.ending.completed() {
             return Err(format!("nvcc {}: {}", output.ending, output.stderr.trim()));

@@ -4,7 +4,7 @@
 use super::build_work::PlannedKernel;
 use super::cache::{Artifact, Cache, CacheInputs, CompilerOutput, MAX_SOURCE};
 use super::compile::{Builder, CompileResult};
-use super::error::BuildError;
+use super::error::{BuildError, CompileFault};
 use super::message::unreadable;
 use super::nvcc::CompileUnit;
 use crate::python_environment::{IMPORTER, PythonEnvironment};
@@ -189,7 +189,7 @@ impl Builder<'_> {
             match self.cache.lookup(&key) {
                 Some(artifact) => {
                     self.note_read(&artifact);
-                    done(index, kernel, &self.assembled(artifact)?)?;
+                    done(index, kernel, &CompileFault::apart(self.assembled(artifact))?)?;
                 }
                 None => {
                     let request = UnitRequest {
@@ -255,7 +255,9 @@ impl Builder<'_> {
                 Some(Answer::Failed { error: reason, import_failed: true, .. }) => {
                     unimported.get_or_insert(BuildError::PythonImport { path: kernel.source.clone(), reason });
                 }
-                Some(answer) => done(index, kernel, &self.cache_answer(&missing, answer, started)?)?,
+                Some(answer) => {
+                    done(index, kernel, &CompileFault::apart(self.cache_answer(&missing, answer, started))?)?
+                }
                 None => unanswered.push(missing),
             }
         }
@@ -268,24 +270,22 @@ impl Builder<'_> {
         missing: &UncachedKernel<'_>,
         answer: Answer,
         started: SystemTime,
-    ) -> Result<CompileResult, BuildError> {
+    ) -> Result<Artifact, CompileFault> {
         let (launch, symbol, files, loaded) = match answer {
-            Answer::Failed { error, .. } => return Ok(Err(error)),
+            Answer::Failed { error, .. } => return Err(error.into()),
             Answer::Compiled { launch, symbol, files, form, loaded, .. } => {
                 let mut head = [0; ELF.len()];
                 let file = fs::File::open(&missing.request.code);
                 let is_machine_code = file.and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == *ELF;
                 if is_machine_code != (form == Form::Cubin) {
-                    return Ok(Err("the compiler wrote another kind of code than it reported".to_owned()));
+                    return Err("the compiler wrote another kind of code than it reported".to_owned().into());
                 }
                 (launch, symbol, files, loaded)
             }
         };
         let entry = &missing.request.function;
         let symbol = symbol.filter(|symbol| symbol != entry).map(|symbol| (entry.clone(), symbol));
-        if let Err(reason) = check(&launch, missing.placed.1) {
-            return Ok(Err(reason));
-        }
+        check(&launch, missing.placed.1)?;
         let compiled = CompilerOutput {
             cubin: &missing.request.code,
             includes: files,
@@ -296,19 +296,15 @@ impl Builder<'_> {
             started,
             launch: Some(launch),
         };
-        match self.stored(&missing.inputs, compiled)? {
-            Ok(artifact) => {
-                self.note_read(&artifact);
-                self.assembled(artifact)
-            }
-            Err(changed) => Ok(Err(changed)),
-        }
+        let artifact = self.stored(&missing.inputs, compiled)?;
+        self.note_read(&artifact);
+        self.assembled(artifact)
     }
 
     /// The machine code. PTX is assembled by nvcc, like PTX from a phase.
-    fn assembled(&self, artifact: Artifact) -> Result<CompileResult, BuildError> {
+    fn assembled(&self, artifact: Artifact) -> Result<Artifact, CompileFault> {
         if artifact.bytes.starts_with(ELF) {
-            return Ok(Ok(artifact));
+            return Ok(artifact);
         }
         let unit = CompileUnit {
             source: self.cache.text(&artifact.bytes, "ptx")?,
@@ -317,14 +313,14 @@ impl Builder<'_> {
             ..CompileUnit::default()
         };
         let made = self.cached(&unit)?;
-        Ok(made.map(|made| Artifact {
+        Ok(Artifact {
             launch: artifact.launch,
             symbols: artifact.symbols,
             includes: artifact.includes,
             absent: artifact.absent,
             cached: made.cached && artifact.cached,
             ..made
-        }))
+        })
     }
 }
 

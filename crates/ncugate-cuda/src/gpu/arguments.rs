@@ -133,17 +133,12 @@ impl<'b> Maker<'_, 'b> {
     fn argument(&self, arg: &Arg) -> Result<Argument, DeviceError> {
         match arg {
             Arg::TensorMap(map) => self.tensor_map(map).map(Argument::TensorMap),
-            Arg::Scalar(value) => Ok(Argument::Word(value.bits())),
             Arg::Struct { .. } => {
                 let mut bytes = Vec::new();
                 self.lay_out(arg, &mut bytes)?;
                 Ok(Argument::Bytes(bytes))
             }
-            Arg::Texture(view) => self.object(&view.buffer, ImageView::Texture(view)).map(Argument::Word),
-            Arg::Surface(view) => self.object(&view.buffer, ImageView::Surface(view)).map(Argument::Word),
-            Arg::Buffer(_) | Arg::Element(_) | Arg::Null | Arg::Pointers(_) | Arg::Workspace(_) => {
-                self.pointer(arg).map(Argument::Word)
-            }
+            other => self.word(other).map(Argument::Word),
         }
     }
 
@@ -161,8 +156,12 @@ impl<'b> Maker<'_, 'b> {
         self.memory.image(view, address, buffer)
     }
 
-    fn pointer(&self, arg: &Arg) -> Result<u64, DeviceError> {
+    /// A scalar, a pointer or an object.
+    fn word(&self, arg: &Arg) -> Result<u64, DeviceError> {
         match arg {
+            Arg::Scalar(value) => Ok(value.bits()),
+            Arg::Texture(view) => self.object(&view.buffer, ImageView::Texture(view)),
+            Arg::Surface(view) => self.object(&view.buffer, ImageView::Surface(view)),
             Arg::Buffer(name) => self.buffer_of(name).map(|(address, _)| address),
             Arg::Element(element) => {
                 let (address, buffer) = self.buffer_of(&element.buffer)?;
@@ -177,12 +176,9 @@ impl<'b> Maker<'_, 'b> {
                 pointers.iter().try_for_each(|part| self.lay_out(part, &mut bytes))?;
                 self.memory.table(&bytes)
             }
-            Arg::TensorMap(_)
-            | Arg::Scalar(_)
-            | Arg::Struct { .. }
-            | Arg::Workspace(_)
-            | Arg::Texture(_)
-            | Arg::Surface(_) => Err(DeviceError::Launch(format!("{} is not a pointer", arg.described()))),
+            Arg::TensorMap(_) | Arg::Struct { .. } | Arg::Workspace(_) => {
+                Err(DeviceError::Launch(format!("{} is not a pointer", arg.described())))
+            }
         }
     }
 
@@ -193,15 +189,10 @@ impl<'b> Maker<'_, 'b> {
         let end = bytes.len() + size;
         match arg {
             Arg::Struct { fields, .. } => fields.iter().try_for_each(|field| self.lay_out(field, bytes))?,
-            Arg::Scalar(value) => bytes.extend(&value.bits().to_le_bytes()[..size]),
-            Arg::Texture(view) => bytes.extend(self.object(&view.buffer, ImageView::Texture(view))?.to_le_bytes()),
-            Arg::Surface(view) => bytes.extend(self.object(&view.buffer, ImageView::Surface(view))?.to_le_bytes()),
             Arg::TensorMap(map) => {
                 self.tensor_map(map)?.opaque.iter().for_each(|word| bytes.extend(word.to_le_bytes()))
             }
-            Arg::Buffer(_) | Arg::Element(_) | Arg::Null | Arg::Pointers(_) | Arg::Workspace(_) => {
-                bytes.extend(self.pointer(arg)?.to_le_bytes());
-            }
+            other => bytes.extend(&self.word(other)?.to_le_bytes()[..size]),
         }
         bytes.resize(end, 0);
         Ok(())

@@ -211,18 +211,7 @@ impl CudaDevice {
     ) -> Result<(), DeviceError> {
         let mut parameters = arguments.pointers();
         let mut attributes = launch_attributes(launch, window);
-        let config = sys::CUlaunchConfig {
-            gridDimX: launch.grid[0],
-            gridDimY: launch.grid[1],
-            gridDimZ: launch.grid[2],
-            blockDimX: launch.block[0],
-            blockDimY: launch.block[1],
-            blockDimZ: launch.block[2],
-            sharedMemBytes: launch.dynamic_shared,
-            hStream: self.stream,
-            attrs: attributes.as_mut_ptr(),
-            numAttrs: attributes.len() as u32,
-        };
+        let config = launch_config((launch.grid, launch.block), launch.dynamic_shared, self.stream, &mut attributes);
         // SAFETY: parameters point at values as large as the kernel takes (the build checks the sizes if the cubin has them).
         // The values and the attributes outlive the call, which copies them. The kernel can use its pointers as it likes; that
         // is why this runs in a separate process.
@@ -313,22 +302,11 @@ impl CudaDevice {
         (mode, stream): (LaunchMode, sys::CUstream),
         words: &[u64],
     ) -> Result<(), DeviceError> {
-        let mut attribute = mode_attribute(mode);
+        let mut attributes: Vec<_> = mode_attribute(mode).into_iter().collect();
         let mut parameters: Vec<*mut c_void> =
             words.iter().map(|word| std::ptr::from_ref(word).cast_mut().cast()).collect();
-        let config = sys::CUlaunchConfig {
-            gridDimX: grid[0],
-            gridDimY: grid[1],
-            gridDimZ: grid[2],
-            blockDimX: block[0],
-            blockDimY: block[1],
-            blockDimZ: block[2],
-            sharedMemBytes: 0,
-            hStream: stream,
-            attrs: attribute.as_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut),
-            numAttrs: u32::from(attribute.is_some()),
-        };
-        // SAFETY: all parameters of the program's own kernels are words, and the call copies them and the attribute.
+        let config = launch_config((grid, block), 0, stream, &mut attributes);
+        // SAFETY: all parameters of the program's own kernels are words, and the call copies them and the attributes.
         unsafe {
             sys::cuLaunchKernelEx(&raw const config, kernel.function, parameters.as_mut_ptr(), std::ptr::null_mut())
         }
@@ -432,6 +410,29 @@ impl CudaDevice {
         Ok(f64::from(milliseconds) * 1e3)
     }
 }
+
+/// A launch on a stream. It points to the attributes.
+const fn launch_config(
+    (grid, block): ([u32; 3], [u32; 3]),
+    shared: u32,
+    stream: sys::CUstream,
+    attributes: &mut [sys::CUlaunchAttribute],
+) -> sys::CUlaunchConfig {
+    let ([x, y, z], [block_x, block_y, block_z]) = (grid, block);
+    sys::CUlaunchConfig {
+        gridDimX: x,
+        gridDimY: y,
+        gridDimZ: z,
+        blockDimX: block_x,
+        blockDimY: block_y,
+        blockDimZ: block_z,
+        sharedMemBytes: shared,
+        hStream: stream,
+        attrs: attributes.as_mut_ptr(),
+        numAttrs: attributes.len() as u32,
+    }
+}
+
 /// Launch attributes besides grid, block and memory.
 fn launch_attributes(launch: &KernelLaunch, window: Option<sys::CUaccessPolicyWindow>) -> Vec<sys::CUlaunchAttribute> {
     use sys::CUlaunchAttributeID as Id;

@@ -8,6 +8,7 @@ use super::device::CudaDevice;
 use super::error::DeviceError;
 use super::kernel::LoadedKernel;
 use super::memory::PinnedMemory;
+use ncugate_array::generator::mix;
 use rayon::prelude::*;
 
 /// The kernel; ends with a NUL, as the driver requires.
@@ -38,10 +39,7 @@ impl MemoryDigest {
     /// The contribution of word number `index` to the digest: the finaliser of splitmix64 over word, position and key, and a
     /// second mixing of the result.
     const fn of_word(key: u64, index: u64, word: u64) -> Self {
-        let mut a = (word ^ key).wrapping_add((index + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        a = (a ^ (a >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        a = (a ^ (a >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        a ^= a >> 31;
+        let a = mix(word ^ key, index);
         let mut b = a.wrapping_mul(0xd6e8_feb8_6659_fd93);
         b ^= b >> 32;
         Self([a, b.wrapping_mul(0xd6e8_feb8_6659_fd93)])

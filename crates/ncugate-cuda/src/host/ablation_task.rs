@@ -5,10 +5,10 @@
 
 use super::event::{WorkerEvent, WorkerTask};
 use super::job::AblationSettings;
-use super::worker::{DeviceLoss, WorkError, Worker, chain};
+use super::worker::{DeviceLoss, WorkError, Worker};
 use crate::gpu::{ArenaLayout, BufferSet, CudaDevice, DeviceError, EmptyKernel, ExecutableGraph};
 use crate::prove::{CaseInputs, ShapeSpec};
-use ncugate_model::{LaunchMode, Law, Role, VariantId};
+use ncugate_model::{LaunchMode, Role, VariantId};
 use std::ops::ControlFlow;
 
 /// Evaluations side by side, each on another set of buffers.
@@ -93,12 +93,7 @@ impl Worker<'_> {
             return Ok(ControlFlow::Continue(()));
         };
         self.reporter.report(&WorkerEvent::Preparing { shape: shape.name.clone(), seed: settings.seed })?;
-        let inputs = CaseInputs::under(Law::Declared, &self.job.reference, shape, settings.seed);
-        let inputs = inputs.map_err(|error| WorkError::Reference {
-            shape: shape.name.clone(),
-            seed: settings.seed,
-            reason: chain(&error),
-        })?;
+        let inputs = self.inputs(shape, settings.seed)?;
         let buffers = AblationBuffers::new(&self.device, shape, &inputs);
         let buffers = buffers.map_err(|source| WorkError::buffers(shape, source))?;
         let mut timed: Vec<CopySamples> = Vec::new();
@@ -206,11 +201,8 @@ impl Worker<'_> {
         shape: &ShapeSpec,
         error: &DeviceError,
     ) -> Result<ControlFlow<DeviceLoss>, WorkError> {
-        let (shape, reason) = (shape.name.clone(), error.to_string());
-        self.job.settle_trace(&variant, &shape);
-        let event = WorkerEvent::LaunchFailed { variant: variant.clone(), shape, reason: reason.clone() };
-        self.reporter.report(&event)?;
-        self.probe_device(&variant, &reason)
+        self.job.settle_trace(&variant, &shape.name);
+        self.launch_failed(variant, shape.name.clone(), error.to_string())
     }
 
     /// Takes samples in rounds, each between two of the variant itself, and reports the ratios of each copy.

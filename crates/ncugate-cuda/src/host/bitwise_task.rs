@@ -2,11 +2,11 @@
 //! Inputs are hidden and expected outputs are not needed: the checks proved the variants.
 
 use super::event::{WorkerEvent, WorkerTask};
-use super::worker::{DeviceLoss, WorkError, Worker, chain};
+use super::worker::{DeviceLoss, WorkError, Worker};
 use crate::gpu::{BlockDelay, BufferSpec, DeviceError};
 use crate::prove::{CaseInputs, CheckBuffers, ComparedOutput, Poison, PoisonKey, ShapeSpec};
 use ncugate_model::digest::sha256;
-use ncugate_model::{BitwiseComparison, BitwiseOutcome, Law, differ_alone_in};
+use ncugate_model::{BitwiseComparison, BitwiseOutcome, differ_alone_in};
 use std::ops::ControlFlow;
 
 /// Launches in a process, the first without delays. If a launch differs from the first in one case of five, all of two processes
@@ -73,12 +73,10 @@ impl Worker<'_> {
         CheckBuffers::allocate(&self.device, &shape.buffers).map_err(|source| WorkError::buffers(shape, source))
     }
 
-    fn inputs(&self, shape: &ShapeSpec, seed: u64) -> Result<CaseInputs, WorkError> {
-        CaseInputs::under(Law::Declared, &self.job.reference, shape, seed).map_err(|error| WorkError::Reference {
-            shape: shape.name.clone(),
-            seed,
-            reason: chain(&error),
-        })
+    /// The declared inputs of a seed.
+    pub(super) fn inputs(&self, shape: &ShapeSpec, seed: u64) -> Result<CaseInputs, WorkError> {
+        let inputs = CaseInputs::draw(shape, seed);
+        inputs.map_err(|error| WorkError::reference(&shape.name, seed, &error.into()))
     }
 
     /// A comparison with the inputs at this shape; none for rows at the largest shape, with which the others are compared.

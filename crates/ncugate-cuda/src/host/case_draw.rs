@@ -2,7 +2,8 @@
 
 use crate::prove::{
     CaseDraw, CaseInputs, DerivedBound, ExpectedOutput, ExpectedOutputError, LowerTolerance, NullOutcome, PlacedNull,
-    ReferenceSpec, ShapeSpec, first_head_on_host, held_by_outputs, other_answers, plain_on_host,
+    ReferenceSpec, ShapeSpec, expected_on_host, first_head_on_host, held_by_outputs, magnitudes, other_answers,
+    plain_on_host,
 };
 use ncugate_model::{Defect, Law, Tolerance};
 use ncugate_phase::config::Init;
@@ -12,14 +13,39 @@ const FURTHER_SEEDS: u64 = 8;
 /// Distance between two such seeds.
 const SEED_STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
+/// The inputs of a seed under a law, with their expected output. `elsewhere` gives what the host alone cannot compute.
+pub(super) fn answered(
+    (reference, tolerance): (&ReferenceSpec, &Tolerance),
+    shape: &ShapeSpec,
+    (law, seed): (Law, u64),
+    elsewhere: impl FnOnce(&CaseInputs) -> Result<Vec<ExpectedOutput>, ExpectedOutputError>,
+) -> Result<(CaseInputs, Vec<ExpectedOutput>), ExpectedOutputError> {
+    let inputs = CaseInputs::under(law, reference, shape, seed)?;
+    let expected = expected_on_host(reference, shape, seed, &inputs.values)?;
+    let expected = expected.map_or_else(|| elsewhere(&inputs), Ok)?;
+    Ok((inputs, held_by_outputs(expected, shape, tolerance.nan)?))
+}
+
+/// The declared inputs of a seed, with their expected output, of a reference that the host computes.
+pub(super) fn declared_on_host(
+    proof: (&ReferenceSpec, &Tolerance),
+    shape: &ShapeSpec,
+    seed: u64,
+) -> Result<CaseDraw, ExpectedOutputError> {
+    let asked = (Law::Declared, seed);
+    comparable(proof, shape, asked, answered(proof, shape, asked, |_| Err(ExpectedOutputError::NoReference))?, None)
+}
+
 /// A draw with its expected output. The tolerance must distinguish that output from the earlier contents of the outputs.
+/// `usual` are the magnitudes of the answers to the declared inputs, if these are others.
 pub(super) fn comparable(
     (reference, tolerance): (&ReferenceSpec, &Tolerance),
     shape: &ShapeSpec,
     (law, seed): (Law, u64),
     (inputs, expected): (CaseInputs, Vec<ExpectedOutput>),
-    usual: &[f64],
+    usual: Option<&[f64]>,
 ) -> Result<CaseDraw, ExpectedOutputError> {
+    let usual = usual.map_or_else(|| magnitudes(&expected), <[f64]>::to_vec);
     let plain = tolerance.times_error.map(|_| plain_on_host(reference, shape, &inputs.values));
     let plain = plain.transpose()?.flatten();
     let others = other_answers(reference, shape, seed, &inputs.values)?.into_iter();
@@ -27,7 +53,7 @@ pub(super) fn comparable(
     let derived = DerivedBound::of((reference, tolerance), shape, law, (&inputs.values, &expected))?;
     // A launch needs only the bytes of its inputs; the values of all laws together would take most of the memory.
     let inputs = CaseInputs { bytes: inputs.bytes, values: Vec::new() };
-    let draw = CaseDraw::new(law, inputs, expected, usual).with_others(shape, others).with_derived(derived);
+    let draw = CaseDraw::new(law, inputs, expected, &usual).with_others(shape, others).with_derived(derived);
     let draw = match plain {
         Some(plain) => draw.with_plain(shape, &plain),
         None => draw,

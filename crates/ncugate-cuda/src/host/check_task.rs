@@ -1,6 +1,6 @@
 //! The worker's correctness cases.
 
-use super::case_draw::{TriedDraw, comparable};
+use super::case_draw::{TriedDraw, answered, comparable};
 use super::event::{WorkerEvent, WorkerTask};
 use super::hidden_draws::at_once;
 use super::job::JobKernel;
@@ -8,7 +8,7 @@ use super::worker::{DeviceLoss, WorkError, Worker};
 use crate::gpu::DeviceError;
 use crate::prove::{
     CaseDraw, CaseInputs, CheckBuffers, ExpectedOutput, ExpectedOutputError, ReferenceSpec, ShapeSpec, case_outcome,
-    expected_on_host, held_by_outputs, magnitudes, perturbed,
+    expected_on_host, magnitudes, perturbed,
 };
 use ncugate_model::{CheckOutcome, CheckRecord, Law};
 use std::collections::HashMap;
@@ -73,11 +73,9 @@ impl Worker<'_> {
             return Ok(HashMap::new());
         };
         self.reporter.report(&WorkerEvent::Preparing { shape: spec.name.clone(), seed: *seed })?;
-        let (reference, nan) = (&self.job.reference, self.job.tolerance.nan);
-        let answers = at_once(&draws, |(seed, law)| {
-            let inputs = CaseInputs::under(*law, reference, spec, *seed)?;
-            let expected = expected_on_host(reference, spec, *seed, &inputs.values)?;
-            Ok((inputs, held_by_outputs(expected.ok_or(ExpectedOutputError::NoReference)?, spec, nan)?))
+        let (reference, tolerance) = (&self.job.reference, &self.job.tolerance);
+        let answers = at_once(&draws, |&(seed, law)| {
+            answered((reference, tolerance), spec, (law, seed), |_| Err(ExpectedOutputError::NoReference))
         });
         Ok(draws.into_iter().zip(answers).collect())
     }
@@ -221,10 +219,10 @@ impl Worker<'_> {
                 _ => magnitudes(&self.answered(shape.spec, seed, Law::Declared, Some(&mut shape.buffers))?.1),
             });
         }
-        let usual = if law == Law::Declared { magnitudes(&expected) } else { shape.usual.clone().unwrap_or_default() };
+        let usual = shape.usual.as_deref().filter(|_| law != Law::Declared);
         let proof = (&self.job.reference, &self.job.tolerance);
         let perturbed = perturbed(proof, shape.spec, seed, &inputs.values)?;
-        let draw = comparable(proof, shape.spec, (law, seed), (inputs, expected), &usual)?;
+        let draw = comparable(proof, shape.spec, (law, seed), (inputs, expected), usual)?;
         Ok(match perturbed {
             Some(perturbed) => draw.with_perturbed(shape.spec, &perturbed, &self.job.tolerance),
             None => draw,
@@ -282,25 +280,13 @@ impl Worker<'_> {
         seed: u64,
         buffers: Option<&mut CheckBuffers>,
     ) -> Result<CaseDraw, ExpectedOutputError> {
-        let (inputs, expected) = self.answered(shape, seed, Law::Declared, buffers)?;
-        let usual = magnitudes(&expected);
-        comparable((&self.job.reference, &self.job.tolerance), shape, (Law::Declared, seed), (inputs, expected), &usual)
+        let answered = self.answered(shape, seed, Law::Declared, buffers)?;
+        comparable((&self.job.reference, &self.job.tolerance), shape, (Law::Declared, seed), answered, None)
     }
 
-    fn answered(
-        &self,
-        shape: &ShapeSpec,
-        seed: u64,
-        law: Law,
-        buffers: Option<&mut CheckBuffers>,
-    ) -> Result<(CaseInputs, Vec<ExpectedOutput>), ExpectedOutputError> {
-        let inputs = CaseInputs::under(law, &self.job.reference, shape, seed)?;
-        let expected = match expected_on_host(&self.job.reference, shape, seed, &inputs.values)? {
-            Some(expected) => expected,
-            None => self.expected_by_entry(shape, &inputs.bytes, buffers)?,
-        };
-        let held = held_by_outputs(expected, shape, self.job.tolerance.nan)?;
-        Ok((inputs, held))
+    fn answered(&self, shape: &ShapeSpec, seed: u64, law: Law, buffers: Option<&mut CheckBuffers>) -> AnsweredInputs {
+        let by_entry = |inputs: &CaseInputs| self.expected_by_entry(shape, &inputs.bytes, buffers);
+        answered((&self.job.reference, &self.job.tolerance), shape, (law, seed), by_entry)
     }
 
     fn expected_by_entry(

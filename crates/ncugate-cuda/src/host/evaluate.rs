@@ -1,8 +1,9 @@
 //! A phase's expressions, evaluated for a job.
 
 use super::job_error::JobError;
+use super::null_test::built_in;
 use crate::gpu::{BufferSpec, PartialBuffer, VariantExtents};
-use crate::prove::{Builtin, ReferenceSpec, ShapeCheck, ShapeSpec};
+use crate::prove::{ReferenceSpec, ShapeCheck, ShapeSpec};
 use crate::python_environment::PythonEnvironment;
 use crate::time::{AuditEffort, HiddenSeeds, TimingSettings};
 use ncugate_model::cubin::{variable, variables};
@@ -338,60 +339,65 @@ fn job_init(buffer: &Buffer, shape: &Shape, sizes: &[usize]) -> Result<Option<In
     Ok(init.or_else(|| buffer.role.is_read().then_some(Init::Normal { mean: 0.0, std: 1.0 })))
 }
 
+/// The reference of a phase, if it needs no GPU.
+pub(super) fn host_reference(phase: &Phase, plan: &Plan) -> Result<Option<ReferenceSpec>, JobError> {
+    Ok(match &phase.workload.reference {
+        WorkloadReference::Builtin { .. } => built_in(phase)?,
+        WorkloadReference::Npy { path } => Some(ReferenceSpec::Npy { path: path.to_string_lossy().into_owned() }),
+        WorkloadReference::Program(program) => {
+            let (program, python) = (program.clone(), PythonEnvironment::of(&phase.build));
+            Some(ReferenceSpec::Program { program, python, answers: reference_answers(phase, plan) })
+        }
+        WorkloadReference::Entry { .. } | WorkloadReference::Absent => None,
+    })
+}
+
 pub(super) fn job_reference(
     phase: &Phase,
     plan: &Plan,
     cubins: &BTreeMap<VariantId, BuiltKernel>,
     shapes: &[ShapeSpec],
 ) -> Result<ReferenceSpec, JobError> {
-    match &phase.workload.reference {
-        WorkloadReference::Builtin { name, options } => {
-            let builtin = Builtin::parse(name, options)?;
+    if let Some(reference) = host_reference(phase, plan)? {
+        if let ReferenceSpec::Builtin(builtin) = &reference {
             shapes.iter().try_for_each(|shape| builtin.bind(shape).map(drop))?;
-            Ok(ReferenceSpec::Builtin(builtin))
         }
-        WorkloadReference::Absent => Err(JobError::NoReference),
-        WorkloadReference::Program(program) => {
-            let (program, python) = (program.clone(), PythonEnvironment::of(&phase.build));
-            Ok(ReferenceSpec::Program { program, python, answers: reference_answers(phase, plan) })
-        }
-        WorkloadReference::Npy { path } => Ok(ReferenceSpec::Npy { path: path.to_string_lossy().into_owned() }),
-        WorkloadReference::Entry { entry, source, grid, block, args: _ } => {
-            let own = source.as_ref().map(|_| cubins.get(&reference_id()).cloned());
-            // A parameterised source counts as the source of every variant in the sweep.
-            let same = |k: &KernelTemplate, source: &Path| {
-                !k.source.names().is_empty() || Path::new(k.source.text()) == source
-            };
-            let of_phase = |plan: &KernelPlan| phase.kernel.as_ref().is_none_or(|k| same(k, &plan.source));
-            // The machine code of a variant is launched as the variant is, also in a job without this variant.
-            let of_variant = reference_variant(phase, plan).map(|(_, kernel)| kernel);
-            let host = built(plan, cubins).find(|(_, kernel, _)| own.is_some() || of_phase(kernel));
-            let absent = || JobError::NoReferenceCubin { entry: entry.clone() };
-            let (_, kernel, candidate) = host.ok_or_else(absent)?;
-            let kernel = of_variant.unwrap_or(kernel);
-            let cubin = own.unwrap_or_else(|| Some(candidate.clone())).ok_or_else(absent)?.cubin;
-            // A reference entry with the same module variables as the kernel gets the same values.
-            let variables = std::fs::read(&cubin).ok().and_then(|image| variables(&image).ok()).unwrap_or_default();
-            let programs = shapes.iter().zip(&phase.workload.shapes).map(|(spec, shape)| {
-                let extents = (extent3(grid, spec, entry, "grid")?, extent3(block, spec, entry, "block")?);
-                let args = reference_args(phase, shape, kernel)?.unwrap_or_default();
-                let like = of_variant.and_then(|own| own.program(&shape.name)?.launches().next());
-                let launch = reference_launch(entry, extents, args);
-                let launch = like.map_or(launch.clone(), |like| KernelLaunch {
-                    cluster: like.cluster,
-                    dynamic_shared: like.dynamic_shared,
-                    mode: like.mode,
-                    ..launch
-                });
-                let symbols = kernel.program(&shape.name).map_or(&[][..], |program| &program.symbols);
-                let symbols = symbols.iter().filter(|fill| variable(&variables, &fill.symbol).is_ok()).cloned();
-                let steps = vec![Step::Launch(launch)];
-                Ok(ShapeProgram { symbols: symbols.collect(), ..ShapeProgram::new(shape.name.clone(), steps) })
-            });
-            let programs = programs.collect::<Result<Vec<_>, JobError>>()?;
-            Ok(ReferenceSpec::Entry { entry: entry.clone(), cubin, programs })
-        }
+        return Ok(reference);
     }
+    let WorkloadReference::Entry { entry, source, grid, block, args: _ } = &phase.workload.reference else {
+        return Err(JobError::NoReference);
+    };
+    let own = source.as_ref().map(|_| cubins.get(&reference_id()).cloned());
+    // A parameterised source counts as the source of every variant in the sweep.
+    let same = |k: &KernelTemplate, source: &Path| !k.source.names().is_empty() || Path::new(k.source.text()) == source;
+    let of_phase = |plan: &KernelPlan| phase.kernel.as_ref().is_none_or(|k| same(k, &plan.source));
+    // The machine code of a variant is launched as the variant is, also in a job without this variant.
+    let of_variant = reference_variant(phase, plan).map(|(_, kernel)| kernel);
+    let host = built(plan, cubins).find(|(_, kernel, _)| own.is_some() || of_phase(kernel));
+    let absent = || JobError::NoReferenceCubin { entry: entry.clone() };
+    let (_, kernel, candidate) = host.ok_or_else(absent)?;
+    let kernel = of_variant.unwrap_or(kernel);
+    let cubin = own.unwrap_or_else(|| Some(candidate.clone())).ok_or_else(absent)?.cubin;
+    // A reference entry with the same module variables as the kernel gets the same values.
+    let variables = std::fs::read(&cubin).ok().and_then(|image| variables(&image).ok()).unwrap_or_default();
+    let programs = shapes.iter().zip(&phase.workload.shapes).map(|(spec, shape)| {
+        let extents = (extent3(grid, spec, entry, "grid")?, extent3(block, spec, entry, "block")?);
+        let args = reference_args(phase, shape, kernel)?.unwrap_or_default();
+        let like = of_variant.and_then(|own| own.program(&shape.name)?.launches().next());
+        let launch = reference_launch(entry, extents, args);
+        let launch = like.map_or(launch.clone(), |like| KernelLaunch {
+            cluster: like.cluster,
+            dynamic_shared: like.dynamic_shared,
+            mode: like.mode,
+            ..launch
+        });
+        let symbols = kernel.program(&shape.name).map_or(&[][..], |program| &program.symbols);
+        let symbols = symbols.iter().filter(|fill| variable(&variables, &fill.symbol).is_ok()).cloned();
+        let steps = vec![Step::Launch(launch)];
+        Ok(ShapeProgram { symbols: symbols.collect(), ..ShapeProgram::new(shape.name.clone(), steps) })
+    });
+    let programs = programs.collect::<Result<Vec<_>, JobError>>()?;
+    Ok(ReferenceSpec::Entry { entry: entry.clone(), cubin, programs })
 }
 
 fn extent3(exprs: &[Expr], shape: &ShapeSpec, entry: &str, what: &'static str) -> Result<[u32; 3], JobError> {

@@ -1,13 +1,11 @@
 //! Inputs and expected outputs of hidden seeds, computed during the checks if the host alone can compute the reference.
 
-use super::case_draw::comparable;
+use super::case_draw::declared_on_host;
 use super::shared_outputs::{SharedFile, available_memory, file_of, read_or};
 use crate::gpu::ArenaLayout;
-use crate::prove::{
-    CaseDraw, CaseInputs, ExpectedOutputError, ReferenceSpec, ShapeSpec, expected_on_host, held_by_outputs, magnitudes,
-};
+use crate::prove::{CaseDraw, ExpectedOutputError, ReferenceSpec, ShapeSpec};
 use crate::time::{HiddenCase, LEAST_CONTENTS, TimingSettings};
-use ncugate_model::{Law, ShapeName, Tolerance};
+use ncugate_model::{ShapeName, Tolerance};
 use std::collections::HashMap;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -115,7 +113,7 @@ fn made(job: HiddenJob) -> HashMap<ShapeName, HiddenCases> {
     let started = Instant::now();
     // A program takes at least the time of its start, so every shape has the least number of contents.
     let is_program = matches!(reference, ReferenceSpec::Program { .. });
-    let drawn = |(shape, seed): &(&ShapeSpec, u64)| draw(&reference, &tolerance, shape, *seed);
+    let drawn = |(shape, seed): &(&ShapeSpec, u64)| declared_on_host((&reference, &tolerance), shape, *seed);
     let least =
         |shape| seeds(shape, &settings, l2_bytes).iter().take(LEAST_CONTENTS as usize).map(move |seed| (shape, *seed));
     let first: Vec<(&ShapeSpec, u64)> =
@@ -165,19 +163,6 @@ pub(super) fn seeds<'s>(shape: &ShapeSpec, settings: &'s TimingSettings, l2_byte
     let all = &settings.hidden.inputs;
     let contents = settings.contents(ArenaLayout::new(&shape.buffers).bytes(), l2_bytes) as usize;
     &all[..contents.min(all.len())]
-}
-
-fn draw(
-    reference: &ReferenceSpec,
-    tolerance: &Tolerance,
-    shape: &ShapeSpec,
-    seed: u64,
-) -> Result<CaseDraw, ExpectedOutputError> {
-    let inputs = CaseInputs::under(Law::Declared, reference, shape, seed)?;
-    let expected = expected_on_host(reference, shape, seed, &inputs.values)?.ok_or(ExpectedOutputError::NoReference)?;
-    let held = held_by_outputs(expected, shape, tolerance.nan)?;
-    let usual = magnitudes(&held);
-    comparable((reference, tolerance), shape, (Law::Declared, seed), (inputs, held), &usual)
 }
 
 #[cfg(test)]

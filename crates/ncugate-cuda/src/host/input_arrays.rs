@@ -3,7 +3,8 @@
 use super::evaluate::job_shape;
 use super::job_error::JobError;
 use crate::gpu::BufferSpec;
-use crate::prove::{CaseInputs, InputError, npy_bytes};
+use crate::prove::{CaseInputs, InputError};
+use ncugate_array::npy::npy_bytes;
 use ncugate_model::ShapeName;
 use ncugate_phase::config::Phase;
 use std::path::PathBuf;

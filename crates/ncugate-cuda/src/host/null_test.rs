@@ -122,10 +122,10 @@ fn laws_at(phase: &Phase, shape: &ShapeName) -> Vec<Law> {
     laws
 }
 
-fn built_in(phase: &Phase) -> Result<Option<ReferenceSpec>, NullTestError> {
+/// The reference of a phase, if it is built in.
+pub(super) fn built_in(phase: &Phase) -> Result<Option<ReferenceSpec>, JobError> {
     let WorkloadReference::Builtin { name, options } = &phase.workload.reference else { return Ok(None) };
-    let builtin = Builtin::parse(name, options).map_err(JobError::from)?;
-    Ok(Some(ReferenceSpec::Builtin(builtin)))
+    Ok(Some(ReferenceSpec::Builtin(Builtin::parse(name, options)?)))
 }
 
 /// The evaluated shape, unless its reference takes too long on the host.

@@ -58,49 +58,35 @@ impl WorkerJob {
         let shapes =
             phase.workload.shapes.iter().map(|s| job_shape(phase, Some(plan), s)).collect::<Result<Vec<_>, _>>()?;
         let smallest_first = by_size(&shapes);
-        let (mode, reference, timed) = match purpose {
-            JobPurpose::Bench => {
-                check_provable(phase)?;
-                (
-                    JobMode::Bench(timing(phase, AuditEffort::Sweep)?),
-                    job_reference(phase, plan, cubins, &shapes)?,
-                    &phase.bench.shapes,
-                )
-            }
-            JobPurpose::Time => (
-                JobMode::Bench(timing(phase, AuditEffort::Verdict)?),
-                job_reference(phase, plan, cubins, &shapes)?,
-                &phase.bench.shapes,
-            ),
+        if matches!(purpose, JobPurpose::Bench | JobPurpose::Profile | JobPurpose::Bitwise) {
+            check_provable(phase)?;
+        }
+        let (mode, timed) = match purpose {
+            JobPurpose::Bench => (JobMode::Bench(timing(phase, AuditEffort::Sweep)?), &phase.bench.shapes),
+            JobPurpose::Time => (JobMode::Bench(timing(phase, AuditEffort::Verdict)?), &phase.bench.shapes),
             JobPurpose::Profile => {
-                check_provable(phase)?;
                 let repeats = hidden_seeds(phase, phase.profile.repeat)?;
                 if repeats.is_empty() {
                     return Err(JobError::NoReference);
                 }
                 let warm_up = uncompared_seed(phase, &repeats)?;
-                let reference = job_reference(phase, plan, cubins, &shapes)?;
-                (
-                    JobMode::Profile(ProfiledInputs { repeats, warm_up, empty_launches: 2 }),
-                    reference,
-                    &phase.profile.shapes,
-                )
+                (JobMode::Profile(ProfiledInputs { repeats, warm_up, empty_launches: 2 }), &phase.profile.shapes)
             }
             JobPurpose::Bitwise => {
-                check_provable(phase)?;
                 let seed = hidden_seeds(phase, 1)?.first().or(phase.workload.seeds.first()).copied();
                 let mode = JobMode::Bitwise { seed: seed.unwrap_or_default(), comparisons: Vec::new() };
-                (mode, ReferenceSpec::None, &smallest_first)
+                (mode, &smallest_first)
             }
             JobPurpose::Sanitize => {
                 let seed = phase.workload.seeds.first().copied().unwrap_or_default();
-                (JobMode::Sanitize { seed }, ReferenceSpec::None, &smallest_first)
+                (JobMode::Sanitize { seed }, &smallest_first)
             }
         };
-        let checked = match purpose {
-            JobPurpose::Bench => cases(phase),
-            JobPurpose::Time | JobPurpose::Profile | JobPurpose::Bitwise | JobPurpose::Sanitize => Vec::new(),
+        let reference = match purpose {
+            JobPurpose::Bench | JobPurpose::Time | JobPurpose::Profile => job_reference(phase, plan, cubins, &shapes)?,
+            JobPurpose::Bitwise | JobPurpose::Sanitize => ReferenceSpec::None,
         };
+        let checked = if purpose == JobPurpose::Bench { cases(phase) } else { Vec::new() };
         let mut kernels = Vec::new();
         for (variant, kernel, built) in built(plan, cubins) {
             check_launches(variant, kernel, phase)?;

@@ -1,17 +1,14 @@
 //! Errors of a phase's reference that can be found without a GPU.
 
-use super::case_draw::{TriedDraw, comparable};
-use super::evaluate::job_shape;
+use super::case_draw::{TriedDraw, declared_on_host};
+use super::evaluate::{host_reference, job_shape};
 use super::hidden_draws::MOST_CALLS;
-use super::job_error::JobError;
 use super::null_test::{MOST_WORK, NullTestError, work};
 use crate::prove::{
-    Builtin, CaseDraw, CaseInputs, DerivedBound, ExpectedOutputError, ReferenceSpec, ShapeSpec, expected_on_host,
-    held_by_outputs, magnitudes, perturbed,
+    CaseInputs, DerivedBound, ExpectedOutputError, ReferenceSpec, ShapeSpec, expected_on_host, perturbed,
 };
-use crate::python_environment::PythonEnvironment;
-use ncugate_model::{ConditioningRule, Law, ShapeName};
-use ncugate_phase::config::{Phase, WorkloadReference};
+use ncugate_model::{ConditioningRule, ShapeName};
+use ncugate_phase::config::Phase;
 use ncugate_phase::plan::{Plan, reference_answers};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
@@ -60,10 +57,9 @@ impl ToleranceTrials {
 /// The reference does not fit, a file is missing or has the wrong contents, the program fails, or the tolerance proves nothing.
 pub fn check_reference(phase: &Phase, plan: &Plan) -> Result<ToleranceTrials, NullTestError> {
     let specs = phase.workload.shapes.iter().map(|s| job_shape(phase, None, s)).collect::<Result<Vec<_>, _>>()?;
-    match &phase.workload.reference {
-        WorkloadReference::Builtin { name, options } => {
-            let builtin = Builtin::parse(name, options).map_err(JobError::from)?;
-            let reference = ReferenceSpec::Builtin(builtin);
+    let Some(reference) = host_reference(phase, plan)? else { return Ok(ToleranceTrials::default()) };
+    match &reference {
+        ReferenceSpec::Builtin(_) => {
             let work = |spec| Ok::<_, NullTestError>((work(&reference, spec)?, spec));
             let mut quick = specs.iter().map(work).collect::<Result<Vec<_>, _>>()?;
             quick.sort_by(|(one, _), (two, _)| one.total_cmp(two));
@@ -76,26 +72,22 @@ pub fn check_reference(phase: &Phase, plan: &Plan) -> Result<ToleranceTrials, Nu
             // The null test knows more wrong answers of a built-in reference.
             Ok(ToleranceTrials { is_smallest_tried: false, ..trials })
         }
-        WorkloadReference::Npy { path } => {
-            let reference = ReferenceSpec::Npy { path: path.to_string_lossy().into_owned() };
+        ReferenceSpec::Npy { .. } => {
             let trials = tried_at_all(phase, &reference, &specs.iter().collect::<Vec<_>>())?;
             for spec in &specs {
                 let others = phase.workload.seeds.iter().skip(1);
                 for seed in others {
                     let failed = |source| NullTestError::Reference { shape: spec.name.clone(), source };
-                    answered(phase, &reference, spec, *seed).map_err(failed)?;
+                    declared_on_host((&reference, &phase.workload.tolerance), spec, *seed).map_err(failed)?;
                 }
             }
             Ok(trials)
         }
-        WorkloadReference::Program(program) => {
-            let answers = reference_answers(phase, plan);
+        ReferenceSpec::Program { program, answers, .. } => {
             // A search has no values of parameters before it has chosen some.
             if answers.iter().any(|values| values.len() < program.params.len()) {
                 return Ok(ToleranceTrials::default());
             }
-            let (program, python) = (program.clone(), PythonEnvironment::of(&phase.build));
-            let reference = ReferenceSpec::Program { program, python, answers };
             let mut small: Vec<&ShapeSpec> = specs.iter().filter(|spec| spec.elements() <= MOST_ELEMENTS).collect();
             if small.is_empty() {
                 let smallest = specs.iter().min_by_key(|spec| spec.elements());
@@ -103,7 +95,7 @@ pub fn check_reference(phase: &Phase, plan: &Plan) -> Result<ToleranceTrials, Nu
             }
             tried_at_all(phase, &reference, &small)
         }
-        WorkloadReference::Entry { .. } | WorkloadReference::Absent => Ok(ToleranceTrials::default()),
+        ReferenceSpec::Entry { .. } | ReferenceSpec::None => Ok(ToleranceTrials::default()),
     }
 }
 
@@ -119,18 +111,9 @@ pub fn ill_conditioned(phase: &Phase, plan: &Plan) -> Result<Option<String>, Nul
         return Ok(None);
     };
     let spec = job_shape(phase, None, shape)?;
+    let reference = host_reference(phase, plan)?.filter(|one| !matches!(one, ReferenceSpec::Npy { .. }));
+    let Some(reference) = reference else { return Ok(None) };
     let answers = reference_answers(phase, plan);
-    let reference = match &phase.workload.reference {
-        WorkloadReference::Builtin { name, options } => {
-            ReferenceSpec::Builtin(Builtin::parse(name, options).map_err(JobError::from)?)
-        }
-        WorkloadReference::Program(program) => ReferenceSpec::Program {
-            program: program.clone(),
-            python: PythonEnvironment::of(&phase.build),
-            answers: answers.clone(),
-        },
-        WorkloadReference::Npy { .. } | WorkloadReference::Entry { .. } | WorkloadReference::Absent => return Ok(None),
-    };
     let is_small = spec.elements() <= MOST_ELEMENTS;
     let params = phase.workload.reference_params().len();
     if !is_small || answers.iter().any(|values| values.len() < params) {
@@ -138,7 +121,7 @@ pub fn ill_conditioned(phase: &Phase, plan: &Plan) -> Result<Option<String>, Nul
     }
     let seed = phase.workload.seeds.first().copied().unwrap_or(0);
     let failed = |source: ExpectedOutputError| NullTestError::Reference { shape: spec.name.clone(), source };
-    let draw = answered(phase, &reference, &spec, seed).map_err(failed)?;
+    let draw = declared_on_host((&reference, tolerance), &spec, seed).map_err(failed)?;
     let inputs = CaseInputs::draw(&spec, seed).map_err(|error| failed(error.into()))?;
     let Some(perturbed) = perturbed((&reference, tolerance), &spec, seed, &inputs.values).map_err(failed)? else {
         return Ok(None);
@@ -215,9 +198,10 @@ fn tried(
     let known = phase.workload.seeds.as_slice();
     let seed = known.first().copied().unwrap_or(0);
     let failed = |source| NullTestError::Reference { shape: spec.name.clone(), source };
-    let draw = answered(phase, reference, spec, seed).map_err(failed)?;
-    let tried = TriedDraw { proof: (reference, &phase.workload.tolerance), shape: spec, seed, draw: &draw, known };
-    let rejected = tried.reject_nulls(|further| answered(phase, reference, spec, further)).map_err(failed)?;
+    let proof = (reference, &phase.workload.tolerance);
+    let draw = declared_on_host(proof, spec, seed).map_err(failed)?;
+    let tried = TriedDraw { proof, shape: spec, seed, draw: &draw, known };
+    let rejected = tried.reject_nulls(|further| declared_on_host(proof, spec, further)).map_err(failed)?;
     let answer = |seed, inputs: &[Vec<u8>]| {
         Ok(expected_on_host(reference, spec, seed, &CaseInputs::decoded(spec, inputs))?.unwrap_or_default())
     };
@@ -229,19 +213,4 @@ fn tried(
         bound,
     });
     Ok(ToleranceTrials { rejected, derived: derived.collect(), unread, ..ToleranceTrials::default() })
-}
-
-/// The expected output for the declared inputs of a seed.
-fn answered(
-    phase: &Phase,
-    reference: &ReferenceSpec,
-    spec: &ShapeSpec,
-    seed: u64,
-) -> Result<CaseDraw, ExpectedOutputError> {
-    let tolerance = &phase.workload.tolerance;
-    let inputs = CaseInputs::draw(spec, seed)?;
-    let expected = expected_on_host(reference, spec, seed, &inputs.values)?.unwrap_or_default();
-    let held = held_by_outputs(expected, spec, tolerance.nan)?;
-    let usual = magnitudes(&held);
-    comparable((reference, tolerance), spec, (Law::Declared, seed), (inputs, held), &usual)
 }

@@ -7,7 +7,7 @@ use super::event::{WorkerEvent, WorkerTask};
 use super::worker::{DeviceLoss, WorkError, Worker};
 use crate::gpu::{BufferSpec, CudaDevice, DeviceError, DeviceMemory, VariantExtents};
 use crate::prove::{CaseInputs, ShapeSpec};
-use ncugate_model::{Law, Role};
+use ncugate_model::Role;
 use std::ops::ControlFlow;
 
 impl Worker<'_> {
@@ -19,12 +19,7 @@ impl Worker<'_> {
                 continue;
             }
             self.reporter.report(&WorkerEvent::Preparing { shape: shape.name.clone(), seed })?;
-            let inputs = CaseInputs::under(Law::Declared, &self.job.reference, &shape, seed);
-            let inputs = inputs.map_err(|error| WorkError::Reference {
-                shape: shape.name.clone(),
-                seed,
-                reason: super::worker::chain(&error),
-            })?;
+            let inputs = self.inputs(&shape, seed)?;
             for index in wanted {
                 let variant = self.job.kernels[index].variant.clone();
                 self.started(&variant, &shape, WorkerTask::Profile { repeat: 0 })?;

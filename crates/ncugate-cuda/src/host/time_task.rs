@@ -6,7 +6,7 @@ use super::hidden_draws::{cases, seeds};
 use super::shared_outputs::{file_of, read_or};
 use super::worker::{DeviceLoss, WorkError, Worker};
 use crate::gpu::{BoundProgram, BufferSet, DeviceError, GpuMonitor};
-use crate::prove::{CaseInputs, ExpectedOutputError, ReferenceSpec, ShapeSpec};
+use crate::prove::{ExpectedOutputError, ReferenceSpec, ShapeSpec};
 use crate::time::{
     AuditSchedule, TimedBuffers, TimedKernel, TimedProgram, TimingSettings, VERIFIED_LAUNCHES, WrongSample, order,
 };
@@ -180,9 +180,7 @@ impl Worker<'_> {
         }
         let absent = || WorkError::reference(&shape.name, seed, &ExpectedOutputError::NoReference);
         let pilot = settings.hidden.pilot;
-        let inputs = CaseInputs::draw(shape, pilot);
-        let inputs = inputs.map_err(|error| WorkError::reference(&shape.name, pilot, &error.into()))?;
-        let pilot = cases.first().ok_or_else(absent)?.draw.disguised(shape, inputs);
+        let pilot = cases.first().ok_or_else(absent)?.draw.disguised(shape, self.inputs(shape, pilot)?);
         let made = TimedBuffers::new(&self.device, shape, &self.job.tolerance, settings, &pilot)
             .and_then(|mut made| cases.into_iter().try_for_each(|case| made.add(&self.device, case)).map(|()| made));
         made.map_err(|source| WorkError::buffers(shape, source))

@@ -79,13 +79,20 @@ impl Worker<'_> {
                 self.reporter.report(&WorkerEvent::Launched { variant, shape, repeat, outputs })?;
                 Ok(ControlFlow::Continue(()))
             }
-            Err(error) => {
-                let reason = error.to_string();
-                let failed = WorkerEvent::LaunchFailed { variant: variant.clone(), shape, reason: reason.clone() };
-                self.reporter.report(&failed)?;
-                self.probe_device(&variant, &reason)
-            }
+            Err(error) => self.launch_failed(variant, shape, error.to_string()),
         }
+    }
+
+    /// Reports why a launch failed; whether the device still works.
+    pub(super) fn launch_failed(
+        &mut self,
+        variant: VariantId,
+        shape: ShapeName,
+        reason: String,
+    ) -> Result<ControlFlow<DeviceLoss>, WorkError> {
+        let event = WorkerEvent::LaunchFailed { variant: variant.clone(), shape, reason: reason.clone() };
+        self.reporter.report(&event)?;
+        self.probe_device(&variant, &reason)
     }
 
     /// One launch on refilled buffers, and whether its outputs are right.

@@ -221,7 +221,10 @@ impl CheckBuffers {
             return Err(ExpectedOutputError::Unwritten { entry: entry.to_owned(), elements });
         }
         let answer = answers.pop().unwrap_or_default();
-        match answers.iter().all(|other| have_equal_values(other, &answer)) {
+        let is_equal = |other: &Vec<ExpectedOutput>| {
+            other.iter().zip(&answer).all(|(a, b)| have_equal_values(&a.values, &b.values))
+        };
+        match answers.iter().all(is_equal) {
             true => Ok(answer),
             false => Err(failed("a second launch gives different outputs".to_owned())),
         }
@@ -280,8 +283,7 @@ impl CheckBuffers {
     }
 }
 
-/// Whether two answers have equal values; NaN equals NaN.
-fn have_equal_values(a: &[ExpectedOutput], b: &[ExpectedOutput]) -> bool {
-    let same = |(a, b): (&f64, &f64)| a == b || a.is_nan() && b.is_nan();
-    a.iter().zip(b).all(|(a, b)| a.values.par_iter().zip(&b.values).all(same))
+/// Whether values are equal; NaN equals NaN.
+pub fn have_equal_values(a: &[f64], b: &[f64]) -> bool {
+    a.len() == b.len() && a.par_iter().zip(b).all(|(a, b)| a == b || a.is_nan() && b.is_nan())
 }

@@ -6,6 +6,7 @@ use super::expected::{ExpectedOutput, ExpectedOutputError, ReferenceSpec, expect
 use super::reference::{BufferValues, Builtin};
 use super::shape::ShapeSpec;
 use ncugate_array::element;
+use ncugate_array::generator::mix;
 use ncugate_model::number::rounded_down;
 use ncugate_model::{BoundUnit, ConditioningRule, Dtype, Law, NanRule, Tolerance};
 use rayon::prelude::*;
@@ -171,10 +172,7 @@ fn moved(shape: &ShapeSpec, inputs: &BufferValues, (key, share): (u64, Option<f6
 
 /// 1 or -1, by the mixed bits of a key and an index (the finaliser of SplitMix64).
 fn sign(key: u64, at: usize) -> f64 {
-    let mut bits = key.wrapping_add((at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    if (bits ^ (bits >> 31)) & 1 == 0 { 1.0 } else { -1.0 }
+    if mix(key, (at as u64).wrapping_sub(1)) & 1 == 0 { 1.0 } else { -1.0 }
 }
 
 #[cfg(test)]

@@ -201,10 +201,7 @@ impl CaseDraw {
 
     fn tally_values(&self, shape: &ShapeSpec, answers: &[ExpectedOutput], tolerance: &Tolerance) -> DifferenceTally {
         answers.iter().enumerate().fold(DifferenceTally::default(), |tally, (at, answer)| {
-            let buffer = &shape.buffers[answer.buffer];
-            // Values reduced from partial results are not rounded to a dtype.
-            let values =
-                if buffer.partial.is_some() { answer.values.clone() } else { as_held(buffer.dtype, &answer.values) };
+            let values = partial::held(&shape.buffers[answer.buffer], &answer.values);
             tally.and(self.tally(shape, at, &values, tolerance))
         })
     }

@@ -4,14 +4,13 @@ use super::input_error::InputError;
 use super::inputs::CaseInputs;
 use super::lower_tolerance::LowerTolerance;
 use super::partial;
-use super::reference::{
-    BoundBuiltin, BufferValues, Builtin, NpyError, ProgramError, ReferenceError, program_outputs, read_npy,
-};
+use super::reference::{BoundBuiltin, BufferValues, Builtin, ProgramError, ReferenceError, program_outputs};
 use super::reference_time::ReferenceTimer;
 use super::shape::ShapeSpec;
 use crate::gpu::{AttentionKernels, CudaDevice};
 use crate::python_environment::PythonEnvironment;
 use ncugate_array::element;
+use ncugate_array::npy::{self, NpyError};
 use ncugate_model::expr::{ExprError, Value, render};
 use ncugate_model::{Dtype, Law, NanRule};
 use ncugate_phase::config::ReferenceProgram;
@@ -300,7 +299,7 @@ fn from_files(template: &str, shape: &ShapeSpec, seed: u64) -> Result<Vec<Expect
             let path = render(template, &shape.file_names(seed, &buffer.name))?;
             Ok(ExpectedOutput {
                 buffer: index,
-                values: read_npy(Path::new(&path), buffer.dtype, &buffer.compared_extents())?,
+                values: npy::read(Path::new(&path), buffer.dtype, &buffer.compared_extents())?,
             })
         })
         .collect()

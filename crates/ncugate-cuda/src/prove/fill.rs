@@ -1,7 +1,7 @@
 //! Inputs: the same values for the same seed and name on every machine, for any number of threads.
 
-use super::structured;
 use ncugate_array::generator::{Generator, uniform};
+use ncugate_array::structured;
 use ncugate_phase::config::Init;
 use rayon::prelude::*;
 
@@ -71,5 +71,59 @@ mod tests {
         assert_eq!(values(Init::Constant { value: 4.0 }, 0, "x", 2), [4.0, 4.0]);
         assert_eq!(values(Init::NegativeInfinity, 0, "x", 2), [f64::NEG_INFINITY; 2]);
         assert_eq!(super::values(&Init::Npy { path: "x.npy".to_owned() }, 0, "x", &[2]), None);
+    }
+
+    fn drawn(init: Init, extents: &[usize]) -> Vec<f64> {
+        let values = super::values(&init, 3, "x", extents).unwrap();
+        assert_eq!(values.len(), extents.iter().product::<usize>());
+        assert_eq!(super::values(&init, 3, "x", extents).unwrap(), values);
+        values
+    }
+
+    #[test]
+    fn indices_are_whole_valid_and_all_met() {
+        let values = drawn(Init::Indices { below: 7.0 }, &[100, 10]);
+        assert!(values.iter().all(|v| v.fract() == 0.0 && (0.0..7.0).contains(v)));
+        assert!((0..7).all(|i| values.contains(&f64::from(i))));
+        assert!(drawn(Init::Indices { below: 1.0 }, &[50]).iter().all(|v| *v == 0.0));
+    }
+
+    #[test]
+    fn every_row_is_a_permutation_of_its_own() {
+        let values = drawn(Init::Permutation, &[3, 100]);
+        let rows: Vec<&[f64]> = values.chunks(100).collect();
+        for row in &rows {
+            let mut sorted = row.to_vec();
+            sorted.sort_unstable_by(f64::total_cmp);
+            assert_eq!(sorted, (0..100).map(f64::from).collect::<Vec<_>>());
+        }
+        assert!(rows[0] != rows[1] && rows[1] != rows[2]);
+    }
+
+    #[test]
+    fn row_pointers_ascend_from_nothing_to_all() {
+        let values = drawn(Init::RowPointers { nonzeros: 500.0 }, &[101]);
+        assert_eq!((values[0], values[100]), (0.0, 500.0));
+        assert!(values.is_sorted() && values.iter().all(|v| v.fract() == 0.0));
+        assert!(values.windows(2).any(|w| w[1] - w[0] != 5.0), "rows have random lengths");
+        assert_eq!(drawn(Init::RowPointers { nonzeros: 0.0 }, &[3]), [0.0; 3]);
+    }
+
+    #[test]
+    fn rows_are_sorted_or_one_hot() {
+        let sorted = drawn(Init::Sorted { low: -1.0, high: 2.0 }, &[4, 50]);
+        assert!(sorted.chunks(50).all(<[f64]>::is_sorted) && sorted.iter().all(|v| (-1.0..2.0).contains(v)));
+        let hot = drawn(Init::OneHot, &[40, 8]);
+        assert!(hot.chunks(8).all(|row| row.iter().sum::<f64>() == 1.0 && row.contains(&1.0)));
+        assert!((0..8).all(|at| hot.chunks(8).any(|row| row[at] == 1.0)));
+    }
+
+    #[test]
+    fn masks_have_their_density() {
+        let mask = drawn(Init::Mask { density: 0.25 }, &[100_000]);
+        assert!(mask.iter().all(|v| *v == 0.0 || *v == 1.0));
+        assert!((mask.iter().sum::<f64>() / 1e5 - 0.25).abs() < 0.01);
+        assert!(drawn(Init::Mask { density: 0.0 }, &[99]).iter().all(|v| *v == 0.0));
+        assert!(drawn(Init::Mask { density: 1.0 }, &[99]).iter().all(|v| *v == 1.0));
     }
 }

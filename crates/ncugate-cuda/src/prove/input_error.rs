@@ -1,6 +1,6 @@
 //! Errors of buffer contents before a launch.
 
-use super::reference::NpyError;
+use ncugate_array::npy::NpyError;
 use ncugate_model::expr::ExprError;
 
 /// Why a buffer has no values before a launch.

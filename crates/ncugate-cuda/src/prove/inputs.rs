@@ -2,12 +2,11 @@
 
 use super::expected::ReferenceSpec;
 use super::input_error::InputError;
-use super::reference::read_npy;
 use super::shape::ShapeSpec;
 use super::{fill, laws};
 use crate::gpu::BufferSpec;
-use ncugate_array::element;
 use ncugate_array::generator::Generator;
+use ncugate_array::{element, npy};
 use ncugate_model::Law;
 use ncugate_model::expr::render;
 use ncugate_phase::config::Init;
@@ -88,7 +87,7 @@ fn from_file(init: &Init, buffer: &BufferSpec, shape: &ShapeSpec, seed: u64) -> 
     let name = || buffer.name.clone();
     let path = render(path, &shape.file_names(seed, &buffer.name));
     let path = path.map_err(|source| InputError::Path { buffer: name(), source })?;
-    let values = read_npy(Path::new(&path), buffer.dtype, &buffer.extents)
+    let values = npy::read(Path::new(&path), buffer.dtype, &buffer.extents)
         .map_err(|source| InputError::File { buffer: name(), source })?;
     if seed == 0 || matches!(init, Init::Npy { .. }) {
         return Ok(values);
@@ -142,7 +141,7 @@ mod tests {
         let path = folder.path().join("x.npy");
         let file: Vec<f32> = (0..1000u16).map(|i| if i % 4 == 0 { 0.0 } else { f32::from(i) - 300.0 }).collect();
         let bytes: Vec<u8> = file.iter().flat_map(|value| value.to_le_bytes()).collect();
-        std::fs::write(&path, crate::prove::npy_bytes(Dtype::F32, &[1000], &bytes)).unwrap();
+        std::fs::write(&path, npy::npy_bytes(Dtype::F32, &[1000], &bytes)).unwrap();
         let drawn = |dtype, init: &dyn Fn(String) -> Init, seed| {
             let init = Some(init(path.display().to_string()));
             let shape = shape(vec![BufferSpec { init, ..buffer("x", dtype, &[1000], Role::Input) }]);

@@ -7,24 +7,18 @@
 use super::reference::{BoundBuiltin, Sdpa};
 use super::shape::ShapeSpec;
 use ncugate_array::element;
+use ncugate_array::generator::mix;
+use ncugate_array::laws::{HIGH_SCORE, RISEN_SCORE, elements, fill, power, rows, scale_by, ties};
 use ncugate_model::Law;
 use ncugate_phase::config::Init;
 use rayon::prelude::*;
-use std::f64::consts::LOG2_E;
 
-/// The score that laws reach: its `exp` overflows single precision (above 88.7) and half precision (above 11.1).
-const HIGH_SCORE: f64 = 100.0;
-/// The score that rising scores reach: so far above those of the first half of a row that `exp` of the difference
-/// overflows single precision too.
-const RISEN_SCORE: f64 = 180.0;
 /// The standard deviation of widely spread scores.
 const WIDE_SCORE: f64 = 36.0;
 /// Scale of values if one of them may be the whole answer.
 const SMALLER: f64 = 0.25;
 /// Elements changed by one task.
 const CHUNK: usize = 1 << 14;
-/// One in `RARE` elements, or columns, is an outlier.
-const RARE: u64 = 64;
 
 /// Turns `values`, drawn by the buffers' `init` and not yet rounded, into inputs under `law`.
 pub fn apply(law: Law, builtin: Option<&BoundBuiltin>, shape: &ShapeSpec, seed: u64, values: &mut [Vec<f64>]) {
@@ -106,67 +100,6 @@ fn attention(law: Law, sdpa: &Sdpa, seed: u64, values: &mut [Vec<f64>]) {
         Law::Zeros => [sdpa.q, sdpa.k].into_iter().for_each(|index| fill(&mut values[index], 0.0)),
         Law::Declared | Law::Masked => {}
     }
-}
-
-fn rows(law: Law, width: usize, seed: u64, values: &mut [f64]) {
-    values.par_chunks_exact_mut(width).enumerate().for_each(|(row, values)| {
-        let high = if row % 2 == 0 { HIGH_SCORE } else { -HIGH_SCORE };
-        let share = |at: usize| at as f64 / (width.max(2) - 1) as f64;
-        match law {
-            Law::Growing => values.iter_mut().enumerate().for_each(|(at, v)| *v += RISEN_SCORE * share(at)),
-            Law::Shifted => values.iter_mut().for_each(|v| *v += high),
-            Law::Large => scale_by(values, 8.0 * power(-((row % 8) as i32))),
-            Law::Outlier => values[(mix(seed, row as u64) % width as u64) as usize] += 20.0 * LOG2_E,
-            Law::Ties => ties(values),
-            Law::Constant => values.fill(1.0),
-            Law::Zeros => values.fill(0.0),
-            // Never the whole row, which would have no answer.
-            Law::Masked => values.iter_mut().skip(1).step_by(3).for_each(|v| *v = f64::NEG_INFINITY),
-            Law::Declared => {}
-        }
-    });
-}
-
-/// Laws of single elements: answers are at most slightly larger than for the declared inputs.
-fn elements(law: Law, seed: u64, values: &mut [f64]) {
-    let rare = |at: usize| mix(seed, at as u64).is_multiple_of(RARE);
-    let count = values.len().max(2) - 1;
-    match law {
-        Law::Large => {
-            values.par_iter_mut().enumerate().for_each(|(at, v)| *v *= power(-((mix(seed, at as u64) % 13) as i32)));
-        }
-        Law::Outlier => values.par_iter_mut().enumerate().filter(|(at, _)| !rare(*at)).for_each(|(_, v)| *v *= 0.0625),
-        Law::Growing => values.par_iter_mut().enumerate().for_each(|(at, v)| *v *= at as f64 / count as f64),
-        Law::Shifted => values.par_chunks_mut(CHUNK).for_each(|values| values.iter_mut().for_each(|v| *v += 4.0)),
-        Law::Ties => values.par_chunks_mut(CHUNK).for_each(ties),
-        Law::Constant => fill(values, 1.0),
-        Law::Zeros => fill(values, 0.0),
-        Law::Declared | Law::Masked => {}
-    }
-}
-
-fn fill(values: &mut [f64], value: f64) {
-    values.par_chunks_mut(CHUNK).for_each(|values| values.fill(value));
-}
-
-fn ties(values: &mut [f64]) {
-    values.iter_mut().for_each(|v| *v = v.round().clamp(-1.0, 1.0));
-}
-
-fn scale_by(values: &mut [f64], factor: f64) {
-    values.iter_mut().for_each(|v| *v *= factor);
-}
-
-fn power(exponent: i32) -> f64 {
-    f64::from(exponent).exp2()
-}
-
-/// A pseudorandom number from a seed and an index (SplitMix64; Steele, Lea and Flood 2014).
-pub(super) fn mix(seed: u64, index: u64) -> u64 {
-    let mut z = seed.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

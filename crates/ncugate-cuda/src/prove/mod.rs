@@ -24,7 +24,6 @@ mod reference;
 mod reference_time;
 mod replaced_input;
 mod shape;
-mod structured;
 
 pub use check_buffers::{CheckBuffers, ComparedOutput};
 pub use conditioning::{DerivedBound, perturbed};
@@ -40,7 +39,7 @@ pub use mutation_test::MutationTest;
 pub use null_answer::{NullOutcome, PlacedNull};
 pub use outputs::{PlacedOutput, compare_outputs};
 pub use poison::{Poison, PoisonKey};
-pub use reference::{Builtin, ReferenceError, ReferenceServer, adopt, dismiss, npy_bytes, serve};
+pub use reference::{Builtin, ReferenceError, ReferenceServer, adopt, dismiss, serve};
 pub use reference_time::reference_time;
 pub use replaced_input::{ReplacedPart, replaced};
 pub use shape::{ShapeCheck, ShapeSpec};

@@ -4,10 +4,13 @@
 //! The *nulls* are the mutants that no tolerance may accept: zeros, the mean, the answer to other inputs, an answer
 //! off by one per cent, and one with a key or a row left out. The others show the resolution of a tolerance.
 
+use super::check_buffers::have_equal_values;
 use super::draw::CaseDraw;
-use super::inputs::CaseInputs;
-use super::reference::{BoundBuiltin, Exponential, KeySubset, Maximum, Rounding, SoftmaxArithmetic, plain_accumulator};
+use super::reference::{BoundBuiltin, BufferValues};
 use super::shape::ShapeSpec;
+use ncugate_array::arithmetic::{
+    Exponential, KeySubset, Maximum, Rounding, SoftmaxArithmetic, SumArithmetic, plain_accumulator,
+};
 use ncugate_array::element;
 use ncugate_model::Dtype;
 use ncugate_model::MutantKind;
@@ -24,18 +27,6 @@ pub struct Mutant {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fault {
-    /// A modified right answer.
-    Answer(AnswerFault),
-    /// The right answer to other inputs.
-    Inputs(InputFault),
-    /// Other arithmetic of scores and weights: attention and softmax.
-    Scores(ScoreFault),
-    /// Other sums or terms: products and reductions.
-    Terms(TermFault),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum AnswerFault {
     Plain,
     Zeros,
     Mean,
@@ -43,30 +34,22 @@ enum AnswerFault {
     Off(f64),
     LargestElementZero,
     LastRowZero,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum InputFault {
-    Rounded(Dtype),
-    ValuesRounded(Dtype),
+    /// The right answer to rounded inputs.
+    Inputs(Dtype),
+    /// The right answer to rounded values of attention.
+    Values(Dtype),
     ValuesInt8,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum ScoreFault {
+    /// The keys, or the terms of sums, that take part.
     Kept(KeySubset),
+    /// Sums of products and reductions.
+    Sum(Dtype),
+    /// Other arithmetic of scores and weights: attention and softmax.
     Factor(f64),
     Score(Dtype),
     Weight(Dtype),
     Exponential(Exponential),
     Maximum(Maximum),
     HalfExponential,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum TermFault {
-    Kept(KeySubset),
-    Sum(Dtype),
 }
 
 const fn mutant(name: &'static str, standing: MutantKind, fault: Fault) -> Mutant {
@@ -76,47 +59,46 @@ const fn mutant(name: &'static str, standing: MutantKind, fault: Fault) -> Mutan
 /// Faults that apply to every reference. An answer off by one per cent is off by four roundings if the output's type
 /// is too coarse for one per cent.
 const COMMON: [Mutant; 9] = [
-    mutant("plain evaluation", MutantKind::Honest, Fault::Answer(AnswerFault::Plain)),
-    mutant("zeros", MutantKind::Null, Fault::Answer(AnswerFault::Zeros)),
-    mutant("the mean everywhere", MutantKind::Null, Fault::Answer(AnswerFault::Mean)),
-    mutant("another seed's output", MutantKind::Null, Fault::Answer(AnswerFault::OtherSeed)),
-    mutant("output off by 1 %", MutantKind::Null, Fault::Answer(AnswerFault::Off(0.01))),
-    mutant("last row left out", MutantKind::Null, Fault::Answer(AnswerFault::LastRowZero)),
-    mutant("output off by 0.3 %", MutantKind::Fault, Fault::Answer(AnswerFault::Off(0.003))),
-    mutant("largest element zero", MutantKind::Fault, Fault::Answer(AnswerFault::LargestElementZero)),
-    mutant("bf16 inputs", MutantKind::Fault, Fault::Inputs(InputFault::Rounded(Dtype::Bf16))),
+    mutant("plain evaluation", MutantKind::Honest, Fault::Plain),
+    mutant("zeros", MutantKind::Null, Fault::Zeros),
+    mutant("the mean everywhere", MutantKind::Null, Fault::Mean),
+    mutant("another seed's output", MutantKind::Null, Fault::OtherSeed),
+    mutant("output off by 1 %", MutantKind::Null, Fault::Off(0.01)),
+    mutant("last row left out", MutantKind::Null, Fault::LastRowZero),
+    mutant("output off by 0.3 %", MutantKind::Fault, Fault::Off(0.003)),
+    mutant("largest element zero", MutantKind::Fault, Fault::LargestElementZero),
+    mutant("bf16 inputs", MutantKind::Fault, Fault::Inputs(Dtype::Bf16)),
 ];
 
-const fn score(name: &'static str, fault: ScoreFault) -> Mutant {
-    mutant(name, MutantKind::Fault, Fault::Scores(fault))
+const fn score(name: &'static str, fault: Fault) -> Mutant {
+    mutant(name, MutantKind::Fault, fault)
 }
 
 const SCORES: [Mutant; 10] = [
-    score("one in 64 left out", ScoreFault::Kept(KeySubset::ButOneIn(64))),
-    score("second half left out", ScoreFault::Kept(KeySubset::FirstHalf)),
-    score("scale off by 0.3 %", ScoreFault::Factor(1.003)),
-    score("f16 scores", ScoreFault::Score(Dtype::F16)),
-    score("16-entry exponential table", ScoreFault::Exponential(Exponential::Table(16))),
-    score("64-entry exponential table", ScoreFault::Exponential(Exponential::Table(64))),
-    score("exponential by squaring", ScoreFault::Exponential(Exponential::Squared)),
-    score("no maximum subtracted", ScoreFault::Maximum(Maximum::None)),
-    score("maximum of the first 32 only", ScoreFault::Maximum(Maximum::First(32))),
-    score("no maximum, f16 exponentials", ScoreFault::HalfExponential),
+    score("one in 64 left out", Fault::Kept(KeySubset::ButOneIn(64))),
+    score("second half left out", Fault::Kept(KeySubset::FirstHalf)),
+    score("scale off by 0.3 %", Fault::Factor(1.003)),
+    score("f16 scores", Fault::Score(Dtype::F16)),
+    score("16-entry exponential table", Fault::Exponential(Exponential::Table(16))),
+    score("64-entry exponential table", Fault::Exponential(Exponential::Table(64))),
+    score("exponential by squaring", Fault::Exponential(Exponential::Squared)),
+    score("no maximum subtracted", Fault::Maximum(Maximum::None)),
+    score("maximum of the first 32 only", Fault::Maximum(Maximum::First(32))),
+    score("no maximum, f16 exponentials", Fault::HalfExponential),
 ];
 
 const ATTENTION: [Mutant; 4] = [
-    mutant("last key left out", MutantKind::Null, Fault::Scores(ScoreFault::Kept(KeySubset::ButLast))),
-    score("bf16 weights", ScoreFault::Weight(Dtype::Bf16)),
-    mutant("int8 values", MutantKind::Fault, Fault::Inputs(InputFault::ValuesInt8)),
-    mutant("fp8-e4m3 values", MutantKind::Fault, Fault::Inputs(InputFault::ValuesRounded(Dtype::Fp8E4m3))),
+    mutant("last key left out", MutantKind::Null, Fault::Kept(KeySubset::ButLast)),
+    score("bf16 weights", Fault::Weight(Dtype::Bf16)),
+    mutant("int8 values", MutantKind::Fault, Fault::ValuesInt8),
+    mutant("fp8-e4m3 values", MutantKind::Fault, Fault::Values(Dtype::Fp8E4m3)),
 ];
 
-const SOFTMAX: [Mutant; 1] =
-    [mutant("last column left out", MutantKind::Null, Fault::Scores(ScoreFault::Kept(KeySubset::ButLast)))];
+const SOFTMAX: [Mutant; 1] = [mutant("last column left out", MutantKind::Null, Fault::Kept(KeySubset::ButLast))];
 
 const SUMS: [Mutant; 2] = [
-    mutant("last term left out", MutantKind::Fault, Fault::Terms(TermFault::Kept(KeySubset::ButLast))),
-    mutant("f16 accumulation", MutantKind::Fault, Fault::Terms(TermFault::Sum(Dtype::F16))),
+    mutant("last term left out", MutantKind::Fault, Fault::Kept(KeySubset::ButLast)),
+    mutant("f16 accumulation", MutantKind::Fault, Fault::Sum(Dtype::F16)),
 ];
 
 impl Mutant {
@@ -149,73 +131,65 @@ impl Mutant {
     ) -> Option<Vec<f64>> {
         let expected = draw.expected.first()?;
         let dtype = shape.buffers[expected.buffer].dtype;
-        let answer = match self.fault {
-            Fault::Answer(fault) => answer(fault, builtin, shape, draw, other)?,
-            Fault::Inputs(fault) => builtin.compute(&inputs(fault, builtin, shape, &draw.inputs)?.values).1,
-            Fault::Scores(fault) => scores(fault, dtype, builtin, &draw.inputs)?,
-            Fault::Terms(fault) => terms(fault, dtype, builtin, &draw.inputs)?,
-        };
+        let answer = answer(self.fault, builtin, shape, draw, other)?;
         let held = |values: &[f64]| values.iter().map(|v| element::rounded(dtype, *v)).collect::<Vec<_>>();
         let (answer, right) = (held(&answer), held(&expected.values));
-        let same = answer.iter().zip(&right).all(|(a, b)| a == b || a.is_nan() && b.is_nan());
-        (!same || self.standing == MutantKind::Honest).then_some(answer)
+        (!have_equal_values(&answer, &right) || self.standing == MutantKind::Honest).then_some(answer)
     }
 }
 
-fn answer(
-    fault: AnswerFault,
-    builtin: &BoundBuiltin,
-    shape: &ShapeSpec,
-    draw: &CaseDraw,
-    other: &[f64],
-) -> Option<Vec<f64>> {
+/// The answer with the fault; `None` if the fault does not apply to the reference or its types.
+fn answer(fault: Fault, builtin: &BoundBuiltin, shape: &ShapeSpec, draw: &CaseDraw, other: &[f64]) -> Option<Vec<f64>> {
     let expected = draw.expected.first()?;
     let (buffer, right) = (&shape.buffers[expected.buffer], &expected.values);
     let finite = || right.iter().filter(|v| v.is_finite());
     let mut values = right.clone();
     match fault {
-        AnswerFault::Plain => return Some(builtin.compute_plainly(&draw.inputs.values, buffer.dtype).1),
-        AnswerFault::Zeros => values.fill(0.0),
-        AnswerFault::Mean => values.fill(finite().sum::<f64>() / finite().count().max(1) as f64),
-        AnswerFault::OtherSeed => return Some(other.to_vec()).filter(|other| other.len() == right.len()),
-        AnswerFault::Off(share) => {
+        Fault::Zeros => values.fill(0.0),
+        Fault::Mean => values.fill(finite().sum::<f64>() / finite().count().max(1) as f64),
+        Fault::OtherSeed => return Some(other.to_vec()).filter(|other| other.len() == right.len()),
+        Fault::Off(share) => {
             let coarse = if share >= 0.01 { 4.0 * element::unit_roundoff(buffer.dtype) } else { 0.0 };
             values.iter_mut().for_each(|v| *v *= 1.0 + share.max(coarse));
         }
-        AnswerFault::LargestElementZero => {
+        Fault::LargestElementZero => {
             let finite = values.iter_mut().filter(|v| v.is_finite());
             if let Some(largest) = finite.max_by(|a, b| a.abs().total_cmp(&b.abs())) {
                 *largest = 0.0;
             }
         }
-        AnswerFault::LastRowZero => {
+        Fault::LastRowZero => {
             let width = buffer.extents.last().copied().unwrap_or(1).min(values.len());
             let start = values.len() - width;
             values[start..].fill(0.0);
         }
+        Fault::Inputs(_) | Fault::Values(_) | Fault::ValuesInt8 => {
+            return Some(builtin.compute(&inputs(fault, builtin, shape, &draw.inputs.values)?).1);
+        }
+        _ => return Some(computed(fault, buffer.dtype, builtin, &draw.inputs.values)),
     }
     Some(values)
 }
 
 /// Inputs with the fault; `None` if the fault does not apply to the reference or its types.
-fn inputs(fault: InputFault, builtin: &BoundBuiltin, shape: &ShapeSpec, inputs: &CaseInputs) -> Option<CaseInputs> {
-    let mut values = inputs.values.clone();
+fn inputs(fault: Fault, builtin: &BoundBuiltin, shape: &ShapeSpec, inputs: &BufferValues) -> Option<Vec<Vec<f64>>> {
+    let mut values = inputs.to_vec();
     let round = |values: &mut Vec<f64>, dtype| values.iter_mut().for_each(|v| *v = element::rounded(dtype, *v));
     match (fault, builtin) {
-        (InputFault::Rounded(dtype), _) => {
+        (Fault::Inputs(dtype), _) => {
             let wide = |b: &crate::gpu::BufferSpec| b.role.is_read() && b.dtype.has_nan();
             for (index, _) in shape.buffers.iter().enumerate().filter(|(_, b)| wide(b)) {
                 round(&mut values[index], dtype);
             }
         }
-        (InputFault::ValuesRounded(dtype), BoundBuiltin::Sdpa(sdpa)) => round(&mut values[sdpa.v], dtype),
-        (InputFault::ValuesInt8, BoundBuiltin::Sdpa(sdpa)) => {
+        (Fault::Values(dtype), BoundBuiltin::Sdpa(sdpa)) => round(&mut values[sdpa.v], dtype),
+        (Fault::ValuesInt8, BoundBuiltin::Sdpa(sdpa)) => {
             let head = sdpa.keys * sdpa.value_depth;
             values[sdpa.v].chunks_exact_mut(head).for_each(int8);
         }
-        (InputFault::ValuesRounded(_) | InputFault::ValuesInt8, _) => return None,
+        _ => return None,
     }
-    Some(CaseInputs { bytes: Vec::new(), values })
+    Some(values)
 }
 
 /// Rounds to 255 levels; the largest magnitude is one of them.
@@ -226,38 +200,25 @@ fn int8(values: &mut [f64]) {
     }
 }
 
-fn scores(fault: ScoreFault, dtype: Dtype, builtin: &BoundBuiltin, inputs: &CaseInputs) -> Option<Vec<f64>> {
-    let plain = SoftmaxArithmetic::plain(dtype);
-    let arithmetic = match fault {
-        ScoreFault::Kept(kept) => SoftmaxArithmetic { kept, ..plain },
-        ScoreFault::Factor(factor) => SoftmaxArithmetic { factor, ..plain },
-        ScoreFault::Score(dtype) => SoftmaxArithmetic { score: Rounding::To(dtype), ..plain },
-        ScoreFault::Weight(dtype) => SoftmaxArithmetic { weight: Rounding::To(dtype), ..plain },
-        ScoreFault::Exponential(exponential) => SoftmaxArithmetic { exponential, ..plain },
+/// The answer of another arithmetic.
+fn computed(fault: Fault, dtype: Dtype, builtin: &BoundBuiltin, inputs: &BufferValues) -> Vec<f64> {
+    let (mut sum, mut softmax) = (SumArithmetic::plain(dtype), SoftmaxArithmetic::plain(dtype));
+    match fault {
+        Fault::Kept(kept) => (sum.kept, softmax.kept) = (kept, kept),
+        Fault::Sum(dtype) => sum.rounding = Rounding::To(dtype),
+        Fault::Factor(factor) => softmax.factor = factor,
+        Fault::Score(dtype) => softmax.score = Rounding::To(dtype),
+        Fault::Weight(dtype) => softmax.weight = Rounding::To(dtype),
+        Fault::Exponential(exponential) => softmax.exponential = exponential,
         // Weights overflow together with sums of single precision, whatever type they are rounded to.
-        ScoreFault::Maximum(maximum) => SoftmaxArithmetic { maximum, weight: plain_accumulator(dtype), ..plain },
-        ScoreFault::HalfExponential => {
+        Fault::Maximum(maximum) => (softmax.maximum, softmax.weight) = (maximum, plain_accumulator(dtype)),
+        Fault::HalfExponential => {
             let half = Rounding::To(Dtype::F16);
-            SoftmaxArithmetic { maximum: Maximum::None, term: half, weight: half, ..plain }
+            (softmax.maximum, softmax.term, softmax.weight) = (Maximum::None, half, half);
         }
-    };
-    match builtin {
-        BoundBuiltin::Sdpa(sdpa) => Some(sdpa.compute_by(&inputs.values, &arithmetic)),
-        BoundBuiltin::Softmax(softmax) => Some(softmax.compute_by(&inputs.values, &arithmetic)),
-        BoundBuiltin::Gemm(_) | BoundBuiltin::Reduce(_) | BoundBuiltin::Copy(_) => None,
+        _ => {}
     }
-}
-
-fn terms(fault: TermFault, dtype: Dtype, builtin: &BoundBuiltin, inputs: &CaseInputs) -> Option<Vec<f64>> {
-    let by = match fault {
-        TermFault::Kept(kept) => (plain_accumulator(dtype), kept),
-        TermFault::Sum(dtype) => (Rounding::To(dtype), KeySubset::All),
-    };
-    match builtin {
-        BoundBuiltin::Gemm(gemm) => Some(gemm.compute_by(&inputs.values, by)),
-        BoundBuiltin::Reduce(reduce) => Some(reduce.compute_by(&inputs.values, by)),
-        BoundBuiltin::Sdpa(_) | BoundBuiltin::Softmax(_) | BoundBuiltin::Copy(_) => None,
-    }
+    builtin.compute_by(inputs, Some(sum), &softmax).1
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! They derive from the right answer and the inputs, which are in memory wherever a launch is checked, and are tried
 //! on one output at a time. A null answer that equals the right one does not count against a tolerance.
 
+use super::check_buffers::have_equal_values;
 use super::draw::{CaseDraw, as_held};
 use super::expected::ExpectedOutput;
 use super::partial;
@@ -322,19 +323,11 @@ impl CaseDraw {
     fn said_to_values(&self, values: &[f64], at: usize, shape: &ShapeSpec, tolerance: &Tolerance) -> NullOutcome {
         let answer = &self.expected[at];
         let buffer = &shape.buffers[answer.buffer];
-        let held = |values: &[f64]| match buffer.partial {
-            // Values reduced from partial results are not rounded to a dtype.
-            Some(_) => values.to_vec(),
-            None => as_held(buffer.dtype, values),
-        };
-        let is_same = |a: &[f64], b: &[f64]| {
-            a.len() == b.len() && a.par_iter().zip(b).all(|(a, b)| a == b || a.is_nan() && b.is_nan())
-        };
-        if is_same(values, &answer.values) {
+        if have_equal_values(values, &answer.values) {
             return NullOutcome::Right;
         }
-        let values = held(values);
-        if is_same(&values, &held(&answer.values)) {
+        let values = partial::held(buffer, values);
+        if have_equal_values(&values, &partial::held(buffer, &answer.values)) {
             return NullOutcome::Right;
         }
         let tally = self.tally(shape, at, &values, tolerance);

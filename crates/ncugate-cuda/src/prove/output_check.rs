@@ -2,10 +2,11 @@
 
 use super::draw::{CaseDraw, as_held};
 use super::expected::ExpectedOutput;
+use super::inputs::CaseInputs;
+use super::partial;
 use super::reference::verdicts;
 use super::reference_time::ReferenceTimer;
 use super::shape::ShapeSpec;
-use ncugate_array::element;
 use ncugate_model::Defect;
 
 impl CaseDraw {
@@ -16,11 +17,7 @@ impl CaseDraw {
             return refusals;
         }
         let _timer = ReferenceTimer::start();
-        let values = |(bytes, buffer): (&Vec<u8>, &crate::gpu::BufferSpec)| match buffer.role.is_read() {
-            true => element::decode(buffer.dtype, bytes),
-            false => Vec::new(),
-        };
-        let inputs: Vec<Vec<f64>> = self.inputs.bytes.iter().zip(&shape.buffers).map(values).collect();
+        let inputs = CaseInputs::decoded(shape, &self.inputs.bytes);
         for check in &shape.checks {
             let name = check.program.program.to_string();
             let refused = |reason: String| Some(Defect::Refused { check: name.clone(), reason });
@@ -48,14 +45,9 @@ impl CaseDraw {
 
     /// The expected outputs as their dtypes hold them.
     pub fn held(&self, shape: &ShapeSpec) -> Vec<ExpectedOutput> {
-        let held = |output: &ExpectedOutput| {
-            let buffer = &shape.buffers[output.buffer];
-            // Values reduced from partial results are not rounded to a dtype.
-            let values = match buffer.partial {
-                Some(_) => output.values.clone(),
-                None => as_held(buffer.dtype, &output.values),
-            };
-            ExpectedOutput { buffer: output.buffer, values }
+        let held = |&ExpectedOutput { buffer, ref values }: &ExpectedOutput| ExpectedOutput {
+            buffer,
+            values: partial::held(&shape.buffers[buffer], values),
         };
         self.expected.iter().map(held).collect()
     }

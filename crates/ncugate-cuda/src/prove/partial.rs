@@ -3,6 +3,7 @@
 use super::draw::as_held;
 use crate::gpu::{BufferSpec, VariantExtents};
 use ncugate_array::element;
+use ncugate_array::reduction::reduce_axes;
 use ncugate_phase::config::Reduction;
 use rayon::prelude::*;
 use std::cmp::Ordering;
@@ -50,6 +51,11 @@ pub fn sort_rows(buffer: &BufferSpec, values: &mut Vec<f64>) {
     *values = sorted.copied().collect();
 }
 
+/// Values as the dtype of a buffer holds them; those that are reduced from partial results are not rounded.
+pub fn held(buffer: &BufferSpec, values: &[f64]) -> Vec<f64> {
+    if buffer.partial.is_some() { values.to_vec() } else { as_held(buffer.dtype, values) }
+}
+
 /// The values of a buffer for comparison. `bytes` begin with the elements that the variant writes; missing elements count as
 /// NaN.
 pub fn compared(buffer: &BufferSpec, index: usize, extents: &VariantExtents, bytes: &[u8]) -> Vec<f64> {
@@ -59,7 +65,16 @@ pub fn compared(buffer: &BufferSpec, index: usize, extents: &VariantExtents, byt
     if let (Some(partial), Some(own)) = (&buffer.partial, extents.buffers.get(&index))
         && let Some(reduce) = partial.reduce
     {
-        return reduce_axes(&values, own, &partial.axes, reduce);
+        let of_numbers = |combine: fn(f64, f64) -> f64| {
+            move |a: f64, b: f64| if a.is_nan() || b.is_nan() { f64::NAN } else { combine(a, b) }
+        };
+        let reduced =
+            |start, combine: &dyn Fn(f64, f64) -> f64| reduce_axes((&values, own), &partial.axes, start, combine);
+        return match reduce {
+            Reduction::Sum => reduced(0.0, &|a, b| a + b),
+            Reduction::Max => reduced(f64::NEG_INFINITY, &of_numbers(f64::max)),
+            Reduction::Min => reduced(f64::INFINITY, &of_numbers(f64::min)),
+        };
     }
     compared_values(buffer, values)
 }
@@ -72,40 +87,6 @@ pub fn compared_values(buffer: &BufferSpec, mut values: Vec<f64>) -> Vec<f64> {
     }
     sort_rows(buffer, &mut values);
     values
-}
-
-/// Reduces the values along `axes` of an array; the last axis is the innermost.
-fn reduce_axes(values: &[f64], extents: &[usize], axes: &[bool], reduce: Reduction) -> Vec<f64> {
-    let kept: usize = extents.iter().zip(axes).filter(|(_, varies)| !**varies).map(|(extent, _)| extent).product();
-    let start = match reduce {
-        Reduction::Sum => 0.0,
-        Reduction::Max => f64::NEG_INFINITY,
-        Reduction::Min => f64::INFINITY,
-    };
-    let mut result = vec![start; kept];
-    for (at, &value) in values.iter().enumerate() {
-        let place = &mut result[place(at, extents, axes)];
-        *place = match reduce {
-            Reduction::Sum => *place + value,
-            _ if value.is_nan() || place.is_nan() => f64::NAN,
-            Reduction::Max => place.max(value),
-            Reduction::Min => place.min(value),
-        };
-    }
-    result
-}
-
-/// Index of an element among those of the kept axes.
-fn place(mut at: usize, extents: &[usize], axes: &[bool]) -> usize {
-    let (mut place, mut stride) = (0, 1);
-    for (extent, varies) in extents.iter().zip(axes).rev() {
-        if !varies {
-            place += at % extent * stride;
-            stride *= extent;
-        }
-        at /= extent;
-    }
-    place
 }
 
 #[cfg(test)]

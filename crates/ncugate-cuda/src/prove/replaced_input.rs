@@ -6,7 +6,7 @@ use super::inputs::LEAST_FACTOR;
 use super::shape::ShapeSpec;
 use crate::gpu::BufferSpec;
 use ncugate_array::element;
-use ncugate_array::generator::Generator;
+use ncugate_array::generator::{Generator, mix};
 use ncugate_phase::config::Init;
 use rayon::prelude::*;
 
@@ -41,7 +41,7 @@ impl ReplacedPart {
 
     fn has(self, seed: u64, at: usize, len: usize) -> bool {
         match self {
-            Self::Tenth => super::laws::mix(seed, at as u64).is_multiple_of(SPARED),
+            Self::Tenth => mix(seed, at as u64).is_multiple_of(SPARED),
             Self::Half => at >= len.div_ceil(2),
             Self::Whole => true,
         }

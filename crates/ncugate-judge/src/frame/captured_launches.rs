@@ -1,9 +1,8 @@
 //! Assigns launches in another program's ncu report to variants, by the phase's patterns.
 
-use super::nvtx::nvtx_text;
 use globset::GlobMatcher;
 use ncu_rep::{Launch, ReportError};
-use ncugate_model::{KernelName, VariantId, glob};
+use ncugate_model::{KernelName, VariantId, glob, nvtx_text};
 use ncugate_phase::config::LaunchPattern;
 use ncugate_phase::plan::{Method, Plan};
 use std::collections::HashMap;

@@ -1,12 +1,11 @@
 //! The launches frame: one row per launch.
 
 use super::decode::{self, Attributes, LaunchAttribute};
-use super::nvtx::nvtx_text;
 use super::schema::launches as l;
 use super::traced_launches::TracedCase;
 use indexmap::IndexSet;
 use ncu_rep::{Launch, ReportError, ResultKind};
-use ncugate_model::{KernelName, TracedLaunch, demangled};
+use ncugate_model::{KernelName, TracedLaunch, demangled, nvtx_text};
 use polars::prelude::{
     BooleanChunked, ChunkTake, Column, DataFrame, IntoColumn, NewChunkedArray, PlSmallStr, PolarsError, Scalar,
     StringChunked, UInt32Chunked, UInt64Chunked,

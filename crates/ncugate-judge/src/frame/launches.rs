@@ -8,7 +8,6 @@ use polars::prelude::{Column, DataFrame, Float64Chunked, IntoColumn as _, NewChu
 
 use super::decode::ReportMetrics;
 use super::launch_table::{self, LaunchRow};
-pub use super::nvtx::nvtx_text;
 use super::rows::named;
 use super::schema::launches as l;
 use super::{decode, metric_table};

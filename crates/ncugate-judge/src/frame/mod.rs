@@ -24,7 +24,7 @@ pub use assemble::{TableInputs, quantities};
 pub use captured_launches::{CapturedLaunch, CapturedVariants};
 pub use deep_profile::{DeepProfileCase, deep_quantities};
 pub use export::TableFormat;
-pub use nvtx::{cases_of, nvtx_text};
+pub use nvtx::cases_of;
 pub use profile_counters::{Ownership, ProfileCounters, ProfiledCases};
 pub use run_table::{RunTable, run_table, write_table};
 pub use steps::ExpectedKernel;

@@ -1,17 +1,6 @@
-//! NVTX ranges as text, and the case in a range name.
+//! The case in the name of an NVTX range.
 
-use ncu_rep::NvtxRange;
 use ncugate_model::{ShapeName, VariantId};
-
-/// NVTX ranges in one line: `name` or `domain@name`, outermost first, separated by ` > `.
-#[must_use]
-pub fn nvtx_text(ranges: &[NvtxRange<'_>]) -> String {
-    let names = ranges.iter().map(|range| match range.domain.as_ref() {
-        "" | "<default domain>" => range.name.to_string(),
-        domain => format!("{domain}@{}", range.name),
-    });
-    names.collect::<Vec<_>>().join(" > ")
-}
 
 /// The cases that ranges of the form `<variant>@<shape>` can name, outermost first. A range that a library opens in its own
 /// domain has that form too (`CCCL@cub::DeviceRadixSort::SortKeys`), so the first known case counts.

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use regex::Regex;
 
 use super::launches::{Capture, FrameError};
-use super::nvtx::nvtx_text;
 use ncu_rep::{Launch, MetricSelection, MetricValue};
 use ncugate_model::metric::LogicalMetric;
+use ncugate_model::nvtx_text;
 
 /// Selects launches. All given conditions must hold.
 #[derive(Debug, Clone, Default)]

@@ -1,6 +1,6 @@
 //! The folder for ncu's locks and other files of a process.
 
-use sha2::{Digest as _, Sha256};
+use crate::digest::sha256;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -15,13 +15,9 @@ pub fn scratch_folder(gpu: Option<&str>) -> io::Result<PathBuf> {
     let user = fs::metadata("/proc/self")?.uid();
     let base = Some(std::env::temp_dir()).filter(|folder| folder.as_os_str().len() <= LONGEST_SCRATCH);
     let base = base.unwrap_or_else(|| PathBuf::from("/tmp"));
-    let gpu = gpu.map(|gpu| format!("-{}", hashed(gpu))).unwrap_or_default();
+    // Long enough to distinguish the GPUs of a machine.
+    let gpu = gpu.map(|gpu| format!("-{}", &sha256(gpu.as_bytes())[..8])).unwrap_or_default();
     private_folder(std::path::absolute(base)?.join(format!("ncugate-{user}{gpu}")), user)
-}
-
-/// A hash long enough to distinguish the GPUs of a machine.
-fn hashed(gpu: &str) -> String {
-    Sha256::digest(gpu.as_bytes()).iter().take(4).map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn private_folder(folder: PathBuf, user: u32) -> io::Result<PathBuf> {

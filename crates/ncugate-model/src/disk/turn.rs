@@ -36,7 +36,10 @@ impl Turn {
         match Flock::lock(shared(path)?, FlockArg::LockExclusiveNonblock) {
             Ok(mut file) => {
                 // Another user's file can be read-only; then the holder stays anonymous.
-                let _ = LockOwner::this().and_then(|owner| sign(&mut file, &owner));
+                let _ = LockOwner::this().and_then(|owner| {
+                    file.set_len(0)?;
+                    file.write_all(serde_json::to_string(&owner)?.as_bytes())
+                });
                 Ok(TurnOutcome::Mine(Turn { _file: file }))
             }
             Err((file, Errno::EWOULDBLOCK)) => {
@@ -47,9 +50,7 @@ impl Turn {
             Err((_, error)) => Err(error.into()),
         }
     }
-}
 
-impl Turn {
     /// Waits for the turn that the file `path` represents. Only for short operations.
     ///
     /// # Errors
@@ -57,11 +58,6 @@ impl Turn {
     pub fn wait(path: &Path) -> io::Result<Self> {
         Ok(Self { _file: Flock::lock(shared(path)?, FlockArg::LockExclusive).map_err(|(_, error)| error)? })
     }
-}
-
-fn sign(file: &mut File, owner: &LockOwner) -> io::Result<()> {
-    file.set_len(0)?;
-    file.write_all(serde_json::to_string(owner)?.as_bytes())
 }
 
 /// Opens a file that every user can open, and creates it if there is none. A link, or a file with a second name, is

@@ -109,10 +109,7 @@ pub enum ProcessExit {
 impl ProcessExit {
     /// Whether it exited with status 0.
     pub const fn completed(self) -> bool {
-        match self {
-            Self::Completed => true,
-            Self::NonZero(_) | Self::Signaled(_) | Self::TimedOut | Self::Interrupted => false,
-        }
+        matches!(self, Self::Completed)
     }
 
     fn from_status(status: ExitStatus) -> Self {

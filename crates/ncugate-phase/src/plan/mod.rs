@@ -8,6 +8,7 @@ mod base;
 mod fault;
 mod flag_files;
 mod launch;
+mod launch_check;
 mod named_files;
 mod program;
 mod python;
@@ -24,6 +25,7 @@ mod tests;
 mod texel;
 mod texture;
 mod toolchains;
+mod twins;
 mod unroll;
 mod variants;
 
@@ -34,6 +36,7 @@ pub use arg::{
 pub use base::{is_of_base, unroll};
 pub use fault::{Faults, PlanErrors};
 pub use flag_files::flag_files;
+pub use launch_check::{Launchable, SharedArray, SourceFacts, launchable, shared_budget, unsupported_launch};
 pub use named_files::{NamedFile, array_files, named_files};
 pub use program::{
     BufferCopy, BufferFill, CompilationsByValue, EntryByValue, KernelCode, KernelLaunch, KernelPlan, L2Window,
@@ -48,5 +51,6 @@ pub use shard::Shard;
 pub use space::{ConditionError, Point, Space, Walk};
 pub use step_traffic::StepTraffic;
 pub use subset::{PhaseSubset, SubsetError};
+pub use twins::{code_hash, twin};
 pub use unroll::sweep_id;
 pub use variants::{CommandPlan, FunctionPlan, HostCode, Method, Plan, Variant, VariantRole};

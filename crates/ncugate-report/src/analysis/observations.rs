@@ -3,9 +3,8 @@
 use indexmap::IndexMap;
 use ncu_explain::{NcuObservations, SampledLaunch, kernel_of};
 use ncu_rep::{Launch, Report, ReportError};
-use ncugate_judge::frame::launches::nvtx_text;
 use ncugate_judge::frame::{ExpectedKernel, cases_of};
-use ncugate_model::{BuildOutcome, BuildRecord, DeepProfile, EntrySymbols, ShapeName, VariantId};
+use ncugate_model::{BuildOutcome, BuildRecord, DeepProfile, EntrySymbols, ShapeName, VariantId, nvtx_text};
 use ncugate_phase::plan::{Method, Plan, Variant};
 use std::cmp::Reverse;
 use std::collections::HashMap;

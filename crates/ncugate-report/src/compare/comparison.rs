@@ -131,10 +131,7 @@ fn matched<'a>(a: &'a ComparedSide, b: &'a ComparedSide) -> Matches<'a> {
     if let (Some((x, ours)), Some((y, theirs)), 1, 1) =
         (a.subjects.first(), b.subjects.first(), a.subjects.len(), b.subjects.len())
     {
-        let name = match x == y || ours.label == theirs.label {
-            true => ours.label.clone(),
-            false => CleanText::whole(&format!("{} → {}", ours.label, theirs.label)),
-        };
+        let name = if x == y { ours.label.clone() } else { joined(ours, theirs) };
         return (vec![SubjectPair { key: x.clone(), name, a: ours, b: theirs }], Vec::new(), Vec::new());
     }
     let left = |of: &'a ComparedSide, other: &ComparedSide| -> Vec<&'a ComparedSubject> {
@@ -159,14 +156,19 @@ fn matched<'a>(a: &'a ComparedSide, b: &'a ComparedSide) -> Matches<'a> {
     let alone = |of: Vec<&'a ComparedSubject>| of.into_iter().filter(|subject| !is_paired(subject)).collect();
     let (only_a, only_b, renamed) = renamed::pairs(alone(left_a), alone(left_b));
     let renamed = renamed.into_iter().map(|(ours, theirs)| {
-        let name = match ours.label == theirs.label {
-            true => ours.label.clone(),
-            false => CleanText::whole(&format!("{} → {}", ours.label, theirs.label)),
-        };
+        let name = joined(ours, theirs);
         SubjectPair { key: name.clone(), name, a: ours, b: theirs }
     });
     let pairs = pairs.into_iter().chain(renamed.collect::<Vec<_>>()).collect();
     (pairs, only_a, only_b)
+}
+
+/// The labels of two subjects, once if they are equal.
+fn joined(ours: &ComparedSubject, theirs: &ComparedSubject) -> CleanText {
+    match ours.label == theirs.label {
+        true => ours.label.clone(),
+        false => CleanText::whole(&format!("{} → {}", ours.label, theirs.label)),
+    }
 }
 
 /// The subject of this name, if there is just one.

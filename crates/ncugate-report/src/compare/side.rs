@@ -1,21 +1,18 @@
 //! One side of a comparison, by name: from a judged run or from the launches of an ncu report.
 
-use crate::clock_control::clock_control;
-use crate::kernels::{KernelFilter, KernelsError, named};
 use crate::model::{Conclusion, Measure};
 use crate::provenance::{NO_REPOSITORY, commit};
 use crate::run_report::RunReport;
 use crate::variant_row::VariantRow;
 use crate::{number, text};
 use indexmap::{IndexMap, IndexSet};
-use ncu_explain::{LaunchShape, short_names};
+use ncu_explain::{KernelFilter, KernelsError, LaunchShape, clock_control, named, short_names};
 use ncu_rep::{Launch, ReportError};
 use ncugate_judge::GateResult;
 use ncugate_judge::frame::cases_of;
-use ncugate_judge::frame::launches::nvtx_text;
 use ncugate_judge::store::Fingerprint;
 use ncugate_model::metric::id;
-use ncugate_model::{CleanText, LaunchMetrics, Verdict};
+use ncugate_model::{CleanText, LaunchMetrics, Verdict, nvtx_text};
 use ncugate_phase::config::Workload;
 use ncugate_phase::plan::VariantRole;
 use serde::Serialize;

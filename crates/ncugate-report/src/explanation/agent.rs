@@ -1,9 +1,8 @@
 //! An explanation for a program that reads few tokens: one JSON object under 2 KB.
 
 use super::Explanation;
-use crate::finding_row::FindingRow;
 use crate::text;
-use ncu_explain::FindingLine;
+use ncu_explain::{FindingLine, FindingRow};
 use serde_json::{Map, Value, json};
 
 /// Most bytes of a brief.
@@ -14,6 +13,8 @@ const INSIGHTS: usize = 4;
 const GATES: usize = 3;
 /// Most missing counters in a brief.
 const COUNTERS: usize = 12;
+/// Entries of a brief that are there without a value too.
+const ALWAYS: [&str; 4] = ["bottleneck", "bests", "evidence", "insights"];
 /// Longest text in a brief, in characters.
 const LONGEST: usize = 220;
 
@@ -64,100 +65,89 @@ fn shorten(brief: &mut Value, key: &str) -> bool {
 fn whole(explanation: &Explanation) -> Value {
     let clip = |words: &str| text::clip(words, LONGEST);
     let task = &explanation.task;
-    let mut context = Map::new();
-    context.insert("phase".into(), json!(clip(&task.phase)));
-    insert(&mut context, "objective", task.objective.as_deref().map(clip));
-    insert(&mut context, "kernel", task.kernel.as_deref().map(clip));
-    if !task.dims.is_empty() {
-        context.insert("dims".into(), json!(task.dims));
-    }
-    if !task.params.is_empty() {
-        context.insert("params".into(), json!(task.params));
-    }
-    if !task.space.is_empty() {
-        context.insert("space".into(), json!(task.space));
-    }
     let gates: Vec<String> = task.open_gates.iter().take(GATES).map(|gate| clip(gate)).collect();
-    if !gates.is_empty() {
-        context.insert("open_gates".into(), json!(gates));
-    }
-    let mut brief = Map::new();
-    brief.insert("task".into(), Value::Object(context));
-    brief.insert("variant".into(), json!(clip(&explanation.variant)));
-    brief.insert("shape".into(), json!(clip(&explanation.shape)));
-    insert(&mut brief, "us", explanation.microseconds.map(rounded));
-    insert(&mut brief, "busiest", explanation.busiest.as_deref());
-    brief.insert("bottleneck".into(), explanation.bottleneck.as_ref().map_or(Value::Null, bottleneck));
-    brief.insert("outcome".into(), json!(explanation.outcome));
-    if let Some(lacks) = &explanation.not_asked {
+    let context = json!({
+        "phase": clip(&task.phase),
+        "objective": task.objective.as_deref().map(clip),
+        "kernel": task.kernel.as_deref().map(clip),
+        "dims": task.dims,
+        "params": task.params,
+        "space": task.space,
+        "open_gates": gates,
+    });
+    let not_asked = explanation.not_asked.as_ref().map(|lacks| {
         // A truncated command does not run.
         let counters = lacks.metrics.iter().take(COUNTERS).collect::<Vec<_>>();
-        let not_asked = json!({ "rules": lacks.rules, "of": lacks.of, "command": lacks.command, "counters": counters });
-        brief.insert("not_asked".into(), not_asked);
-    }
-    let elsewhere: Vec<String> = explanation
-        .elsewhere
-        .iter()
-        .filter_map(|other| {
-            Some(format!("{}: {}: {}", clip(&other.shape), clip(&other.variant), other.cause.as_ref()?))
-        })
-        .collect();
-    if !elsewhere.is_empty() {
-        brief.insert("elsewhere".into(), json!(elsewhere));
-    }
-    let next = explanation.next_experiment.as_deref();
+        json!({ "rules": lacks.rules, "of": lacks.of, "command": lacks.command, "counters": counters })
+    });
+    let elsewhere = explanation.elsewhere.iter().filter_map(|other| {
+        Some(format!("{}: {}: {}", clip(&other.shape), clip(&other.variant), other.cause.as_ref()?))
+    });
     let is_command = explanation.bottleneck.is_none();
-    insert(&mut brief, "next_experiment", next.map(|next| if is_command { next.to_owned() } else { clip(next) }));
-    let bests: Vec<Value> = explanation
+    let next = explanation.next_experiment.as_deref();
+    let bests = explanation
         .bests
         .iter()
-        .map(|best| json!({ "variant": clip(&best.variant), "us": rounded(best.microseconds) }))
-        .collect();
-    brief.insert("bests".into(), json!(bests));
+        .map(|best| json!({ "variant": clip(&best.variant), "us": rounded(best.microseconds) }));
     let insights = explanation.insights.iter().filter(|row| row.symptom_of.is_none()).take(INSIGHTS);
-    let insights: Vec<Value> =
-        insights.map(|row| json!({ "id": clip(&row.id), "says": clip(&row.sentence) })).collect();
-    brief.insert("insights".into(), json!(insights));
-    Value::Object(brief)
+    let insights = insights.map(|row| json!({ "id": clip(&row.id), "says": clip(&row.sentence) }));
+    let brief = json!({
+        "task": filled(context),
+        "variant": clip(&explanation.variant),
+        "shape": clip(&explanation.shape),
+        "us": explanation.microseconds.map(rounded),
+        "busiest": explanation.busiest,
+        "bottleneck": explanation.bottleneck.as_ref().map(bottleneck),
+        "outcome": explanation.outcome,
+        "not_asked": not_asked,
+        "elsewhere": elsewhere.collect::<Vec<_>>(),
+        "next_experiment": next.map(|next| if is_command { next.to_owned() } else { clip(next) }),
+        "bests": bests.collect::<Vec<_>>(),
+        "insights": insights.collect::<Vec<_>>(),
+    });
+    filled(brief)
 }
 
 fn bottleneck(row: &FindingRow) -> Value {
     let clip = |words: &str| text::clip(words, LONGEST);
     let evidence: Map<String, Value> =
         row.evidence.iter().map(|value| (clip(&value.name), json!(rounded(value.value)))).collect();
-    let mut out = Map::new();
-    out.insert("id".into(), json!(clip(&row.id)));
-    out.insert("cause".into(), json!(clip(&row.title)));
-    out.insert("says".into(), json!(clip(&row.sentence)));
-    out.insert("confidence".into(), json!(row.confidence));
-    if let Some(saving) = &row.saving {
-        out.insert("saves_at_most_pct".into(), json!(rounded(saving.percent)));
-        if let Some(gain) = &saving.ablation {
-            let interval = gain.interval.map(rounded);
-            let measured = json!({ "edit": clip(&gain.edit), "saves_pct": rounded(gain.percent), "interval": interval, "changed": gain.changed, "left": gain.left });
-            out.insert("measured".into(), measured);
-        } else if let Some(pair) = &saving.pair {
-            let measured = json!({ "variant": clip(&pair.variant.0), "differs_in": clip(&pair.differs_in), "saves_pct": rounded(pair.percent) });
-            out.insert("measured".into(), measured);
-        }
-    }
-    out.insert("evidence".into(), Value::Object(evidence));
-    insert(&mut out, "launch", row.launch.as_deref().map(clip));
+    let saving = row.saving.as_ref();
+    let copy = saving.and_then(|saving| saving.ablation.as_ref()).map(|gain| {
+        let interval = gain.interval.map(rounded);
+        json!({ "edit": clip(&gain.edit), "saves_pct": rounded(gain.percent), "interval": interval, "changed": gain.changed, "left": gain.left })
+    });
+    let pair = saving.and_then(|saving| saving.pair.as_ref()).map(|pair| {
+        json!({ "variant": clip(&pair.variant.0), "differs_in": clip(&pair.differs_in), "saves_pct": rounded(pair.percent) })
+    });
     let line = |line: &FindingLine| {
         let awaited = line.awaited.as_ref().map_or_else(String::new, |awaited| format!(" ({})", awaited.words));
         format!("{} {}{}", line.place, line.source.as_deref().unwrap_or_default(), clip(&awaited))
     };
-    let lines: Vec<String> = row.lines.iter().map(line).collect();
-    if !lines.is_empty() {
-        out.insert("lines".into(), json!(lines));
-    }
-    Value::Object(out)
+    filled(json!({
+        "id": clip(&row.id),
+        "cause": clip(&row.title),
+        "says": clip(&row.sentence),
+        "confidence": row.confidence,
+        "saves_at_most_pct": saving.map(|saving| rounded(saving.percent)),
+        "measured": copy.or(pair),
+        "evidence": evidence,
+        "launch": row.launch.as_deref().map(clip),
+        "lines": row.lines.iter().map(line).collect::<Vec<_>>(),
+    }))
 }
 
-fn insert<T: Into<Value>>(table: &mut Map<String, Value>, key: &str, value: Option<T>) {
-    if let Some(value) = value {
-        table.insert(key.to_owned(), value.into());
+/// A table without the entries that have nothing to say; some are there for every reader.
+fn filled(mut table: Value) -> Value {
+    let is_empty = |value: &Value| match value {
+        Value::Array(list) => list.is_empty(),
+        Value::Object(entries) => entries.is_empty(),
+        other => other.is_null(),
+    };
+    if let Some(entries) = table.as_object_mut() {
+        entries.retain(|key, value| ALWAYS.contains(&key.as_str()) || !is_empty(value));
     }
+    table
 }
 
 /// Four significant digits, enough for the reader of a brief.

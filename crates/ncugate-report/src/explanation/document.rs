@@ -1,10 +1,9 @@
 //! An explanation for people.
 
 use super::{Explanation, time};
-use crate::diagnosis_row::DiagnosisOutcome;
 use crate::document::{Column, Document, DocumentBlock, DocumentTable, Section, TableCell, markdown_blocks};
-use crate::finding_row::FindingRow;
 use crate::number;
+use ncu_explain::{DiagnosisOutcome, FindingRow};
 
 /// Most findings listed below the first.
 const MORE: usize = 6;

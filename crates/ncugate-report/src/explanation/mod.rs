@@ -12,16 +12,15 @@ pub use report::{KernelTime, ReportExplanation};
 
 use super::ablation_row::AblationRow;
 use super::assemble::observations;
-use super::diagnosis_row::{DiagnosisOutcome, DiagnosisRow, RuleCoverage};
-use super::finding_row::FindingRow;
 use super::in_use::subjects;
-use super::line_pairs::{PairedLines, SampledVariant, pair};
 use super::mutation_space::{MutationSpace, mutation_space};
-use super::ncu_advice::estimates;
 use super::number;
 use super::rule_answers::{ablations, answers, diagnose, diagnosis_row, with_diagnosis};
 use crate::analysis::DeepProfiles;
-use ncu_explain::{DiagnosedLaunch, Finding, RuleAnswers, is_mostly_asked};
+use ncu_explain::{
+    DiagnosedLaunch, DiagnosisOutcome, DiagnosisRow, Finding, FindingRow, PairedLines, RuleAnswers, RuleCoverage,
+    SampledVariant, is_mostly_asked, pair, quoted,
+};
 use ncugate_judge::{Correctness, JudgeError, JudgedRun};
 use ncugate_model::rule::Confidence;
 use ncugate_model::stats::Resampler;
@@ -290,14 +289,6 @@ fn of_launch(report: &str, launch: &DiagnosedLaunch) -> Explanation {
         ncu,
         ..explanation(row, microseconds, rows, launch.busiest.clone())
     }
-}
-
-/// The largest estimates of ncu's rules for a launch in which these rules found nothing or mostly lack counters.
-pub fn quoted(launch: &DiagnosedLaunch) -> Vec<FindingRow> {
-    let is_answered = launch.findings.iter().any(Finding::is_cause) && launch.unasked.is_mostly_asked();
-    let said = launch.observations.as_ref().filter(|_| !is_answered);
-    let shape = CleanText::from(format!("launch {}", launch.id));
-    said.map_or_else(Vec::new, |said| estimates(&said.rules, (&(&launch.kernel).into(), &shape), shape.as_str()))
 }
 
 fn explanation(

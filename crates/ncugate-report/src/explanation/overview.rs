@@ -2,11 +2,10 @@
 
 use super::report::{KernelTime, ReportExplanation};
 use super::{Explanation, time};
-use crate::diagnosis_row::{DiagnosisOutcome, RuleCoverage};
 use crate::document::{CodeLine, Document, DocumentBlock, Section, terminal_blocks};
-use crate::finding_row::FindingRow;
 use crate::number;
 use crate::provenance::quoted;
+use ncu_explain::{DiagnosisOutcome, FindingRow, RuleCoverage};
 
 /// Lines of a screen.
 const LINES: usize = 40;

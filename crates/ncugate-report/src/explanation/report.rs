@@ -1,9 +1,7 @@
 //! Explanations of the kernels of an ncu report, the longest first.
 
 use super::{Explanation, of_launch};
-use crate::finding_row::FindingRow;
-use crate::kernels::{KernelFilter, KernelsError, LaunchGroup, ProfiledReport};
-use ncu_explain::{RuleBook, diagnose_launch};
+use ncu_explain::{FindingRow, KernelFilter, KernelsError, LaunchGroup, ProfiledReport, RuleBook, diagnose_launch};
 use ncu_rep::Report;
 use ncugate_model::CleanText;
 use ncugate_model::metric::id;

@@ -8,13 +8,13 @@ use crate::document::{
     CellTone, CodeLine, Column, Document, DocumentBlock, DocumentTable, Medium, Section, TableCell, TableListing,
     TableRow,
 };
-use crate::finding_row::FindingRow;
+use crate::finding_row;
 use crate::in_use::InUse;
 use crate::model::{Conclusion, Headline, ObjectiveRow};
 use crate::number;
 use crate::provenance::quoted;
 use crate::run_report::RunReport;
-use ncu_explain::CodeDiff;
+use ncu_explain::{CodeDiff, FindingRow};
 use ncugate_judge::store::is_commit;
 use ncugate_model::{CleanText, Verdict};
 
@@ -214,7 +214,7 @@ fn details(run: &LatestRun<'_>) -> Section {
     blocks.extend(gates.block());
     let leading: Vec<FindingRow> = report.findings.iter().filter(|f| f.leading).take(FINDINGS).cloned().collect();
     blocks.extend(
-        FindingRow::blocks(&leading)
+        finding_row::blocks(&leading)
             .into_iter()
             .flat_map(|found| [DocumentBlock::Text("Main findings:".to_owned()), found]),
     );

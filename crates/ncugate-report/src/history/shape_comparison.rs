@@ -128,10 +128,7 @@ pub fn by_shape(inputs: &ReportInputs<'_>, used: &InUse) -> Vec<ShapeComparison>
         let selected = in_use::banner_variant(inputs.judgement).filter(is_timed);
         let best = || here.and_then(|here| here.best.as_ref()).and_then(known).filter(is_timed);
         let ours = used.or(selected).or_else(best)?;
-        let origin = |id: &VariantId| match selected_times::fresh(table, id, at) {
-            Some(_) => SampleOrigin::Confirmation,
-            None => SampleOrigin::Sweep,
-        };
+        let origin = |id: &VariantId| selected_times::origin(table, id, at);
         let timed = |id: &VariantId| {
             let [median, p90] = ["latency_p50", "latency_p90"].map(|metric| time(inputs, id, at, metric));
             let written = |us: f64| number::in_sentence(us, "us");

@@ -2,13 +2,12 @@
 
 use super::columns::column;
 use super::pool::ValuePool;
-use crate::metric_entry::metric_entry;
 use crate::number;
 use crate::run_report::RunReport;
 use crate::timed_clocks::ClockRow;
 use crate::trust::AuditRow;
 use crate::variant_row::{ShapeValues, VariantRow, state};
-use ncu_explain::explained;
+use ncu_explain::{explained, metric_entry};
 use ncugate_judge::witness::WorkDurations;
 use ncugate_phase::plan::VariantRole;
 use serde_json::{Value, json};

@@ -2,10 +2,10 @@
 
 use crate::deep_profile::{DeepProfileRow, ProfiledVariant};
 use crate::model::Measure;
-use crate::ncu_advice::{HotRow, NcuAdvice, RuleRow};
 use crate::run_report::RunReport;
 use crate::variant_row::{ShapeValues, StepRow, VariantRow};
 use indexmap::IndexMap;
+use ncu_explain::{HotRow, NcuAdvice, RuleRow};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -1,18 +1,17 @@
 //! The page of a report: where time is spent, what limits each kernel, where its warps wait.
 
-use super::group::{DIAGNOSED, LaunchGroup, ProfiledReport};
-use super::source;
+use super::{memory, source};
 use crate::chart::{Chart, KernelPoint, MemoryRoof, kernel_roofline, launch_timeline};
-use crate::diagnosis_row::DiagnosisRow;
 use crate::document::{
     Column, Document, DocumentBlock, DocumentTable, Fold, Medium, Section, TableCell, TableListing, TableRow,
 };
-use crate::explanation::quoted;
-use crate::finding_row::FindingRow;
-use crate::ncu_advice::advice;
 use crate::number;
+use crate::{finding_row, ncu_advice};
 use indexmap::{IndexMap, IndexSet};
-use ncu_explain::{Ceiling, Finding, HotLine, extent, short_names};
+use ncu_explain::{
+    Ceiling, DIAGNOSED, DiagnosisRow, Finding, FindingRow, HotLine, LaunchGroup, ProfiledReport, advice, extent,
+    quoted, short_names,
+};
 use ncu_rep::SourceFile;
 use ncugate_model::metric::{Catalogue, MetricError, id};
 use ncugate_model::stats::median;
@@ -261,12 +260,12 @@ fn section<'f>(
     blocks.extend(fold("Full name", name).map(DocumentBlock::Section));
     let (mut shown, mut folded): (Vec<FindingRow>, Vec<FindingRow>) = findings(group).partition(FindingRow::is_cause);
     folded.splice(0..0, shown.drain(shown.len().min(FINDINGS)..));
-    blocks.extend(FindingRow::blocks(&shown));
+    blocks.extend(finding_row::blocks(&shown));
     let outcome = group.diagnosed.as_ref().map(|launch| DiagnosisRow::of_launch(launch).sentence.to_string());
     blocks.extend(outcome.filter(|sentence| !sentence.is_empty()).map(DocumentBlock::Aside));
-    blocks.extend(FindingRow::blocks(&group.diagnosed.as_ref().map(quoted).unwrap_or_default()));
+    blocks.extend(finding_row::blocks(&group.diagnosed.as_ref().map(quoted).unwrap_or_default()));
     blocks.extend(
-        fold(&format!("Smaller findings: {}", folded.len()), FindingRow::blocks(&folded)).map(DocumentBlock::Section),
+        fold(&format!("Smaller findings: {}", folded.len()), finding_row::blocks(&folded)).map(DocumentBlock::Section),
     );
     let light = LIGHT.iter().filter_map(|metric| Some((described(metric).0, TableCell::share(group.median(metric)?))));
     blocks.extend(bars("Speed of light", "Unit", light.collect()));
@@ -279,15 +278,20 @@ fn section<'f>(
         let source = format!("PM sampling of launch {}", group.median_launch);
         blocks.push(DocumentBlock::Figures(vec![launch_timeline(&format!("timeline-{}", at + 1), &source, timeline)]));
     }
-    blocks
-        .push(group.memory.clone().map_or_else(|| DocumentBlock::Aside(MEMORY_LACKS.to_owned()), DocumentBlock::Table));
+    blocks.push(
+        group
+            .memory
+            .as_deref()
+            .map(memory::table)
+            .map_or_else(|| DocumentBlock::Aside(MEMORY_LACKS.to_owned()), DocumentBlock::Table),
+    );
     let has_source = source.is_some();
     blocks.extend(source.map(DocumentBlock::Section));
     if let Some(said) = said {
         let mut shown = said.clone();
         // If the source file is available, its lines are shown there instead.
         shown.lines.truncate(if has_source { 0 } else { HOTTEST });
-        blocks.extend(advice(&shown).blocks());
+        blocks.extend(ncu_advice::blocks(&advice(&shown)));
     }
     let counters = counters(group);
     blocks.extend(fold(&format!("Counters: {}", counters.rows.len()), counters.block()).map(DocumentBlock::Section));

@@ -2,9 +2,7 @@
 //! where its warps wait.
 
 mod document;
-mod group;
 mod memory;
 mod source;
 
 pub use document::document;
-pub use group::{KernelFilter, KernelKey, KernelsError, LaunchGroup, ProfiledReport, named};

@@ -3,11 +3,10 @@
 use super::CaptureLaunch;
 use super::metric_choice::MetricChoice;
 use super::table::{clean, dimensions, kernel_name, line, number};
-use crate::clock_control::clock_control;
 use crate::document::{Column, DocumentBlock, DocumentTable, TableCell, terminal_blocks};
 use crate::number;
 use indexmap::IndexMap;
-use ncu_explain::{LaunchShape, short_names};
+use ncu_explain::{LaunchShape, clock_control, short_names};
 use ncu_rep::{Launch, Report};
 use ncugate_judge::frame::launches::FrameError;
 use ncugate_judge::frame::rows;

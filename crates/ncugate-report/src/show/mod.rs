@@ -17,12 +17,12 @@ use std::path::{Path, PathBuf};
 use regex::Regex;
 
 use crate::document::Document;
-use crate::kernels::{self, KernelFilter, KernelsError, ProfiledReport};
+use crate::kernels;
 use input::Input;
 use launch_list::LaunchList;
 use metric_choice::MetricChoice;
 use ncu_explain::listing::ListingError;
-use ncu_explain::source_of;
+use ncu_explain::{KernelFilter, KernelsError, ProfiledReport, source_of};
 use ncu_rep::{Launch, ReportError, SourceFile};
 use ncugate_judge::frame::TableFormat;
 use ncugate_judge::frame::export::{Export, ExportError, ExportLayout};

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use super::CaptureLaunch;
 use super::input::Input;
-use crate::clock_control::clock_control;
 use crate::text_table::TextTable;
+use ncu_explain::clock_control;
 use ncu_rep::{EstimatedSpeedup, Launch, MetricValue, ReportForm, Session, SpeedupScope, SystemInfo};
 use ncugate_judge::frame::launches::FrameError;
 use ncugate_judge::frame::rows::{self, MetricColumns};

@@ -1,12 +1,12 @@
 //! The built-in references, by name.
 
-use super::arithmetic::{KeySubset, SoftmaxArithmetic, plain_accumulator};
 use super::error::{BUILT_IN, ReferenceError};
 use super::fit::{BufferValues, Fit};
 use super::gemm::Gemm;
 use super::rows::{Identity, Reduce, ReduceOp, Softmax};
 use super::sdpa::Sdpa;
 use crate::prove::shape::ShapeSpec;
+use ncugate_array::arithmetic::{SoftmaxArithmetic, SumArithmetic};
 use ncugate_model::expr::Expr;
 use ncugate_model::{Dtype, nearest};
 use ncugate_phase::config::Init;
@@ -78,27 +78,29 @@ pub enum BoundBuiltin {
 impl BoundBuiltin {
     /// The output (an index into the shape's buffers) and its values.
     pub fn compute(&self, values: &BufferValues) -> (usize, Vec<f64>) {
-        match self {
-            Self::Sdpa(sdpa) => (sdpa.o, sdpa.compute(values)),
-            Self::Gemm(gemm) => (gemm.c, gemm.compute(values)),
-            Self::Softmax(softmax) => (softmax.y, softmax.compute(values)),
-            Self::Reduce(reduce) => (reduce.y, reduce.compute(values)),
-            Self::Copy(copy) => (copy.y, values[copy.x].clone()),
-        }
+        self.compute_by(values, None, &SoftmaxArithmetic::default())
     }
-}
 
-impl BoundBuiltin {
     /// The same as a plain kernel with an output of `dtype` computes it.
     pub fn compute_plainly(&self, values: &BufferValues, dtype: Dtype) -> (usize, Vec<f64>) {
-        let (sum, plain) = ((plain_accumulator(dtype), KeySubset::All), SoftmaxArithmetic::plain(dtype));
-        match self {
-            Self::Sdpa(sdpa) => (sdpa.o, sdpa.compute_by(values, &plain)),
-            Self::Gemm(gemm) => (gemm.c, gemm.compute_by(values, sum)),
-            Self::Softmax(softmax) => (softmax.y, softmax.compute_by(values, &plain)),
-            Self::Reduce(reduce) => (reduce.y, reduce.compute_by(values, sum)),
-            Self::Copy(copy) => (copy.y, values[copy.x].clone()),
-        }
+        self.compute_by(values, Some(SumArithmetic::plain(dtype)), &SoftmaxArithmetic::plain(dtype))
+    }
+
+    /// The same with an arithmetic of sums, in order if one is given, and of softmax.
+    pub fn compute_by(
+        &self,
+        values: &BufferValues,
+        sum: Option<SumArithmetic>,
+        softmax: &SoftmaxArithmetic,
+    ) -> (usize, Vec<f64>) {
+        let output = match self {
+            Self::Sdpa(sdpa) => sdpa.compute_by(values, softmax),
+            Self::Gemm(gemm) => gemm.compute_by(values, sum),
+            Self::Softmax(own) => own.compute_by(values, softmax),
+            Self::Reduce(reduce) => reduce.compute_by(values, sum),
+            Self::Copy(copy) => values[copy.x].clone(),
+        };
+        (self.output(), output)
     }
 
     /// The output, as an index into the shape's buffers.

@@ -1,8 +1,8 @@
 //! Matrix product: `c = alpha * a b + beta * c_in`.
 
-use super::arithmetic::{KeySubset, Rounding};
 use super::error::ReferenceError;
 use super::fit::{BufferValues, Fit};
+use ncugate_array::arithmetic::SumArithmetic;
 use ncugate_array::dense::{Matrix, add_scaled, multiply};
 use rayon::prelude::*;
 
@@ -51,7 +51,7 @@ impl Gemm {
         Ok(Self { a, b, c, c_in, rows, inner, columns, transpose_b, alpha, beta })
     }
 
-    pub(super) fn compute(&self, values: &BufferValues) -> Vec<f64> {
+    fn compute(&self, values: &BufferValues) -> Vec<f64> {
         if let Some(product) = self.constant_product(values) {
             return vec![product; self.rows * self.columns];
         }
@@ -87,8 +87,9 @@ impl Gemm {
         }
     }
 
-    /// The same over the kept terms in order, with the sum rounded after every term.
-    pub(in crate::prove) fn compute_by(&self, values: &BufferValues, (sum, kept): (Rounding, KeySubset)) -> Vec<f64> {
+    /// Over the kept terms in order, with the sum rounded after every term.
+    pub(super) fn compute_by(&self, values: &BufferValues, sum: Option<SumArithmetic>) -> Vec<f64> {
+        let Some(SumArithmetic { rounding: sum, kept }) = sum else { return self.compute(values) };
         let (b_row, b_column) = if self.transpose_b { (1, self.inner) } else { (self.columns, 1) };
         let terms: Vec<usize> = (0..self.inner).filter(|k| kept.keeps(*k, self.inner)).collect();
         let element = |at: usize| {

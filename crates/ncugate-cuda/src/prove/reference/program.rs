@@ -2,22 +2,24 @@
 //! a folder that exists for one call.
 
 use super::fit::BufferValues;
-use super::npy::{NpyError, read, write};
 use super::server;
 use crate::gpu::BufferSpec;
 use crate::prove::expected::ExpectedOutput;
 use crate::prove::shape::ShapeSpec;
 use crate::python_environment::{IMPORTER, PythonEnvironment, write_program};
+use ncugate_array::npy::{NpyError, read, write};
 use ncugate_model::Role;
 use ncugate_model::expr::Value as Parameter;
 use ncugate_model::process::{self, ProcessExit, ProcessOutput};
 use ncugate_phase::config::{ProgramKind, ReferenceProgram};
 use serde_json::{Map, Value, json};
+use std::fs::Permissions;
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use tempfile::TempDir;
 
 /// The program that calls a function of a Python file.
 const RUNNER: (&str, &str) = ("ncugate_reference.py", include_str!("reference.py"));
@@ -25,8 +27,6 @@ const RUNNER: (&str, &str) = ("ncugate_reference.py", include_str!("reference.py
 pub(super) const IMPORTED: &[(&str, &str)] = &[RUNNER, IMPORTER];
 /// Lines of a program's output quoted in an error.
 const LINES: usize = 12;
-/// Folders made by this process.
-static FOLDERS: AtomicU64 = AtomicU64::new(0);
 
 /// Why a program does not provide a reference.
 #[derive(Debug, thiserror::Error)]
@@ -73,10 +73,10 @@ pub fn outputs(
     seed: u64,
     inputs: &BufferValues,
 ) -> Result<Vec<ExpectedOutput>, ProgramError> {
-    let folder = CallFolder::make().map_err(|(folder, source)| ProgramError::Write { folder, source })?;
-    let failed = |source| ProgramError::Write { folder: folder.0.clone(), source };
+    let folder = CallFolder::make()?;
+    let failed = |source| ProgramError::Write { folder: folder.path().to_owned(), source };
     folder.fill(shape, (seed, params), inputs).map_err(failed)?;
-    call(program, python, &folder.0)?;
+    call(program, python, folder.path())?;
     let outputs = shape.buffers.iter().enumerate().filter(|(_, buffer)| buffer.role.is_compared());
     let read = |(buffer, spec): (usize, &BufferSpec)| {
         let values = read(&folder.array("outputs", spec), spec.dtype, &spec.compared_extents())?;
@@ -97,21 +97,21 @@ pub fn verdicts(
     inputs: &BufferValues,
     (expected, answers): (&[ExpectedOutput], &[Vec<ExpectedOutput>]),
 ) -> Result<Vec<String>, ProgramError> {
-    let folder = CallFolder::make().map_err(|(folder, source)| ProgramError::Write { folder, source })?;
-    let failed = |source| ProgramError::Write { folder: folder.0.clone(), source };
+    let folder = CallFolder::make()?;
+    let failed = |source| ProgramError::Write { folder: folder.path().to_owned(), source };
     folder.fill(shape, (0, &[]), inputs).map_err(failed)?;
     let sets = std::iter::once(expected).chain(answers.iter().map(Vec::as_slice));
     for (number, set) in sets.enumerate() {
         let name = format!("answers/{number}");
-        std::fs::create_dir_all(folder.0.join(&name)).map_err(failed)?;
+        std::fs::create_dir_all(folder.path().join(&name)).map_err(failed)?;
         for output in set {
             let buffer = &shape.buffers[output.buffer];
             write(&folder.array(&name, buffer), &buffer.compared_extents(), &output.values).map_err(failed)?;
         }
     }
-    std::fs::write(folder.0.join("answers/count"), answers.len().to_string()).map_err(failed)?;
-    call(program, python, &folder.0)?;
-    let path = folder.0.join("verdicts.json");
+    std::fs::write(folder.path().join("answers/count"), answers.len().to_string()).map_err(failed)?;
+    call(program, python, folder.path())?;
+    let path = folder.path().join("verdicts.json");
     let said = std::fs::read(&path).ok().and_then(|text| serde_json::from_slice::<Vec<String>>(&text).ok());
     let name = program.program.to_string();
     said.filter(|said| said.len() == answers.len()).ok_or(ProgramError::NoVerdict { program: name })
@@ -153,32 +153,21 @@ fn completed(program: String, output: ProcessOutput) -> Result<(), ProgramError>
     Err(ProgramError::Failed { program, ending: output.ending, printed })
 }
 
-/// Creates a temporary folder for this user alone; an error comes with its path.
-pub(super) fn private_folder() -> Result<PathBuf, (PathBuf, io::Error)> {
-    use std::os::unix::fs::DirBuilderExt;
-    let mut builder = std::fs::DirBuilder::new();
-    builder.mode(0o700);
-    loop {
-        let path = numbered_folder(FOLDERS.fetch_add(1, Ordering::Relaxed));
-        match builder.create(&path) {
-            Ok(()) => return Ok(path),
-            // A process that was killed had the same id, and left it.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err((path, error)),
-        }
-    }
-}
-
-fn numbered_folder(number: u64) -> PathBuf {
-    std::env::temp_dir().join(format!("ncugate-reference-{}-{number}", std::process::id()))
+/// Creates a temporary folder for this user alone.
+pub(super) fn private_folder() -> io::Result<TempDir> {
+    tempfile::Builder::new().prefix("ncugate-reference-").permissions(Permissions::from_mode(0o700)).tempdir()
 }
 
 /// A folder for one call, removed on drop.
-struct CallFolder(PathBuf);
+struct CallFolder(TempDir);
 
 impl CallFolder {
-    fn make() -> Result<Self, (PathBuf, io::Error)> {
-        private_folder().map(Self)
+    fn make() -> Result<Self, ProgramError> {
+        private_folder().map(Self).map_err(|source| ProgramError::Write { folder: std::env::temp_dir(), source })
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
     }
 
     fn fill(
@@ -188,7 +177,7 @@ impl CallFolder {
         inputs: &BufferValues,
     ) -> io::Result<()> {
         for folder in ["inputs", "outputs"] {
-            std::fs::create_dir(self.0.join(folder))?;
+            std::fs::create_dir(self.path().join(folder))?;
         }
         let of_role =
             |wanted: fn(Role) -> bool| shape.buffers.iter().zip(inputs).filter(move |(buffer, _)| wanted(buffer.role));
@@ -210,18 +199,11 @@ impl CallFolder {
             "inputs": listed(Role::is_read, |buffer| buffer.extents.clone()),
             "outputs": listed(Role::is_compared, BufferSpec::compared_extents),
         });
-        std::fs::write(self.0.join("request.json"), request.to_string())
+        std::fs::write(self.path().join("request.json"), request.to_string())
     }
 
     fn array(&self, folder: &str, buffer: &BufferSpec) -> PathBuf {
-        self.0.join(folder).join(format!("{}.npy", buffer.name))
-    }
-}
-
-impl Drop for CallFolder {
-    fn drop(&mut self) {
-        // Leftovers stay in the system's temporary folder.
-        let _ = std::fs::remove_dir_all(&self.0);
+        self.path().join(folder).join(format!("{}.npy", buffer.name))
     }
 }
 
@@ -240,15 +222,11 @@ mod tests {
         shape(vec![buffer("x", Dtype::F32, &[3], Role::Input), buffer("y", Dtype::F32, &[3], Role::Output)])
     }
 
-    /// A process that was killed leaves folders, and its id comes again.
     #[test]
-    fn a_folder_that_is_left_is_passed_over() {
-        let next = FOLDERS.load(Ordering::Relaxed);
-        let left: Vec<PathBuf> = (next..next + 3).map(numbered_folder).collect();
-        let made = left.iter().filter(|path| std::fs::create_dir(path).is_ok()).collect::<Vec<_>>();
-        let own = private_folder().unwrap();
-        assert!(!made.contains(&&own) && own.is_dir());
-        made.into_iter().chain([&own]).for_each(|path| std::fs::remove_dir(path).unwrap());
+    fn the_folder_of_a_call_is_its_users_alone() {
+        let (own, other) = (private_folder().unwrap(), private_folder().unwrap());
+        assert_ne!(own.path(), other.path());
+        assert_eq!(own.path().metadata().unwrap().permissions().mode() & 0o777, 0o700);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! References over the last axis: softmax, reductions, and the identity for copies.
 
-use super::arithmetic::{KeySubset, Rounding, SoftmaxArithmetic};
 use super::error::ReferenceError;
 use super::fit::{BufferValues, Fit};
+use ncugate_array::arithmetic::{SoftmaxArithmetic, SumArithmetic};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -31,12 +31,7 @@ impl Softmax {
         Ok(Self { x, y, width: last_axis(fit, x) })
     }
 
-    pub(super) fn compute(&self, values: &BufferValues) -> Vec<f64> {
-        self.compute_by(values, &SoftmaxArithmetic::default())
-    }
-
-    /// The same with another arithmetic.
-    pub(in crate::prove) fn compute_by(&self, values: &BufferValues, arithmetic: &SoftmaxArithmetic) -> Vec<f64> {
+    pub(super) fn compute_by(&self, values: &BufferValues, arithmetic: &SoftmaxArithmetic) -> Vec<f64> {
         let mut y = vec![0.0; values[self.x].len()];
         y.par_chunks_mut(self.width).zip(values[self.x].par_chunks(self.width)).for_each(|(row, x)| {
             row.copy_from_slice(x);
@@ -71,13 +66,10 @@ impl Reduce {
         Ok(Self { x, y, width: last_axis(fit, x), op })
     }
 
-    pub(super) fn compute(&self, values: &BufferValues) -> Vec<f64> {
-        values[self.x].par_chunks(self.width).map(|row| reduced(self.op, row)).collect()
-    }
-
-    /// The same over the kept columns, with sums rounded after every term.
-    pub(in crate::prove) fn compute_by(&self, values: &BufferValues, (sum, kept): (Rounding, KeySubset)) -> Vec<f64> {
+    /// Over the kept columns, with sums rounded after every term.
+    pub(super) fn compute_by(&self, values: &BufferValues, sum: Option<SumArithmetic>) -> Vec<f64> {
         let of_row = |row: &[f64]| {
+            let Some(SumArithmetic { rounding: sum, kept }) = sum else { return reduced(self.op, row) };
             let columns = row.iter().enumerate().filter(|(at, _)| kept.keeps(*at, row.len())).map(|(_, v)| *v);
             match self.op {
                 ReduceOp::Sum => columns.fold(0.0, |total, v| sum.of(total + v)),

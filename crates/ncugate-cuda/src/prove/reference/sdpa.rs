@@ -1,9 +1,9 @@
 //! Scaled dot-product attention: `o = softmax(scale * q k^T) v` for every batch and head.
 
-use super::arithmetic::SoftmaxArithmetic;
 use super::error::ReferenceError;
 use super::fit::{BufferValues, Fit};
 use crate::gpu::{AttentionExtents, AttentionKernels, CudaDevice};
+use ncugate_array::arithmetic::SoftmaxArithmetic;
 use ncugate_array::dense::{Matrix, add_scaled, dot, multiply};
 use rayon::prelude::*;
 
@@ -57,11 +57,7 @@ impl Sdpa {
         Ok(Self { q, k, v, o, k_scale, v_scale, queries, keys, depth, value_depth, scale, causal })
     }
 
-    pub(super) fn compute(&self, values: &BufferValues) -> Vec<f64> {
-        self.compute_by(values, &SoftmaxArithmetic::default())
-    }
-
-    /// The same on the device; `None` if it fails there, inputs are not finite, or random blocks of rows differ from those that
+    /// The output, computed on the device; `None` if it fails there, inputs are not finite, or random blocks of rows differ from those that
     /// the host computes.
     pub(in crate::prove) fn compute_on_device(
         &self,
@@ -99,8 +95,7 @@ impl Sdpa {
         largest.is_finite() && drawn.is_ok_and(|drawn| drawn.into_par_iter().all(is_equal))
     }
 
-    /// The same with another arithmetic.
-    pub(in crate::prove) fn compute_by(&self, values: &BufferValues, arithmetic: &SoftmaxArithmetic) -> Vec<f64> {
+    pub(super) fn compute_by(&self, values: &BufferValues, arithmetic: &SoftmaxArithmetic) -> Vec<f64> {
         let heads = values[self.q].len() / (self.queries * self.depth);
         let mut output = vec![0.0; heads * self.queries * self.value_depth];
         let v = values[self.v].par_chunks(self.keys * self.value_depth);
@@ -203,7 +198,7 @@ mod tests {
         let drawn =
             |elements: usize| -> Vec<f64> { (0..elements).map(|at| (at * 37 % 101) as f64 / 50.0 - 1.0).collect() };
         let values = [drawn(40 * 8), drawn(40 * 8 + 1)[1..].to_vec(), drawn(40 * 4), Vec::new()];
-        let right = sdpa.compute(&values);
+        let right = sdpa.compute_by(&values, &SoftmaxArithmetic::default());
         assert!(sdpa.agrees(&values, &right));
         for wrong in [1e-9, f64::NAN, f64::INFINITY] {
             let mut output = right.clone();

@@ -62,7 +62,7 @@ pub fn serve(python: &PythonEnvironment, file: &Path) -> Option<ReferenceServer>
 }
 
 fn start(python: &PythonEnvironment, file: &Path) -> io::Result<(ReferenceServer, Child)> {
-    let folder = private_folder().map_err(|(_, error)| error)?;
+    let folder = private_folder()?.keep();
     let socket = folder.join("socket");
     let listener = UnixListener::bind(&socket)?;
     write_program(&folder, &[&[SERVER], IMPORTED].concat())?;

@@ -1,9 +1,8 @@
 //! NumPy's `.npy` files, versions 1 to 3: C order, little endian, real numbers.
 
-use ncugate_array::element;
+use crate::element;
 use ncugate_model::Dtype;
 use ncugate_model::disk::open;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Size limit of a file in bytes: the memory of one GPU.
@@ -35,19 +34,7 @@ pub fn read(path: &Path, own: Dtype, extents: &[usize]) -> Result<Vec<f64>, NpyE
 /// # Errors
 /// The file cannot be written.
 pub fn write(path: &Path, extents: &[usize], values: &[f64]) -> std::io::Result<()> {
-    let shape: String = extents.iter().map(|extent| format!("{extent}, ")).collect();
-    let mut header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({}), }}", shape.trim_end());
-    // The header ends with a line feed, at a multiple of 64 bytes.
-    let whole = (MAGIC.len() + 4 + header.len() + 1).next_multiple_of(64) - MAGIC.len() - 4;
-    header.push_str(&" ".repeat(whole - header.len() - 1));
-    header.push('\n');
-    let length = u16::try_from(header.len()).map_err(std::io::Error::other)?.to_le_bytes();
-    let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
-    for part in [MAGIC, &[1, 0], &length, header.as_bytes()] {
-        file.write_all(part)?;
-    }
-    file.write_all(&element::encode(Dtype::F64, values))?;
-    file.flush()
+    std::fs::write(path, npy_bytes(Dtype::F64, extents, &element::encode(Dtype::F64, values)))
 }
 
 fn parse(bytes: &[u8], own: Dtype, extents: &[usize]) -> Result<Vec<f64>, String> {

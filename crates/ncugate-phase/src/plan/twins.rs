@@ -1,10 +1,10 @@
 //! Finds variants that are the same measurement: equal machine code with equal launches.
 
+use super::{Method, Plan, ShapeProgram, Step, reference_values};
+use crate::config::Workload;
 use ncugate_model::digest::sha256;
 use ncugate_model::expr::Value;
 use ncugate_model::{BuildOutcome, BuildRecord, CompiledLaunch, VariantId};
-use ncugate_phase::config::Workload;
-use ncugate_phase::plan::{Method, Plan, ShapeProgram, Step, reference_values};
 
 /// The variant of `earlier` whose measurements `record` can share: at every shape, it has the same code, the same launch
 /// configurations and arguments, the same fills and copies, and the same expected outputs. Entry names are not compared,

@@ -1,10 +1,12 @@
 //! Outcome of the rules for a variant at a shape: a cause, no finding, or too few inputs for either.
 
-use super::{number, text};
-use crate::explanation::quoted;
-use ncu_explain::{DiagnosedLaunch, Finding, UnaskedRules};
+use crate::finding::Finding;
+use crate::launches::DiagnosedLaunch;
+use crate::ncu_advice::quoted;
+use crate::unasked_rules::UnaskedRules;
 use ncugate_model::CleanText;
 use ncugate_model::metric::{MetricError, outside_full_set};
+use ncugate_model::number::{self, text};
 use schemars::JsonSchema;
 use serde::Serialize;
 

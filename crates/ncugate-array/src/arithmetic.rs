@@ -1,8 +1,8 @@
 //! The arithmetic of a reference: exact in float64, as in a plain kernel, or with a fault that a tolerance should
 //! reject.
 
-use ncugate_array::dense::{exponentials, largest};
-use ncugate_array::element;
+use crate::dense::{exponentials, largest};
+use crate::element;
 use ncugate_model::Dtype;
 use std::f64::consts::LOG2_E;
 
@@ -79,6 +79,21 @@ impl KeySubset {
             Self::ButOneIn(every) => at % every != every - 1,
             Self::FirstHalf => at < count.div_ceil(2),
         }
+    }
+}
+
+/// The arithmetic of a sum in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SumArithmetic {
+    /// Rounding after every term.
+    pub rounding: Rounding,
+    pub kept: KeySubset,
+}
+
+impl SumArithmetic {
+    /// The arithmetic of a plain kernel with an output of `dtype`.
+    pub fn plain(dtype: Dtype) -> Self {
+        Self { rounding: plain_accumulator(dtype), kept: KeySubset::All }
     }
 }
 

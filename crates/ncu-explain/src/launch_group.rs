@@ -1,20 +1,19 @@
 //! Launches of a report by kernel and NVTX range.
 
-use super::memory;
-use crate::clock_control::clock_control;
-use crate::document::DocumentTable;
-use crate::finding_row::FindingRow;
+use crate::memory_facts::{MemoryFact, memory_facts};
+use crate::{
+    DiagnosedLaunch, FindingRow, LaunchRoofline, LaunchShape, NcuObservations, RuleBook, clock_control,
+    diagnose_launch, diagnose_together, short_names,
+};
 use indexmap::{IndexMap, IndexSet};
-use ncu_explain::{DiagnosedLaunch, LaunchRoofline, LaunchShape, NcuObservations, RuleBook, short_names};
 use ncu_rep::{Launch, Report, ReportError};
-use ncugate_judge::frame::launches::nvtx_text;
 use ncugate_model::metric::{ChipFamily, id};
 use ncugate_model::stats::median;
-use ncugate_model::{CleanText, ComputeCapability, LaunchMetrics};
+use ncugate_model::{CleanText, ComputeCapability, LaunchMetrics, nvtx_text};
 use regex::Regex;
 use std::sync::Arc;
 
-/// Why a page cannot be made.
+/// Why launches of a report cannot be grouped.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelsError {
     /// A report is damaged.
@@ -56,7 +55,7 @@ pub struct LaunchGroup {
     /// Work and traffic of that launch.
     pub roofline: LaunchRoofline,
     /// Memory traffic of that launch; none if it was not collected.
-    pub memory: Option<DocumentTable>,
+    pub memory: Option<Vec<MemoryFact>>,
     /// Findings of the rules and of ncu for that launch; only for the groups with the longest total time.
     pub diagnosed: Option<DiagnosedLaunch>,
     /// Id, metrics and duration of every launch.
@@ -81,7 +80,7 @@ impl LaunchGroup {
     }
 }
 
-/// The data of a report for the page.
+/// The launches of a report in groups.
 #[derive(Debug)]
 pub struct ProfiledReport {
     /// The name given by the reader.
@@ -115,7 +114,8 @@ impl KernelFilter {
         self.kernel.is_some() || self.nvtx.is_some() || self.launch.is_some()
     }
 
-    pub(crate) fn accepts(&self, launch: &Launch<'_>, nvtx: &str) -> bool {
+    /// Whether a launch within those NVTX ranges is kept.
+    pub fn accepts(&self, launch: &Launch<'_>, nvtx: &str) -> bool {
         let found = |regex: &Regex| regex.is_match(&launch.kernel_name()) || regex.is_match(&launch.demangled_name());
         self.launch.is_none_or(|id| id == launch.id())
             && self.kernel.as_ref().is_none_or(found)
@@ -162,9 +162,9 @@ impl ProfiledReport {
             let metrics = LaunchMetrics::of(&launch).map_err(damaged)?;
             outside = outside.or(metrics.capability().filter(|chip| ChipFamily::of(*chip).is_none()));
             group.roofline = LaunchRoofline::of(&metrics, metrics.capability());
-            group.memory = memory::table(&metrics);
+            group.memory = memory_facts(&metrics);
             if at < DIAGNOSED {
-                let diagnosed = ncu_explain::diagnose_launch(name, report, &launch, RuleBook::shipped());
+                let diagnosed = diagnose_launch(name, report, &launch, RuleBook::shipped());
                 group.diagnosed = Some(diagnosed.map_err(damaged)?);
             }
         }
@@ -190,7 +190,7 @@ impl ProfiledReport {
             let durations = group.values.get(&*id::DURATION).into_iter().flatten();
             durations.map(move |duration| (Arc::clone(&kernel), *duration))
         });
-        let found = ncu_explain::diagnose_together(&self.name, seen.collect(), RuleBook::shipped())?;
+        let found = diagnose_together(&self.name, seen.collect(), RuleBook::shipped())?;
         Some(FindingRow::of(&found, &found.shape))
     }
 

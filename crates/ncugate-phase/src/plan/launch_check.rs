@@ -1,11 +1,10 @@
 //! Finds launches that cannot work on a chip, before anything is launched.
 
-use super::budget::SharedArray;
+use super::{Arg, KernelLaunch, ShapeProgram, SymbolFill};
 use ncugate_model::LaunchMode;
 use ncugate_model::cubin::{Entry, ModuleVariable, ParameterField, variable};
 use ncugate_model::occupancy::{Chip, REGISTERS_PER_SM, WARP};
 use ncugate_model::{ComputeCapability, LeftOutShape, MAX_BLOCK, MAX_BLOCK_THREADS, MAX_GRID};
-use ncugate_phase::plan::{Arg, KernelLaunch, ShapeProgram, SymbolFill};
 use std::ops::Range;
 
 /// Bytes of a `CUtensorMap`.
@@ -16,6 +15,15 @@ const AMPERE: ComputeCapability = ComputeCapability::new(8, 0);
 const HOPPER: ComputeCapability = ComputeCapability::new(9, 0);
 /// Allocation unit of registers per warp. Warps are allocated in groups of four.
 const REGISTER_UNIT: u64 = 256;
+
+/// An array in shared memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SharedArray {
+    /// Its name in the source.
+    pub name: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
 
 /// The shapes at which a variant is launched.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,7 +132,7 @@ fn of_launch(
 }
 
 /// Why launches cannot work on a compute capability, whatever their code, so that compilation is unnecessary.
-pub fn unsupported(capability: ComputeCapability, programs: &[ShapeProgram]) -> Option<String> {
+pub fn unsupported_launch(capability: ComputeCapability, programs: &[ShapeProgram]) -> Option<String> {
     if capability >= HOPPER {
         return None;
     }
@@ -298,7 +306,7 @@ fn shared_memory(
         parts.extend(dynamic(launch));
         parts.sort_by_key(|part| std::cmp::Reverse(part.bytes));
         let capability = chip.capability;
-        format!("shared memory per block on compute capability {capability}: {}", budget(total, limit, &parts))
+        format!("shared memory per block on compute capability {capability}: {}", shared_budget(total, limit, &parts))
     })
 }
 
@@ -312,7 +320,7 @@ fn dynamic(launch: &KernelLaunch) -> Vec<SharedArray> {
 }
 
 /// `209152 bytes, limit 101376, 107776 over: scores 65536, ...`, largest first.
-pub fn budget(total: u64, limit: u64, parts: &[SharedArray]) -> String {
+pub fn shared_budget(total: u64, limit: u64, parts: &[SharedArray]) -> String {
     let each: Vec<String> = parts.iter().map(|part| format!("{} {}", part.name, part.bytes)).collect();
     let over = total.saturating_sub(limit);
     format!("{total} bytes, limit {limit}, {over} over: {}", each.join(", "))
