@@ -162,7 +162,7 @@ fn a_run_lies_in_the_folder_of_its_name() {
 fn a_report_removes_only_its_own_charts() {
     let place = place();
     let charts = "reports/copy/run/charts";
-    for name in ["mine.svg", "scale.svg", "stages.svg", "scaling.svg"] {
+    for name in ["mine.svg", "scale.svg", "stalls.svg", "scaling.svg"] {
         place.write(&format!("{charts}/{name}"), "<svg/>");
     }
     fs::create_dir_all(place.path().join(charts).join("sensitivity.svg")).unwrap();
@@ -171,7 +171,7 @@ fn a_report_removes_only_its_own_charts() {
     assert_eq!(rendered.status, Some(0), "{rendered:?}");
     let there = |name: &str| fs::symlink_metadata(place.path().join(charts).join(name)).is_ok();
     assert!(there("mine.svg") && there("scale.svg") && there("sensitivity.svg") && there("roofline.svg"));
-    assert!(!there("stages.svg") && !there("scaling.svg"), "charts of an earlier rendering go");
+    assert!(!there("stalls.svg") && !there("scaling.svg"), "charts of an earlier rendering go");
 }
 
 /// The run with a profile record whose report has this name.
