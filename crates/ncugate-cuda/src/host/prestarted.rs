@@ -119,7 +119,7 @@ impl PrestartedWorker {
         matches!(self.preload, Preload::Functions { imports: ImportTime::DuringJob, .. })
     }
 
-    /// Hands over its job before its turn: it draws inputs and computes expected outputs, and times nothing yet.
+    /// Hands over the job of an idle worker before its turn: it draws inputs and computes expected outputs, and times nothing yet.
     ///
     /// # Errors
     /// The job cannot be handed over.

@@ -147,7 +147,8 @@ fn a_worker_that_prepares_ahead_times_nothing_before_its_turn() {
     let waits = format!("cat > /dev/null; touch {}\n", begun.display());
     std::fs::write(&script, reads + &waits + &times).unwrap();
     let worker = WorkerCommand::new("sh".into(), vec![script.display().to_string()]);
-    let first = PrestartedWorker::start(&worker, &Preload::Device, folder.path(), 1).unwrap();
+    let mut first = PrestartedWorker::start(&worker, &Preload::Device, folder.path(), 1).unwrap();
+    assert!(first.settle(Instant::now() + LONG) && first.serves(&job()));
     let mut first = first.prepare(&job()).unwrap();
     assert!(!first.serves(&job()), "it has a job");
     assert!(first.settle(Instant::now() + LONG));
