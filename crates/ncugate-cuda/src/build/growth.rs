@@ -29,12 +29,12 @@ fn counts(cubin: &Path, symbols: &EntrySymbols, variant: &Variant) -> Option<BTr
     let mut all = BTreeMap::new();
     each.into_iter()
         .flatten()
-        .for_each(|(place, count)| *all.entry(shared(place, &kernel.source)).or_default() += count);
+        .for_each(|(place, count)| *all.entry(in_source(place, &kernel.source)).or_default() += count);
     Some(all)
 }
 
 /// A place without the folder of the checkout that compiled it: cached code can come from another one.
-fn shared(CodePlace { file, line }: CodePlace, source: &Path) -> CodePlace {
+fn in_source(CodePlace { file, line }: CodePlace, source: &Path) -> CodePlace {
     let name = Path::new(&file).file_name();
     let file = if name == source.file_name() { source } else { name.map_or(Path::new(&file), Path::new) };
     CodePlace { file: file.display().to_string(), line }
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn code_of_another_checkout_has_the_same_lines() {
-        let of = |file: &str| shared(CodePlace { file: file.to_owned(), line: 7 }, Path::new("kernels/k.cu"));
+        let of = |file: &str| in_source(CodePlace { file: file.to_owned(), line: 7 }, Path::new("kernels/k.cu"));
         assert_eq!(of("/one/kernels/k.cu"), of("/two/kernels/k.cu"));
         assert_eq!(of("/one/kernels/k.cu").file, "kernels/k.cu");
         assert_eq!(of("/one/linked.cu").file, "linked.cu");

@@ -131,6 +131,10 @@ fn unmet_inputs_are_judged_by_the_confirmation_and_by_the_sweep_only_without_one
         let found = of(measured);
         assert!(reason(&found).contains("on inputs that it has not met"), "{found:?}");
     }
+    let sweep = [UnrepeatedSamples { unseen: 2, ..unrepeated(&slow) }];
+    let without = [UnrepeatedSamples { unseen: 0, ..unrepeated(&even) }];
+    let found = agreement_of(10.0, &timed, vec![&sweep, &without], Some(vec![&alone(10.0)]));
+    assert!(reason(&found).contains("on inputs that it has not met"), "no such sample in the confirmation: {found:?}");
 }
 
 #[test]

@@ -50,7 +50,8 @@ impl CaseCounters<'_> {
         ];
         // Only the latest counts: a confirmation's latencies are judged, and in a sweep another variant may have met the
         // inputs. A sweep has one sample on unmet inputs, which alone is no evidence against five processes.
-        let by_inputs = self.unrepeated.last().and_then(|measured| by_inputs(measured));
+        let has_unmet = |measured: &&&[UnrepeatedSamples]| measured.iter().any(|process| process.unseen > 0);
+        let by_inputs = self.unrepeated.iter().rfind(has_unmet).and_then(|measured| by_inputs(measured));
         let gravest = whole.into_iter().chain([by_inputs]).flatten().max_by(|a, b| a.factor.total_cmp(&b.factor));
         gravest.map_or(Repeats::Agree, Repeats::Differ)
     }
@@ -59,10 +60,9 @@ impl CaseCounters<'_> {
 /// A mismatch if launches of a measurement take longer on inputs that their module has not met than on others.
 fn by_inputs(processes: &[UnrepeatedSamples]) -> Option<WitnessMismatch> {
     let shortest = |values: &mut dyn Iterator<Item = f64>| values.reduce(f64::min);
-    let processes = processes.iter();
-    let unseen = shortest(&mut processes.clone().flat_map(|process| each(process).take(process.unseen as usize)))?;
-    let seen = shortest(&mut processes.clone().flat_map(|process| each(process).skip(process.unseen as usize)))?;
-    let launches = processes.map(|process| process.launches.max(1)).min().unwrap_or(1);
+    let unseen = shortest(&mut processes.iter().flat_map(|process| each(process).take(process.unseen as usize)))?;
+    let seen = shortest(&mut processes.iter().flat_map(|process| each(process).skip(process.unseen as usize)))?;
+    let launches = processes.iter().map(|process| process.launches.max(1)).min().unwrap_or(1);
     let once_us = ONCE_US / f64::from(launches);
     longer((unseen, "on inputs that it has not met"), (seen, "on others"), LONGER_UNSEEN, once_us)
 }
